@@ -276,7 +276,7 @@ import UnixSignals
             print(response.text)
         }
 
-        let owner = OwnerToken()
+        let owner = CancellationOwner()
         owner.own(engine.send(request) { result in print(result) })
 
         for await progress in connection.progress {

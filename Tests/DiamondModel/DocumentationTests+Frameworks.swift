@@ -248,7 +248,7 @@ extension `The model's documentation` {
         configuration.credentials = session  // request:didReceiveAuthenticationChallenge:
         configuration.redirectLimit = 5  // request:willSendRequest:redirectResponse:
         let engine = Engine(configuration)  // TTURLRequestQueue, mainQueue
-        let owner = OwnerToken()
+        let owner = CancellationOwner()
         owner.own(engine.send(request) { result in print(result) })  // TTUserInfo weakRef
         owner.cancel()  // cancelRequestsWithDelegate:
         engine.cancel { $0.request.tags.contains("cities") }  // cancelRequest:, for all of a topic
@@ -628,7 +628,7 @@ extension `The model's documentation` {
         request.cache = .automatic(maxAge: .seconds(300))  // RKRequestCachePolicyTimeout, cacheTimeoutInterval
         request.replay = .onFailure  // RKRequestBackgroundPolicyRequeue
         configuration.lanes["uploads"] = LaneLimits(width: 2)  // named RKRequestQueue
-        let owner = OwnerToken(isSilent: true)  // abortRequestsWithDelegate:
+        let owner = CancellationOwner(isSilent: true)  // abortRequestsWithDelegate:
         cities.source = PageSource(
             engine, Request("cities"), paging: .page(size: 25),  // RKPaginator, perPage
             format: PageFormat(items: "items", total: "total"))  // paginationMapping

@@ -200,7 +200,7 @@ import Testing
         #expect(cache.find(listing.key, request: form) != nil)
         try cachectl.temporary.run("UPDATE entry SET checksum = 0 WHERE id = \(listing.id)")
         #expect(try await cachectl("verify", "--repair").status == 0)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(cache.find(listing.key, request: form) == nil)
     }
 }

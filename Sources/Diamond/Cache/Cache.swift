@@ -16,7 +16,7 @@ public final class Cache: Sendable {
     let eviction: Eviction
     let invalidations = InvalidationLog()
     let writer: CacheWriter
-    let neighbors: Neighbors
+    let neighbors: CrossProcessChanges
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
@@ -60,7 +60,7 @@ public final class Cache: Sendable {
         writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering) { key in
             memory.remove(key)
         }
-        neighbors = try Neighbors(file: file, uptime: uptime)
+        neighbors = try CrossProcessChanges(file: file, uptime: uptime)
         pressure = MemoryPressure(memory)
         self.memory = memory
         self.activity = activity

@@ -30,9 +30,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// The secrets whose refresh waits for it.
         var making: Set<CredentialRefreshes.Secret> = []
         /// The engine that runs it, until it has finished.
-        var home: Members?
+        var home: ConnectionRegistry?
         /// The engine, kept weakly, also once the connection has finished: for its copies and callbacks.
-        weak var maker: Members?
+        weak var maker: ConnectionRegistry?
         /// The run that takes it to its response; `nil` while it is paused.
         var run: ConnectionRun?
         /// The place for a partial response that no store may keep.
@@ -43,21 +43,21 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// The response handler of a typed call.
         var handler: ResponseHandler?
         /// Few set it.
-        var failedDependencies = Boxed<FailedDependencies>.none
+        var failedDependencies = IndirectOptional<FailedDependencies>.none
         /// The meter of the current attempt, or of the last one.
         var meter: TransferMeter?
         /// The observers of the meter.
-        var watch: TransferWatch?
+        var watch: ProgressObserver?
         /// The token that counts the connection, from its start until it has finished.
         var token: ActivityToken?
-        var hold = ConnectionHold()
+        var hold = PauseCounter()
         /// Its place among the members of the engine that it was enqueued in, or that it has when it is started.
         var membership: SlotNumber?
         var isMember: Bool { membership != nil }
         /// The error that keeps it from being run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
-        var handed = Boxed<Request>.none
+        var handed = IndirectOptional<Request>.none
         /// The job of a request that is kept, until the connection has finished.
         var ticket: DurableRequest?
         /// The file to which the body is written; `nil` where the body is collected.

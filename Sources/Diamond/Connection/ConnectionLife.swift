@@ -47,15 +47,15 @@ struct ConnectionLife {
     private var isConcluding = false
     private var pauses: UInt32 = 0
     /// The outcome that arrived while the connection was paused.
-    private var held = Boxed<Outcome>.none
-    private var settled = Boxed<Outcome>.none
+    private var held = IndirectOptional<Outcome>.none
+    private var settled = IndirectOptional<Outcome>.none
     private var attempt = 1
     private var waitsUntil: Date?
 
     /// The outcome. It is known before the operation has finished where the connection was canceled.
     private(set) var outcome: Outcome? {
         get { settled.value }
-        set { settled = Boxed(newValue) }
+        set { settled = IndirectOptional(newValue) }
     }
 
     var isExecuting: Bool { phase == .started }

@@ -21,7 +21,7 @@ import HTTPTypes
 /// servers that you know. `SameSite` is not looked at, because no request comes from a site.
 public final class CookieJar: Sendable {
     private struct State {
-        var shelves: [ExactText?: CookieShelf] = [:]
+        var shelves: [ExactText?: IdentityCookies] = [:]
         /// The shelves that were emptied lately. An exchange that was under way for longer than that counts as from
         /// before.
         var removals = RecentLog<ExactText?>()
@@ -39,7 +39,7 @@ public final class CookieJar: Sendable {
 
     /// Sets a cookie, as an app that has kept it does. It replaces the one of the same name, domain and path.
     public func set(_ cookie: Cookie, of identity: String? = nil, at now: Date = Date()) {
-        state.withLock { $0.shelves[identity.exact, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
+        state.withLock { $0.shelves[identity.exact, default: IdentityCookies()].set(cookie, isTrusted: true, at: now) }
     }
 
     /// Removes the cookies of an identity that a predicate picks. A cookie that is set again meanwhile stays. The
@@ -90,7 +90,8 @@ public final class CookieJar: Sendable {
         state.withLock { state in
             guard !state.removals.contains(since: removals, where: { $0 == identity.exact }) else { return }
             for cookie in cookies {
-                state.shelves[identity.exact, default: CookieShelf()].set(cookie, isTrusted: origin.isSecure, at: now)
+                state.shelves[identity.exact, default: IdentityCookies()].set(
+                    cookie, isTrusted: origin.isSecure, at: now)
             }
         }
     }

@@ -32,7 +32,7 @@ extension Engine {
         limit: Int = .max,
         sharing: Bool = false
     ) async throws(ConnectionError) -> StreamedResponse {
-        guard sharing else { return try await Handover.open(request, limit: limit, over: pipeline) }
+        guard sharing else { return try await StreamSession.open(request, limit: limit, over: pipeline) }
         return try await handovers.open(request, limit: limit, over: pipeline)
     }
 

@@ -22,10 +22,10 @@ public final class Engine: Sendable {
     public let lanes: Lanes
 
     let transport: any Transport
-    let members: Members
+    let members: ConnectionRegistry
     let decoder: any ResponseDecoder
     let calls = ReplayedCalls()
-    let handovers = SharedHandovers()
+    let handovers = SharedStreams()
 
     /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason;
     /// requests are sent all the same.
@@ -42,7 +42,7 @@ public final class Engine: Sendable {
             originWidth: configuration.originWidth,
             limits: configuration.lanes
         )
-        members = Members(
+        members = ConnectionRegistry(
             Pipeline(configuration, transport, cache, lanes, activity),
             callbackExecutor: configuration.callbackExecutor
         )

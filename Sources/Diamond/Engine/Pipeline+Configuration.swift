@@ -10,7 +10,7 @@ extension Pipeline {
         _ activity: Activity
     ) {
         let now = configuration.now
-        let repetitions = Repetitions(
+        let repetitions = RetryCoordinator(
             clock: ExchangeClock(configuration.clock),
             budget: configuration.retryBudget,
             circuit: configuration.circuit,
@@ -45,13 +45,13 @@ extension Pipeline {
         _ environment: Environment,
         _ activity: Activity,
         _ lanes: Lanes
-    ) -> QueuePlace {
+    ) -> JobSlot {
         let (now, draw) = (configuration.now, configuration.draw)
         var clock = ReplayClock.system
         clock.now = { now().milliseconds }
         (clock.uptime, clock.sleep, clock.draw) = (configuration.uptime, configuration.clock, draw)
         clock.patience = configuration.patience
-        return QueuePlace(store.replayPath) { [clock] () throws(ReplayError) in
+        return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }

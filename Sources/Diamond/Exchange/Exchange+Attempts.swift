@@ -25,7 +25,7 @@ extension Exchange {
     ///   - isBeside: whether another attempt is on the wire.
     func launch(
         _ number: Int,
-        behind incomplete: Boxed<PartialResponse> = .none,
+        behind incomplete: IndirectOptional<PartialResponse> = .none,
         keeper: (any ResumeWriting)? = nil,
         isBeside: Bool = false
     ) async throws(ConnectionError) -> Launch {
@@ -43,8 +43,8 @@ extension Exchange {
     @inline(never)
     private func launchAside(
         _ number: Int,
-        _ outgoing: ExchangeOrder.Outgoing,
-        behind incomplete: Boxed<PartialResponse>,
+        _ outgoing: ExchangeOptions.AdaptedRequest,
+        behind incomplete: IndirectOptional<PartialResponse>,
         _ keeper: (any ResumeWriting)?,
         isBeside: Bool,
         _ removals: Int?
@@ -64,9 +64,9 @@ extension Exchange {
     @inline(never)
     private func launch(
         _ number: Int,
-        _ outgoing: ExchangeOrder.Outgoing,
+        _ outgoing: ExchangeOptions.AdaptedRequest,
         spent: Duration,
-        behind incomplete: Boxed<PartialResponse>,
+        behind incomplete: IndirectOptional<PartialResponse>,
         _ keeper: (any ResumeWriting)?,
         _ removals: Int?
     ) throws(ConnectionError) -> Launch {
@@ -97,7 +97,7 @@ extension Exchange {
         }
     }
 
-    private func outgoing(behind incomplete: Boxed<PartialResponse>) -> ExchangeOrder.Outgoing {
+    private func outgoing(behind incomplete: IndirectOptional<PartialResponse>) -> ExchangeOptions.AdaptedRequest {
         // The rest, where something is here: a signature may cover the range.
         var outgoing = incomplete.value?.requestForRest(of: request) ?? request
         outgoing.needsNewConnection = history.needsNewConnection
@@ -106,12 +106,12 @@ extension Exchange {
 
     /// - Returns: the time that it took, too, which is of the attempt's.
     private func adapted(
-        _ outgoing: ExchangeOrder.Outgoing,
+        _ outgoing: ExchangeOptions.AdaptedRequest,
         _ number: Int
-    ) async throws(ConnectionError) -> (ExchangeOrder.Outgoing, spent: Duration) {
+    ) async throws(ConnectionError) -> (ExchangeOptions.AdaptedRequest, spent: Duration) {
         let begin = elapsed
         let limit = order.policy.attemptLimit(elapsed: begin)
-        let left = TimeLeft(limit, among: repetitions.waits, isUnderWay: history.mayHaveArrived)
+        let left = RemainingTime(limit, among: repetitions.waits, isUnderWay: history.mayHaveArrived)
         let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, by: wire, attempt: number)
         }
@@ -119,8 +119,8 @@ extension Exchange {
     }
 
     private func transfer(
-        _ outgoing: ExchangeOrder.Outgoing,
-        behind incomplete: Boxed<PartialResponse>,
+        _ outgoing: ExchangeOptions.AdaptedRequest,
+        behind incomplete: IndirectOptional<PartialResponse>,
         _ keeper: (any ResumeWriting)?,
         _ removals: Int?
     ) throws(ConnectionError) -> Transfer {
@@ -163,7 +163,7 @@ extension Exchange {
     }
 }
 
-extension ExchangeOrder {
+extension ExchangeOptions {
     /// After which another attempt begins; `nil` for never, also where two at the same time would do harm, or cost much.
     var hedgeDelay: Duration? {
         guard let delay = policy.hedgeDelay, case .none = request.body, pouring == nil, request.method.isSafe else {

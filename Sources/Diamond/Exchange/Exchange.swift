@@ -14,7 +14,7 @@ struct Exchange: Sendable {
         let now: @Sendable () -> Int64
         /// Bytes of a body at most, for requests that say nothing.
         let bodyLimit: Int
-        let repetitions: Repetitions
+        let repetitions: RetryCoordinator
         let interceptors: [any Interceptor]
         /// `nil` for none.
         let cookies: CookieJar?
@@ -23,7 +23,7 @@ struct Exchange: Sendable {
             transport: any Transport,
             now: @escaping @Sendable () -> Int64,
             bodyLimit: Int,
-            repetitions: Repetitions,
+            repetitions: RetryCoordinator,
             interceptors: [any Interceptor],
             cookies: CookieJar?
         ) {
@@ -35,21 +35,21 @@ struct Exchange: Sendable {
     }
 
     let wire: Wire
-    let order: ExchangeOrder
+    let order: ExchangeOptions
     private(set) var history = RetryHistory()
-    private var incomplete = Boxed<PartialResponse>.none
+    private var incomplete = IndirectOptional<PartialResponse>.none
     /// With newer credentials than the order's.
-    var renewed = Boxed<TransportRequest>.none
+    var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
     private let begin: Int64
 
-    init(_ order: ExchangeOrder, over wire: Wire) {
+    init(_ order: ExchangeOptions, over wire: Wire) {
         self.wire = wire
         self.order = order
         begin = wire.repetitions.clock.uptime()
     }
 
-    var repetitions: Repetitions { wire.repetitions }
+    var repetitions: RetryCoordinator { wire.repetitions }
 
     /// The request that is sent, without the additions of its attempts.
     var request: TransportRequest { renewed.value ?? order.request }
@@ -60,7 +60,7 @@ struct Exchange: Sendable {
     var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
 
     /// - Parameter permit: the place on the wire for the first attempt.
-    mutating func arrival(_ permit: inout LanePermit) async throws(ConnectionError) -> Arrival {
+    mutating func arrival(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         repetitions.deposit(to: order.origin, at: begin)
         guard let keeper = order.keeper else {
             let outcome = await pursued(&permit)
@@ -85,11 +85,12 @@ struct Exchange: Sendable {
         await keeper.keep(incomplete, for: request)
     }
 
-    private mutating func pursued(_ permit: inout LanePermit) async -> Result<Arrival, ConnectionError> {
+    private mutating func pursued(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
         do throws(ConnectionError) { return .success(try await pursue(&permit)) } catch { return .failure(error) }
     }
 
-    private func tell(_ outcome: Result<Arrival, ConnectionError>) throws(ConnectionError) -> Arrival {
+    private func tell(_ outcome: Result<ReceivedResponse, ConnectionError>) throws(ConnectionError) -> ReceivedResponse
+    {
         do throws(ConnectionError) { return try outcome.get() } catch {
             var error = error
             error.attempts = history.attempts
@@ -97,7 +98,7 @@ struct Exchange: Sendable {
         }
     }
 
-    private mutating func pursue(_ permit: inout LanePermit) async throws(ConnectionError) -> Arrival {
+    private mutating func pursue(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         let attempt = try await attempt(permit)
         return attempt.isGood ? try finish(attempt) : try await goOn(after: attempt, &permit)
     }
@@ -107,7 +108,7 @@ struct Exchange: Sendable {
     private mutating func goOn(
         after first: ExchangeAttempt,
         _ permit: inout LanePermit
-    ) async throws(ConnectionError) -> Arrival {
+    ) async throws(ConnectionError) -> ReceivedResponse {
         var attempt = first
         while true {
             let decision = decision(after: attempt)
@@ -136,12 +137,12 @@ struct Exchange: Sendable {
     private mutating func finish(
         _ attempt: ExchangeAttempt,
         insteadOfNext reason: RetryReason
-    ) throws(ConnectionError) -> Arrival {
+    ) throws(ConnectionError) -> ReceivedResponse {
         history.giveUp(reason)
         return try attempt.arrival(after: history.attempts)
     }
 
-    private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> Arrival {
+    private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
         return try attempt.arrival(after: history.attempts)
     }
@@ -149,7 +150,7 @@ struct Exchange: Sendable {
     private mutating func finish(
         _ attempt: ExchangeAttempt,
         _ reason: RetryReason
-    ) throws(ConnectionError) -> Arrival {
+    ) throws(ConnectionError) -> ReceivedResponse {
         // The usual error of a server is no story.
         let isPlain = history.attempts.isEmpty && reason.code == .final
         if !isPlain { record(.giveUp(reason), after: attempt) }

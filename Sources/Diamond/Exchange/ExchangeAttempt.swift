@@ -15,7 +15,7 @@ struct ExchangeAttempt: Sendable {
     /// The method of a request that is kept; `nil` for others, which only a whole answer decides.
     private let keptMethod: HTTPRequest.Method?
     /// The received part of an incomplete response, which the next attempt continues.
-    let left: Boxed<PartialResponse>
+    let left: IndirectOptional<PartialResponse>
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
@@ -37,7 +37,7 @@ struct ExchangeAttempt: Sendable {
         return outcome
     }
 
-    private func isJudged(by head: Arrival) -> Bool { keptMethod.map { head.status.decides($0) } ?? false }
+    private func isJudged(by head: ReceivedResponse) -> Bool { keptMethod.map { head.status.decides($0) } ?? false }
 
     // MARK: What came of it
 
@@ -94,7 +94,7 @@ struct ExchangeAttempt: Sendable {
     }
 
     /// Returns the caller's response, or throws its error.
-    func arrival(after attempts: [Attempt]) throws(ConnectionError) -> Arrival {
+    func arrival(after attempts: [Attempt]) throws(ConnectionError) -> ReceivedResponse {
         var error: ConnectionError
         switch end {
         case .arrived(var arrival, _):

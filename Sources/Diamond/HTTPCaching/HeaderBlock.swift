@@ -4,13 +4,13 @@ import HTTPTypes
 /// Response headers as bytes on disk: `Name: value` lines, in the order received.
 enum HeaderBlock {
     /// Never kept: about the connection (RFC 9110 section 7.6.1) or secret.
-    private static let dropped = WordSet([
+    private static let dropped = ASCIIWordMatcher([
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "te",
         "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
     ])
 
     /// Words of `Connection` that are about the connection itself, and no header that is not dropped anyway.
-    private static let options = WordSet(["close", "keep-alive"])
+    private static let options = ASCIIWordMatcher(["close", "keep-alive"])
 
     /// The headers that may be kept; `nil` where one holds a secret without which the response means something else.
     static func kept(_ headers: HTTPFields, _ secrets: FieldSecrets = FieldSecrets()) -> HTTPFields? {

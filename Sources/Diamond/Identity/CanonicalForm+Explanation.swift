@@ -17,7 +17,7 @@ extension CanonicalForm {
             let tag = line.prefix { $0 != UInt8(ascii: " ") }
             return (text: String(decoding: line, as: UTF8.self), rule: rule(of: String(decoding: tag, as: UTF8.self)))
         }
-        return Explanation(lines: lines, omissions: try Omissions(of: wire, rules: rules).all)
+        return Explanation(lines: lines, omissions: try KeyExplanation(of: wire, rules: rules).all)
     }
 
     private static func rule(of tag: String) -> String {

@@ -4,7 +4,7 @@ import Foundation
 
 /// Length and SHA-256 of files, read once for as long as they look the same.
 enum FileDigest {
-    private static let known = Guarded<[FileLook: String]>([:])
+    private static let known = Guarded<[FileFingerprint: String]>([:])
     private static let mostKnown = 1024
     /// Seconds after a change in which another one may leave the file's time as it is: the longest step in which file
     /// systems count, that of FAT.
@@ -14,11 +14,11 @@ enum FileDigest {
     ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     static func text(of url: URL, now: Date = Date()) throws(RequestError) -> String {
-        guard let look = FileLook(url.path) else { throw .unreadable(url.path) }
+        guard let look = FileFingerprint(url.path) else { throw .unreadable(url.path) }
         if let text = known.withLock({ $0[look] }) { return text }
         let text = try read(url.path)
         // Changed while it was read, or so lately that it may change again unseen: not remembered.
-        guard FileLook(url.path) == look, now.timeIntervalSince(look.modified) > tick else { return text }
+        guard FileFingerprint(url.path) == look, now.timeIntervalSince(look.modified) > tick else { return text }
         known.withLock { known in
             if known.count >= mostKnown { known = [:] }
             known[look] = text

@@ -11,7 +11,7 @@ package struct KeyRules: Sendable {
     package var own: IdentityRules
     /// Headers that secrets were filled into, in lower case: credentials whatever their names.
     private var filledHeaders: Set<String> = []
-    private let names = KnownNames.all
+    private let names = CredentialNames.all
 
     package init(secret: SymmetricKey = SymmetricKey(size: .bits256), own: IdentityRules = IdentityRules()) {
         self.secret = secret
@@ -32,7 +32,9 @@ package struct KeyRules: Sendable {
     }
 
     /// Whether a header may tell answers apart where no rules say otherwise.
-    static func isSelecting(_ header: String) -> Bool { header.withBytes { KnownNames.all.isSelecting(header: $0) } }
+    static func isSelecting(_ header: String) -> Bool {
+        header.withBytes { CredentialNames.all.isSelecting(header: $0) }
+    }
 
     /// Whether a header may tell answers apart.
     ///

@@ -41,7 +41,7 @@ package struct ReplayDiagnosis: Sendable {
     package var untimelyJobs = 0
     /// By how much the wall clock is ahead of the queue's time; milliseconds, 0 where it was not set.
     package var lead: Int64 = 0
-    private let look: QueueReckoning.Look
+    private let look: QueueClock.Look
     /// The process that keeps others from writing, if ``findWriter()`` has found one.
     package var writer: WriteLock?
     /// Why the queue cannot be used.
@@ -95,7 +95,7 @@ package struct ReplayDiagnosis: Sendable {
         guard damages.isEmpty else { return }
         counts = try ReplayTable.census(on: connection)
         discord = try ReplayTable.discord(on: connection)
-        let reckoning = try ReplayTable.reckoning(on: connection)?.after(look) ?? QueueReckoning(look)
+        let reckoning = try ReplayTable.reckoning(on: connection)?.after(look) ?? QueueClock(look)
         let moment = QueueTime.Moment(reckoning, look)
         lead = moment.lead
         untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)

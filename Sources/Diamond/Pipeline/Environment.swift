@@ -23,7 +23,7 @@ struct Environment: Sendable {
     /// Returns the request as it is keyed, persisted and sent.
     ///
     /// - Parameter left: the time that the provider may take.
-    func resolve(_ request: Request, within left: TimeLeft = .forever) async throws(ConnectionError) -> Request {
+    func resolve(_ request: Request, within left: RemainingTime = .forever) async throws(ConnectionError) -> Request {
         var resolved = request
         try complete(&resolved)
         guard provider != nil, resolved.identity == nil else { return resolved }
@@ -69,7 +69,7 @@ struct Environment: Sendable {
     /// The request with its named secrets filled in, as it goes on the wire and nowhere else.
     ///
     /// - Parameter left: how long the provider may take.
-    func fill(_ wire: WireRequest, within left: TimeLeft) async throws(ConnectionError) -> WireRequest {
+    func fill(_ wire: WireRequest, within left: RemainingTime) async throws(ConnectionError) -> WireRequest {
         try await left.value { () async throws(ConnectionError) in try await filled(wire) }
     }
 

@@ -36,7 +36,7 @@ struct HopProgress: Sendable {
     /// Whether an exchange may still be superseded by what was stored meanwhile. Once: what is in memory may be newer than what
     /// a look-up finds.
     private(set) var maySupersede = true
-    private var boxed = Boxed<Extension>.none
+    private var boxed = IndirectOptional<Extension>.none
     /// The start of the request's time; `nil` where it starts with the next exchange.
     private(set) var begin: Int64?
 

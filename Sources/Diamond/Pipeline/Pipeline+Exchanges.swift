@@ -86,7 +86,7 @@ extension Pipeline {
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
         _ keeper: ResumeWriter?,
         _ permit: inout LanePermit
-    ) async throws(ConnectionError) -> Arrival {
+    ) async throws(ConnectionError) -> ReceivedResponse {
         let plan = admitted.plan
         var exchange = Exchange(try order(for: admitted, report, keeper), over: wire)
         do throws(ConnectionError) { return try await exchange.arrival(&permit) } catch {
@@ -101,7 +101,7 @@ extension Pipeline {
     @inline(never)
     private func confirmed(
         _ stored: StoredCandidate,
-        by arrival: Arrival,
+        by arrival: ReceivedResponse,
         _ admitted: ExchangeRequest,
         since begin: Int64,
         _ keeper: ResumeWriter?,
@@ -131,11 +131,11 @@ extension Pipeline {
         for admitted: ExchangeRequest,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
         _ keeper: ResumeWriter?
-    ) throws(ConnectionError) -> ExchangeOrder {
+    ) throws(ConnectionError) -> ExchangeOptions {
         let plan = admitted.plan
         let context = plan.context
         let caller = context.caller
-        return ExchangeOrder(
+        return ExchangeOptions(
             request: admitted.request,
             policy: try time.policy(of: context.resolved, since: plan.begin),
             origin: context.place.origin,

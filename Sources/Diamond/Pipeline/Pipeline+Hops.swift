@@ -14,7 +14,7 @@ extension Pipeline {
         _ source: Response.Source,
         for context: RequestContext,
         _ progress: inout HopProgress
-    ) async throws(ConnectionError) -> Boxed<Response> {
+    ) async throws(ConnectionError) -> IndirectOptional<Response> {
         guard context.caller.sink != nil else {
             return .some(lookup.response(from: stored.response, source, for: context.resolved))
         }
@@ -35,7 +35,7 @@ extension Pipeline {
         for context: RequestContext,
         at instant: InvalidationLog.Instant,
         _ progress: inout HopProgress
-    ) async throws(ConnectionError) -> Boxed<Response> {
+    ) async throws(ConnectionError) -> IndirectOptional<Response> {
         guard context.caller.sink != nil else {
             refresh(stored, for: context, at: instant)
             return .some(lookup.response(from: stored.response, .stale, for: context.resolved))

@@ -19,7 +19,7 @@ extension Pipeline {
         return await caller.aside { await wire.interceptors.transform(error) }
     }
 
-    func response(from arrival: Arrival, _ context: RequestContext) -> Response {
+    func response(from arrival: ReceivedResponse, _ context: RequestContext) -> Response {
         var response = Response(
             status: arrival.status, headers: arrival.headers, body: arrival.body, url: context.url)
         response.attempts = arrival.attempts
@@ -34,7 +34,7 @@ extension Pipeline {
     /// - Throws: why an interceptor refuses the response, for all callers; then it is not stored. Nor is it where the caller that
     ///   has started the exchange refuses it, which the others may take.
     func stored(
-        _ arrival: Arrival,
+        _ arrival: ReceivedResponse,
         _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
@@ -48,7 +48,9 @@ extension Pipeline {
 
     // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func storedAtOnce(_ arrival: Arrival, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?) -> Response {
+    private func storedAtOnce(_ arrival: ReceivedResponse, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?)
+        -> Response
+    {
         let context = admitted.plan.context
         invalidateOwn(after: arrival, context)
         if store.isForCache(arrival, admitted.plan), let entry = store.entry(of: arrival, admitted) {
@@ -61,7 +63,7 @@ extension Pipeline {
     // Nor this: few need it.
     @inline(never)
     private func storedAside(
-        _ arrival: Arrival,
+        _ arrival: ReceivedResponse,
         _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
@@ -83,7 +85,7 @@ extension Pipeline {
     }
 
     /// Invalidates what an unsafe request has changed.
-    private func invalidateOwn(after arrival: Arrival, _ context: RequestContext) {
+    private func invalidateOwn(after arrival: ReceivedResponse, _ context: RequestContext) {
         if context.identity == nil, !context.wire.method.isSafe { store.invalidate(after: arrival, context) }
     }
 

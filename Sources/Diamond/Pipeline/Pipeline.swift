@@ -37,7 +37,7 @@ final class Pipeline: Sendable {
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
     /// The queue for requests that are sent later; `nil` without a store.
-    let replays: QueuePlace?
+    let replays: JobSlot?
     let reachability: any Reachability
 
     let time: RequestTime
@@ -57,7 +57,7 @@ final class Pipeline: Sendable {
         retry: RetryPolicy,
         credentialRefreshes: CredentialRefreshes?,
         redirectLimit: Int,
-        replays: QueuePlace?,
+        replays: JobSlot?,
         reachability: any Reachability
     ) {
         self.wire = wire
@@ -216,7 +216,7 @@ final class Pipeline: Sendable {
     private func ownTime(
         for plan: ExchangePlan,
         _ progress: HopProgress
-    ) throws(ConnectionError) -> Boxed<ExchangeSharing.OwnTime> {
+    ) throws(ConnectionError) -> IndirectOptional<ExchangeSharing.OwnTime> {
         if let late = progress.late {
             let rest = Duration.milliseconds(max(0, late.deadline - time.clock.uptime()))
             return .some(ExchangeSharing.OwnTime(rest: rest, error: late.error))

@@ -4,7 +4,7 @@ struct RequestTime: Sendable {
     let clock: ExchangeClock
     /// The policy of requests that have none of their own.
     let retry: RetryPolicy
-    let waits: Waits
+    let waits: PendingWaits
 
     /// Returns the rest of a request's time.
     ///
@@ -40,15 +40,15 @@ struct RequestTime: Sendable {
 
     /// Returns the time for code of the app that is asked before a request is sent: all of it, where it has not started.
     @inline(never)
-    func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> TimeLeft {
+    func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: begin)
-        return TimeLeft(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
+        return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
     }
 
     /// Returns the time for code of the app that is asked before a request is resolved.
     @inline(never)
-    func left(of request: Request) -> TimeLeft {
+    func left(of request: Request) -> RemainingTime {
         // A stored response may be all that it takes.
-        TimeLeft((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)
+        RemainingTime((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)
     }
 }

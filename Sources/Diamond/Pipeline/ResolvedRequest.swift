@@ -25,7 +25,7 @@ final class ResolvedRequest: Sendable {
     let policy: CachePolicy
     let timeout: Duration?
     // It is large, and few have one.
-    private let ownRetry: Boxed<RetryPolicy>
+    private let ownRetry: IndirectOptional<RetryPolicy>
     /// The request's own limit; `nil` for the engine's.
     let bodyLimit: Int?
     let tags: Set<String>
@@ -34,14 +34,14 @@ final class ResolvedRequest: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the response is this request's alone.
-    let identity: Boxed<Identity>
+    let identity: IndirectOptional<Identity>
     /// Whether ranges are defined for the request, and it has neither a range nor a condition of its own: a response that breaks
     /// can then be continued (RFC 9110 section 14.2).
     let isContinuable: Bool
     /// Whether secrets are to be filled in that can be renewed.
     let hasNamedSecrets: Bool
     /// The files that the identity was computed from, as they were then.
-    let files: [FileLook]
+    let files: [FileFingerprint]
 
     /// - Parameter request: complete, with absolute URL, headers and identity.
     init(_ request: borrowing Request, _ rules: KeyRules) throws(ConnectionError) {
@@ -52,7 +52,7 @@ final class ResolvedRequest: Sendable {
             hasNamedSecrets = !wire.namedCredentials.isEmpty
             policy = Self.policy(of: request)
             timeout = request.timeout
-            ownRetry = Boxed(request.retry)
+            ownRetry = IndirectOptional(request.retry)
             bodyLimit = request.bodyLimit
             tags = request.tags
             place = PermitScope(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
@@ -64,7 +64,7 @@ final class ResolvedRequest: Sendable {
                 return
             }
             // Before they are read: a file that changes from now on is another request's body.
-            files = wire.cacheKey == nil ? wire.body?.files.compactMap { FileLook($0.path) } ?? [] : []
+            files = wire.cacheKey == nil ? wire.body?.files.compactMap { FileFingerprint($0.path) } ?? [] : []
             let form = try CanonicalForm(of: wire, rules: rules)
             identity = .some(
                 Identity(

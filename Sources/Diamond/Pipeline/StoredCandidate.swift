@@ -4,9 +4,9 @@
 final class StoredCandidate: Sendable {
     let response: StoredResponse
     /// Reads the body in pieces, for a sink.
-    let reader: Boxed<BodyReader>
+    let reader: IndirectOptional<BodyReader>
 
-    init(_ response: StoredResponse, reader: Boxed<BodyReader> = .none) {
+    init(_ response: StoredResponse, reader: IndirectOptional<BodyReader> = .none) {
         self.response = response
         self.reader = reader
     }

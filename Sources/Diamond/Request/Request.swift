@@ -53,7 +53,7 @@ public struct Request: Hashable, Sendable {
     public var retry: RetryPolicy? {
         get { ownRetry.value }
         set {
-            ownRetry = Boxed(newValue)
+            ownRetry = IndirectOptional(newValue)
             forget()
         }
     }
@@ -86,7 +86,7 @@ public struct Request: Hashable, Sendable {
     public var replay: ReplayPolicy {
         get { ownReplay.value ?? .never }
         set {
-            ownReplay = Boxed(newValue == .never ? nil : newValue)
+            ownReplay = IndirectOptional(newValue == .never ? nil : newValue)
             forget()
         }
     }
@@ -96,8 +96,8 @@ public struct Request: Hashable, Sendable {
         if case .some(let policy) = ownReplay { policy.mode != .never } else { false }
     }
 
-    private var ownRetry = Boxed<RetryPolicy>.none
-    private var ownReplay = Boxed<ReplayPolicy>.none
+    private var ownRetry = IndirectOptional<RetryPolicy>.none
+    private var ownReplay = IndirectOptional<ReplayPolicy>.none
 
     /// The results that engines have worked out about the request.
     private(set) var memory = RequestMemory()

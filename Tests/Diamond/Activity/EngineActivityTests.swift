@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The activity of an engine` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let clock = TestClock()
     private let temporary = TemporaryStore()
 
@@ -18,14 +18,14 @@ import Testing
         _ change: (inout Engine.Configuration) -> Void = { _ in }
     ) -> Engine {
         var configuration = Engine.Configuration(store: store)
-        configuration.transport = transport ?? airport.transport
+        configuration.transport = transport ?? server.transport
         configuration.clock = clock
         configuration.draw = { 0.5 }
         change(&configuration)
         return Engine(configuration)
     }
 
-    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+    private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
     @Test(arguments: [false, true]) func `tells what waits and what is on the wire, by lane, origin and tag`(
         isCached: Bool
@@ -46,9 +46,9 @@ import Testing
         #expect(snapshot.lanes["images"]?.inFlight == 1 && snapshot.lanes["images"]?.queued == 1)
         #expect(snapshot.origins["http://a"]?.inFlight == 2 && snapshot.origins["http://b"]?.queued == 1)
         #expect(snapshot.tags["x"]?.queued == 1 && snapshot.tags["x"]?.requests == 1 && snapshot.tags.count == 1)
-        airport.land("http://a/1")
+        server.land("http://a/1")
         await flying("http://a/3", "http://b/2")
-        airport.landAll()
+        server.landAll()
         await engine.activity.idle()
         #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty)
     }
@@ -65,7 +65,7 @@ import Testing
         third.cancel()
         _ = await third.value
         await untilTrue { engine.activity.counts.queued == 0 }
-        airport.landAll()
+        server.landAll()
         _ = try await first.response
         await recorder.idle(engine.activity)
         #expect(recorder.isBalanced && engine.activity.counts == ActivityCounts())
@@ -99,7 +99,7 @@ import Testing
         await flying("http://h/")
         await untilTrue { recorder.story.count { $0 == "miss" } == 3 }
         #expect(engine.activity.counts.requests == 3 && engine.activity.inFlight == 1)
-        airport.landAll()
+        server.landAll()
         for connection in connections { _ = try await connection.response }
         await recorder.idle(engine.activity)
         #expect(recorder.story.count { $0.hasPrefix("attempt") } == 2 && recorder.isBalanced)
@@ -116,7 +116,7 @@ import Testing
         connection.pause()
         #expect(engine.activity.counts.paused == 1)
         // What must not be sent twice is still on the wire.
-        if method == .post { airport.landAll() }
+        if method == .post { server.landAll() }
         #expect(await engine.activity.idle())
         #expect(engine.activity.counts.requests == 1 && engine.activity.inFlight == 0)
         connection.resume()
@@ -124,7 +124,7 @@ import Testing
         connection.resume()
         await untilTrue { engine.activity.counts.paused == 0 }
         if method == .get { await flying("http://h/") }
-        airport.landAll()
+        server.landAll()
         _ = try await connection.response
         await recorder.idle(engine.activity)
         #expect(
@@ -146,11 +146,11 @@ import Testing
 
     /// What it has of `http://h/` is stale.
     private func engineWithStale() async throws -> Engine {
-        airport.headers = [.cacheControl: "max-age=0"]
+        server.headers = [.cacheControl: "max-age=0"]
         let engine = engine(store: temporary.store)
         let first = engine.enqueue(Request("http://h/"))
         await flying("http://h/")
-        airport.landAll()
+        server.landAll()
         _ = try await first.response
         return engine
     }
@@ -163,13 +163,13 @@ import Testing
         }
         await flying("http://h/")
         #expect(engine.activity.counts.refreshing == 1)
-        airport.landAll()
+        server.landAll()
         await recorder.idle(engine.activity)
         #expect(recorder.story.count { $0 == "refresh began" } == 1)
         // And another when that is over.
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
         await flying("http://h/")
-        airport.landAll()
+        server.landAll()
         await recorder.idle(engine.activity)
     }
 
@@ -179,7 +179,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
         await flying("http://h/")
         #expect(engine.activity.counts.refreshing == 1 && engine.activity.counts.requests == 0)
-        airport.landAll()
+        server.landAll()
         await recorder.idle(engine.activity)
         // The answer is handed over beside the refresh.
         #expect(recorder.story.contains("hit stale"))

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `Any batch` {
-    private let airport = Airport()
+    private let server = ManualServer()
 
     @Test func `never falls back, brings each result once, and ends once`() async {
         var random = SplitMix(state: Effort.seed)
@@ -16,7 +16,7 @@ import Testing
     }
 
     private func round(_ random: inout SplitMix) async {
-        let (engine, ends) = (Engine.stub(airport.transport), Guarded(0))
+        let (engine, ends) = (Engine.stub(server.transport), Guarded(0))
         let requests = (0..<random.below(30)).map { Request("http://h/\($0)") }
         let batch = engine.batch(requests, isFailingFast: random.below(4) == 0)
         for connection in batch.connections where random.below(3) == 0 { connection.completionBlock = {} }
@@ -35,7 +35,7 @@ import Testing
             for _ in 0..<2 { group.addTask { await Self.rock(batch, paused) } }
         }
         while batch.completed < batch.count {
-            airport.landAll()
+            server.landAll()
             await Task.yield()
         }
         await check(batch, await progress, await items)

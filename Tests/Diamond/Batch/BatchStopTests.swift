@@ -8,13 +8,13 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A batch that does not go through` {
-    private let airport = Airport()
+    private let server = ManualServer()
 
-    private func engine() -> Engine { .stub(airport.transport) }
+    private func engine() -> Engine { .stub(server.transport) }
 
     private func requests(_ count: Int) -> [Request] { (0..<count).map { Request("http://h/\($0)") } }
 
-    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+    private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
     // MARK: Failing fast
 
@@ -106,12 +106,12 @@ import Testing
         let batch = engine.batch(requests(2))
         engine.enqueue(batch)
         await flying(2)
-        airport.land("http://h/0")
+        server.land("http://h/0")
         let task = Task { await batch.items.reduce(into: []) { $0.append($1.index) } }
         await untilTrue { batch.completed == 1 }
         task.cancel()
         #expect(await [[], [0]].contains(task.value))
-        airport.landAll()
+        server.landAll()
         #expect(await batch.results.map(\.word) == ["200", "200"])
     }
 
@@ -133,7 +133,7 @@ import Testing
         #expect(batch.connections.map(\.isPaused) == [false, true])
         batch.connections[1].resume()
         await flying(2)
-        airport.landAll()
+        server.landAll()
         #expect(await batch.results.map(\.word) == ["200", "200"])
     }
 
@@ -166,7 +166,7 @@ import Testing
             let (operation, progress) = (batch.operation, batch.foundationProgress)
             engine.enqueue(batch)
             await flying(2)
-            airport.landAll()
+            server.landAll()
             _ = await batch.results
             #expect(operation.isFinished && progress.isFinished)
         }()

@@ -8,13 +8,13 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A batch` {
-    private let airport = Airport()
+    private let server = ManualServer()
 
-    private func engine() -> Engine { .stub(airport.transport) }
+    private func engine() -> Engine { .stub(server.transport) }
 
     private func requests(_ count: Int) -> [Request] { (0..<count).map { Request("http://h/\($0)") } }
 
-    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+    private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
     // MARK: Results
 
@@ -25,7 +25,7 @@ import Testing
         await flying(3)
         var items = batch.items.makeAsyncIterator()
         for index in [2, 0, 1] {
-            airport.land("http://h/\(index)")
+            server.land("http://h/\(index)")
             let item = await items.next()
             #expect(item?.index == index)
             #expect(try item?.result.get().text == "http://h/\(index)")
@@ -50,11 +50,11 @@ import Testing
         #expect(await progress.next()?.completed == 0)
         engine.enqueue(batch)
         await flying(3)
-        airport.land("http://h/1")
+        server.land("http://h/1")
         #expect(await progress.next()?.fractionCompleted == 1.0 / 3)
         batch.connections[0].cancel()
         #expect(await progress.next() == BatchProgress(completed: 2, failed: 1, count: 3))
-        airport.landAll()
+        server.landAll()
         #expect(await progress.next() == BatchProgress(completed: 3, failed: 1, count: 3))
         #expect(await progress.next() == nil)
         #expect(batch.completed == 3 && batch.count == 3)
@@ -66,12 +66,12 @@ import Testing
         let connections = engines.map { $0.connection(for: Request("http://h/")) }
         engines[0].enqueue(connections[0])
         await flying(1)
-        airport.landAll()
+        server.landAll()
         _ = try await connections[0].response
         let batches = [Batch(connections + connections), Batch(connections)]
         engines[1].enqueue(batches[0])
         await flying(1)
-        airport.landAll()
+        server.landAll()
         #expect(await batches[0].results.count == 4)
         #expect(await batches[1].results.count == 2)
         #expect(await batches[0].progress.all == [BatchProgress(completed: 4, failed: 0, count: 4)])
@@ -93,7 +93,7 @@ import Testing
             returned.wait()
             calls.withLock { $0.append("last") }
         }
-        airport.landAll()
+        server.landAll()
         await entered.wait()
         #expect(batch.connections[0].isFinished && batch.completed == 0)
         #expect(!batch.operation.isFinished)
@@ -113,13 +113,13 @@ import Testing
         engine.enqueue(connection)
         engine.enqueue(batch)
         await flying(2)
-        airport.land("http://h/0")
+        server.land("http://h/0")
         await untilTrue { batch.completed == 1 }
         #expect(!ran.isOpen && !connection.isExecuting && !batch.operation.isFinished)
-        airport.land("http://h/1")
+        server.land("http://h/1")
         await ran.wait()
-        await untilTrue { airport.flying == ["http://h/last"] }
-        airport.landAll()
+        await untilTrue { server.flying == ["http://h/last"] }
+        server.landAll()
         #expect(try await connection.response.status == .ok)
         #expect(batch.operation.isFinished)
     }
@@ -131,7 +131,7 @@ import Testing
         #expect(batch.foundationProgress === batch.foundationProgress)
         engine.enqueue(batch)
         await flying(4)
-        airport.land("http://h/3")
+        server.land("http://h/3")
         await untilTrue { batch.foundationProgress.completedUnitCount == 1 }
         #expect(batch.foundationProgress.totalUnitCount == 4 && whole.fractionCompleted == 0.25)
         whole.cancel()

@@ -181,7 +181,7 @@ import Testing
         await first.flush()
         // What the interval allows.
         #expect(second.find(entries[0].key, request: entries[0].request) != nil)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entries[0].key, request: entries[0].request) == nil)
         #expect(second.find(entries[1].key, request: entries[1].request)?.flags.contains(.invalidated) == true)
         #expect(second.find(newer.key, request: newer.request) == newer.stored)
@@ -229,10 +229,10 @@ import Testing
         second.store(entry)
         await second.flush()
         #expect(try await second.evict(to: 0).count == 1)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entry.key, request: entry.request) == entry.stored)
         try await removal.run(on: place.isOwn ? second : first, entry)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 
@@ -252,7 +252,7 @@ import Testing
         #expect(second.find(entries[2].key, request: entries[2].request, url: entries[2].url) != nil)
         #expect(try await second.evict(to: 0).count == 3)
         try await removal.run(on: place.isOwn ? second : first, entries[0])
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         let found = entries.map { second.find($0.key, request: $0.request) != nil }
         #expect(found == [false, true, true])
     }
@@ -267,7 +267,7 @@ import Testing
         await second.flush()
         #expect(try await second.evict(to: 0).count == 1)
         try await first.invalidate(.url(entry.url))
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 

@@ -129,7 +129,7 @@ import Testing
         do {
             let connection = Connection(Request("http://h/"))
             connection.onResult(on: CallbackExecutor { $0() }) { _ in calls.withLock { $0 += 1 } }
-            OwnerToken(isSilent: true).own(connection)
+            CancellationOwner(isSilent: true).own(connection)
         }
         #expect(calls.withLock { $0 } == 0)
     }

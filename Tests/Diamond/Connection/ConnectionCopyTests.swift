@@ -82,13 +82,13 @@ import Testing
     }
 
     @Test func `is on its way beside one that has not finished`() async throws {
-        let airport = Airport()
-        let engine = Engine.stub(airport.transport)
+        let server = ManualServer()
+        let engine = Engine.stub(server.transport)
         let connection = engine.enqueue(Request("http://h/", method: .post))
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         let again = connection.retry()
-        await untilTrue { airport.flying.count == 2 }
-        airport.landAll()
+        await untilTrue { server.flying.count == 2 }
+        server.landAll()
         _ = try await (connection.response, again.response)
     }
 

@@ -17,8 +17,8 @@ import Testing
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
     /// Pauses when as many transfers stand still.
-    private func pause(_ connection: Connection, _ reservoir: Reservoir, behind count: Int = 1) async {
-        await untilTrue { reservoir.drained == count }
+    private func pause(_ connection: Connection, _ rangeServer: RangeServer, behind count: Int = 1) async {
+        await untilTrue { rangeServer.drained == count }
         connection.pause()
     }
 
@@ -82,19 +82,19 @@ import Testing
     }
 
     @Test func `waits for its place without a file`() async throws {
-        let airport = Airport()
+        let manualServer = ManualServer()
         let engine = engine {
-            $0.transport = airport.transport
+            $0.transport = manualServer.transport
             $0.width = 1
         }
         let connections = ["1", "2"].map { name in
             engine.enqueue(Request("http://h/\(name)"), to: folder.url.appending(path: name))
         }
-        await untilTrue { airport.flying.count == 1 && engine.lanes.waiting == 1 }
+        await untilTrue { manualServer.flying.count == 1 && engine.lanes.waiting == 1 }
         #expect(folder.names.count == 1)
         for _ in connections {
-            await untilTrue { airport.flying.count == 1 }
-            airport.landAll()
+            await untilTrue { manualServer.flying.count == 1 }
+            manualServer.landAll()
         }
         for connection in connections { #expect(try await connection.download.size == 10) }
         #expect(folder.names == ["1", "2"])
@@ -165,18 +165,18 @@ import Testing
     }
 
     @Test func `goes on any number of times, pauses and breaks, with its place given up meanwhile`() async throws {
-        let reservoir = Reservoir { $0.flows = [.held(1 << 20), .broken(1 << 19), .held(1 << 20), .held(0)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.held(1 << 20), .broken(1 << 19), .held(1 << 20), .held(0)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
         for count in 1...3 {
-            await pause(connection, reservoir, behind: count)
+            await pause(connection, rangeServer, behind: count)
             await untilTrue { engine.lanes.running == 0 }
             connection.resume()
         }
-        #expect(try await connection.download.size == reservoir.body.count)
-        #expect(try Data(contentsOf: file) == reservoir.body)
+        #expect(try await connection.download.size == rangeServer.body.count)
+        #expect(try Data(contentsOf: file) == rangeServer.body)
         #expect(
-            reservoir.ranges == [
+            rangeServer.ranges == [
                 nil, "bytes=1048576-", "bytes=1572864-", "bytes=2621440-", "bytes=2621440-",
             ])
         await engine.close()
@@ -198,42 +198,42 @@ import Testing
     }
 
     @Test func `begins anew where its identity was forgotten meanwhile`() async throws {
-        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         var request = Request("http://h/")
         request.identity = "user-42"
         let connection = engine.enqueue(request, to: file)
-        await pause(connection, reservoir)
+        await pause(connection, rangeServer)
         try await engine.forget(identity: "user-42")
         connection.resume()
-        #expect(try await connection.download.size == reservoir.body.count)
-        #expect(reservoir.ranges == [nil, nil])
-        #expect(try Data(contentsOf: file) == reservoir.body)
+        #expect(try await connection.download.size == rangeServer.body.count)
+        #expect(rangeServer.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == rangeServer.body)
         await engine.close()
     }
 
     @Test func `does not put the rest of one answer behind another`() async throws {
-        let reservoir = Reservoir { $0.flows = [.held(1 << 20), .held(1 << 20)] }
+        let rangeServer = RangeServer { $0.flows = [.held(1 << 20), .held(1 << 20)] }
         let secrets = KnownSecrets(["a/token": "1", "b/token": "2"], identity: "a")
         let engine = engine {
-            $0.transport = reservoir.transport
+            $0.transport = rangeServer.transport
             $0.credentials = secrets
         }
         var request = Request("http://h/")
         request.credentials = [.header(.authorization, .secret("token"))]
         let connection = engine.enqueue(request, to: file)
-        await pause(connection, reservoir)
+        await pause(connection, rangeServer)
         // Asked as another, it has one that cannot be gone on with, and that takes the place of what was there.
-        let (tag, body) = ("\"a\"", reservoir.body)
-        reservoir.change { ($0.tag, $0.body) = ("W/\"b\"", .noise(3 << 20, seed: 2)) }
+        let (tag, body) = ("\"a\"", rangeServer.body)
+        rangeServer.change { ($0.tag, $0.body) = ("W/\"b\"", .noise(3 << 20, seed: 2)) }
         secrets.signIn("b")
         connection.resume()
-        await pause(connection, reservoir, behind: 2)
-        reservoir.change { ($0.tag, $0.body) = (tag, body) }
+        await pause(connection, rangeServer, behind: 2)
+        rangeServer.change { ($0.tag, $0.body) = (tag, body) }
         secrets.signIn("a")
         connection.resume()
         _ = try await connection.download
-        #expect(reservoir.ranges == [nil, nil, nil])
+        #expect(rangeServer.ranges == [nil, nil, nil])
         #expect(try Data(contentsOf: file) == body)
         await engine.close()
     }
@@ -256,8 +256,8 @@ import Testing
     }
 
     @Test func `goes on with nothing behind what the disk has not taken`() async throws {
-        let reservoir = Reservoir()
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer()
+        let engine = engine { $0.transport = rangeServer.transport }
         let room = Guarded(1_500_000)
         let write: DownloadFile.Write = { descriptor, bytes in
             let count = min(bytes.count, room.withLock { $0 })
@@ -275,22 +275,22 @@ import Testing
         } throws: { ($0 as? ConnectionError)?.code == .cannotWrite }
         room.withLock { $0 = .max }
         _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: caller)
-        #expect(reservoir.ranges == [nil, nil])
-        #expect(try Data(contentsOf: file) == reservoir.body)
+        #expect(rangeServer.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == rangeServer.body)
         await engine.close()
     }
 
     /// Whatever is paused, resumed and broken when, each file is whole, and nothing is beside them.
     @Test(arguments: 0..<2) func `has its file whole among many, whatever happens to them`(seed: UInt64) async throws {
         var random = SplitMix(state: seed)
-        let reservoir = Reservoir { state in
+        let rangeServer = RangeServer { state in
             state.body = .noise(1_500_000)
             // No more of them break than a budget pays for.
             state.flows = (0..<12).map { number in
                 number % 6 == 0 ? .broken(random.below(1_500_000)) : .held(random.below(1_500_000))
             }
         }
-        let engine = engine { $0.transport = reservoir.transport }
+        let engine = engine { $0.transport = rangeServer.transport }
         let files = (0..<4).map { folder.url.appending(path: "\($0)") }
         let connections = files.map { file in
             var request = Request("http://h/")
@@ -299,7 +299,7 @@ import Testing
         }
         // While some stand still; those who are left alone then are whole.
         var rounds = 0
-        while rounds < 200 || reservoir.ranges.count < 12, !connections.allSatisfy(\.isFinished) {
+        while rounds < 200 || rangeServer.ranges.count < 12, !connections.allSatisfy(\.isFinished) {
             rounds += 1
             let chosen = connections.filter { _ in random.next() % 2 == 0 }
             for connection in chosen { connection.pause() }
@@ -311,8 +311,8 @@ import Testing
             connection.pause()
             connection.resume()
         }
-        for connection in connections { #expect(try await connection.download.size == reservoir.body.count) }
-        for file in files { #expect(try Data(contentsOf: file) == reservoir.body) }
+        for connection in connections { #expect(try await connection.download.size == rangeServer.body.count) }
+        for file in files { #expect(try Data(contentsOf: file) == rangeServer.body) }
         #expect(folder.names == ["0", "1", "2", "3"])
         await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
@@ -322,10 +322,10 @@ import Testing
 
     @Test(arguments: [false, true]) func `leaves what was there where it is canceled`(isPaused: Bool) async throws {
         try Data("old".utf8).write(to: file)
-        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
-        await untilTrue { reservoir.drained == 1 }
+        await untilTrue { rangeServer.drained == 1 }
         if isPaused { connection.pause() }
         #expect(folder.names.count == 2)
         connection.cancel()
@@ -458,18 +458,18 @@ import Testing
     }
 
     @Test func `begins anew when it is made of a snapshot of a paused one`() async throws {
-        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
-        await pause(connection, reservoir)
+        await pause(connection, rangeServer)
         let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
         connection.cancel()
         engine.enqueue(again)
         #expect(again.isPaused)
         again.resume()
-        #expect(try await again.download.size == reservoir.body.count)
-        #expect(reservoir.ranges == [nil, nil])
-        #expect(try Data(contentsOf: file) == reservoir.body)
+        #expect(try await again.download.size == rangeServer.body.count)
+        #expect(rangeServer.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == rangeServer.body)
         await engine.close()
     }
 }

@@ -8,18 +8,18 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A paused connection` {
-    private let airport = Airport()
+    private let manualServer = ManualServer()
     private let temporary = TemporaryStore()
 
     private func engine(width: Int = 64, _ lanes: [Lane: LaneLimits] = [:]) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = manualServer.transport
         configuration.width = width
         configuration.lanes = lanes
         return Engine(configuration)
     }
 
-    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+    private func flying(_ urls: String...) async { await untilTrue { manualServer.flying == urls } }
 
     private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
@@ -32,7 +32,7 @@ import Testing
         #expect(connection.state == .paused && connection.isExecuting)
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         #expect(try await connection.response.text == "http://h/")
     }
 
@@ -47,12 +47,12 @@ import Testing
         #expect(connection.state == .paused)
         let other = engine.enqueue(Request("http://h/2"))
         await flying("http://h/2")
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await other.response
         #expect(connection.state == .paused)
         connection.resume()
         await flying("http://h/1")
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         #expect(try await connection.response.text == "http://h/1")
         #expect(engine.activity.inFlight == 0 && engine.lanes.running == 0)
     }
@@ -77,16 +77,16 @@ import Testing
         await untilTrue { engine.lanes.waiting == 2 }
         for connection in connections { connection.pause() }
         await untilTrue { engine.lanes.waiting == 0 }
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         _ = try await first.response
-        #expect(airport.flying.isEmpty)
+        #expect(manualServer.flying.isEmpty)
         for connection in connections { connection.resume() }
         for _ in connections {
-            await untilTrue { airport.flying.count == 1 }
-            let url = airport.flying[0]
-            airport.land(url)
+            await untilTrue { manualServer.flying.count == 1 }
+            let url = manualServer.flying[0]
+            manualServer.land(url)
             // The next may be in the air at once.
-            await untilTrue { airport.flying.first != url }
+            await untilTrue { manualServer.flying.first != url }
         }
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
@@ -96,12 +96,12 @@ import Testing
         let connection = engine.enqueue(Request("http://h/", method: .post))
         await flying("http://h/")
         connection.pause()
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         await untilTrue { engine.activity.inFlight == 0 }
         #expect(connection.state == .paused)
         connection.resume()
         #expect(try await connection.response.text == "http://h/")
-        #expect(airport.flying.isEmpty)
+        #expect(manualServer.flying.isEmpty)
     }
 
     /// Waits before it is sent until the test says so.
@@ -125,13 +125,13 @@ import Testing
         await untilTrue { connection.core.withLock { $0.run == nil } }
         let other = engine.enqueue(Request("http://h/2"))
         await flying("http://h/2")
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await other.response
         await untilTrue { engine.lanes.running == 0 }
-        #expect(connection.state == .paused && airport.flying.isEmpty)
+        #expect(connection.state == .paused && manualServer.flying.isEmpty)
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         #expect(try await connection.response.text == "http://h/")
         #expect(engine.activity.inFlight == 0)
     }
@@ -150,7 +150,7 @@ import Testing
     func `is not sent where it was paused while its request was adapted`(replay: ReplayPolicy) async throws {
         let signer = SlowSigner()
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = manualServer.transport
         configuration.interceptors = [signer]
         let engine = Engine(configuration)
         var request = Request("http://h/", method: .post)
@@ -159,12 +159,12 @@ import Testing
         await signer.entered.wait()
         connection.pause()
         signer.gate.open()
-        await untilTrue { Self.isAtRest(connection) || !airport.flying.isEmpty }
-        try #require(airport.flying.isEmpty)
+        await untilTrue { Self.isAtRest(connection) || !manualServer.flying.isEmpty }
+        try #require(manualServer.flying.isEmpty)
         #expect(connection.state == .paused && engine.lanes.running == 0)
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         #expect(try await connection.response.text == "http://h/")
     }
 
@@ -175,7 +175,7 @@ import Testing
         let rest = Guarded(first)
         return StubTransport { request throws(TransportError) in
             guard let first = rest.withLock({ $0.removeValue(forKey: request.url) }) else {
-                return try await airport.transport.send(request)
+                return try await manualServer.transport.send(request)
             }
             return try first.get()
         }
@@ -208,7 +208,7 @@ import Testing
         try #require(transport.requests.count == 1)
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         #expect(try await connection.response.attempts.isEmpty)
         #expect(transport.requests.count == 2)
     }
@@ -223,14 +223,14 @@ import Testing
         clock.advance(by: .seconds(2))
         await untilTrue { engine.lanes.waiting == 1 }
         connection.pause()
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await other.response
         await untilTrue { isAtRest(connection) || transport.requests.count > 2 }
         #expect(connection.isPaused && engine.lanes.running == 0)
         try #require(transport.requests.count == 2)
         connection.resume()
         await flying("http://h/1")
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         _ = try await connection.response
     }
 
@@ -248,10 +248,10 @@ import Testing
         clock.advance(by: .seconds(60))
         await untilTrue { Self.isAtRest(connection) }
         connection.resume()
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await other.response
         await flying("http://h/1")
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         #expect(try await connection.response.status == .ok)
     }
 
@@ -264,9 +264,9 @@ import Testing
         await untilTrue { clock.sleeping.count == 1 }
         connection.pause()
         clock.advance(by: .seconds(2))
-        await untilTrue { isAtRest(connection) || airport.flying == ["http://h/new"] }
-        try #require(airport.flying == ["http://h/new"])
-        airport.land("http://h/new")
+        await untilTrue { isAtRest(connection) || manualServer.flying == ["http://h/new"] }
+        try #require(manualServer.flying == ["http://h/new"])
+        manualServer.land("http://h/new")
         await untilTrue { isAtRest(connection) }
         #expect(connection.isPaused)
         connection.resume()
@@ -277,7 +277,7 @@ import Testing
 
     @Test func `may be sent twice where the engine's policy says so`() async throws {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = manualServer.transport
         configuration.retry.retriesUnsafeMethods = true
         let engine = Engine(configuration)
         let connection = engine.enqueue(Request("http://h/", method: .post))
@@ -287,7 +287,7 @@ import Testing
         await flying()
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         _ = try await connection.response
         // The first exchange, which the pause has given up, may take longer to its end than the second.
         await untilTrue { engine.lanes.running == 0 }
@@ -313,7 +313,7 @@ import Testing
     private struct Weak { weak var run: ConnectionRun? }
 
     @Test func `is sent as its last run has prepared it, however late the one before comes back`() async throws {
-        let transport = airport.transport
+        let transport = manualServer.transport
         let engine = engine(transport, TestClock(), width: 1)
         let other = engine.enqueue(Request("http://h/2"))
         await flying("http://h/2")
@@ -328,10 +328,10 @@ import Testing
         await untilTrue { engine.lanes.waiting == 1 }
         connection.gates[0].open()
         await untilTrue { first.run == nil }
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await other.response
         await flying("http://h/1")
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         _ = try await connection.response
         #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "1"])
     }
@@ -362,7 +362,7 @@ import Testing
         await flying()
         connection.resume()
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         _ = try await connection.response
     }
 
@@ -377,7 +377,7 @@ import Testing
         connection.resume()
         #expect(!connection.isPaused)
         await flying("http://h/")
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         _ = try await connection.response
         connection.pause()
         #expect(connection.state == .finished(.success))
@@ -401,7 +401,7 @@ import Testing
         await untilTrue { connection.isFinished }
         connection.resume()
         #expect(connection.state == .finished(.cancelled))
-        airport.landAll()
+        manualServer.landAll()
         await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
     }
 
@@ -412,7 +412,7 @@ import Testing
         await untilTrue { recorder.story.count { $0 == "miss" } == 2 }
         await flying("http://h/")
         connections[0].pause()
-        airport.land("http://h/")
+        manualServer.land("http://h/")
         _ = try await connections[1].response
         #expect(connections[0].isPaused)
         connections[0].resume()
@@ -426,12 +426,12 @@ import Testing
         await flying("http://h/1")
         first.pause()
         await untilTrue { engine.lanes.running == 0 }
-        #expect(airport.flying.isEmpty && second.state == .ready)
+        #expect(manualServer.flying.isEmpty && second.state == .ready)
         first.resume()
         await flying("http://h/1")
-        airport.land("http://h/1")
+        manualServer.land("http://h/1")
         await flying("http://h/2")
-        airport.land("http://h/2")
+        manualServer.land("http://h/2")
         _ = try await (first.response, second.response)
     }
 

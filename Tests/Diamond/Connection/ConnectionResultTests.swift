@@ -98,8 +98,8 @@ import Testing
     }
 
     @Test(arguments: 0..<4) func `is called once with a cancel, at whatever stage`(stage: Int) async {
-        let airport = Airport()
-        let engine = engine(airport.transport)
+        let server = ManualServer()
+        let engine = engine(server.transport)
         let (connection, called) = (engine.connection(for: Request("http://h/")), Gate())
         connection.onResult { [self] result in
             if case .failure(let error) = result { note("\(error.code)") }
@@ -107,7 +107,7 @@ import Testing
         }
         if stage == 1 { connection.pause() }
         if stage > 0 { engine.enqueue(connection) }
-        if stage > 1 { await untilTrue { airport.flying.count == 1 } }
+        if stage > 1 { await untilTrue { server.flying.count == 1 } }
         if stage == 3 { connection.pause() }
         connection.cancel()
         connection.cancel()
@@ -182,26 +182,26 @@ import Testing
     // MARK: Serial lanes
 
     @Test func `holds up a serial lane until it has returned`() async throws {
-        let (airport, held) = (Airport(), Held())
-        let engine = engine(airport.transport, on: held.executor, lanes: [.default: .serial])
+        let (server, held) = (ManualServer(), Held())
+        let engine = engine(server.transport, on: held.executor, lanes: [.default: .serial])
         let connections = (0..<3).map { engine.connection(for: Request("http://h/\($0)")) }
         connections[0].onResult { [self] _ in note("called") }
         for connection in connections { engine.enqueue(connection) }
-        await untilTrue { airport.flying == ["http://h/0"] }
-        airport.landAll()
+        await untilTrue { server.flying == ["http://h/0"] }
+        server.landAll()
         await untilTrue { connections[0].isFinished && held.count == 1 }
-        #expect(connections[1].state == .ready && airport.flying.isEmpty)
+        #expect(connections[1].state == .ready && server.flying.isEmpty)
         held.callAll()
         for index in 1...2 {
-            await untilTrue { airport.flying == ["http://h/\(index)"] }
-            airport.landAll()
+            await untilTrue { server.flying == ["http://h/\(index)"] }
+            server.landAll()
         }
         _ = try await connections[2].response
     }
 
     @Test func `holds up a serial lane as a completion block does`() async throws {
-        let airport = Airport()
-        let engine = engine(airport.transport, lanes: [.default: .serial])
+        let server = ManualServer()
+        let engine = engine(server.transport, lanes: [.default: .serial])
         let (entered, leave) = (Gate(), DispatchSemaphore(value: 0))
         let connections = (0..<2).map { engine.connection(for: Request("http://h/\($0)")) }
         connections[0].completionBlock = {
@@ -209,13 +209,13 @@ import Testing
             leave.wait()
         }
         for connection in connections { engine.enqueue(connection) }
-        await untilTrue { airport.flying == ["http://h/0"] }
-        airport.landAll()
+        await untilTrue { server.flying == ["http://h/0"] }
+        server.landAll()
         await entered.wait()
-        #expect(connections[0].isFinished && connections[1].state == .ready && airport.flying.isEmpty)
+        #expect(connections[0].isFinished && connections[1].state == .ready && server.flying.isEmpty)
         leave.signal()
-        await untilTrue { airport.flying == ["http://h/1"] }
-        airport.landAll()
+        await untilTrue { server.flying == ["http://h/1"] }
+        server.landAll()
         _ = try await connections[1].response
     }
 

@@ -12,11 +12,11 @@ import Testing
 
     private let temporary = TemporaryStore()
     private let wall = ManualClock()
-    private let reservoir = Reservoir { $0.flows = [.held(half)] }
+    private let server = RangeServer { $0.flows = [.held(half)] }
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = reservoir.transport
+        configuration.transport = server.transport
         configuration.memoryCapacity = 0
         configuration.draw = { 0 }
         configuration.clock = TestClock()
@@ -27,9 +27,9 @@ import Testing
 
     /// Begins, and pauses when half of the answer is here.
     private func paused(_ request: Request, on engine: Engine) async -> Connection {
-        let before = reservoir.drained
+        let before = server.drained
         let connection = engine.enqueue(request)
-        await untilTrue { [reservoir] in reservoir.drained > before }
+        await untilTrue { [server] in server.drained > before }
         connection.pause()
         return connection
     }
@@ -62,15 +62,15 @@ import Testing
     }
 
     @Test(arguments: Way.allCases) func `asks for the rest, and has one whole answer`(way: Way) async throws {
-        if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+        if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
         let engine = engine(way.configure)
         let connection = await paused(way.request, on: engine)
         #expect(connection.isPaused)
         connection.resume()
         let response = try await connection.response
-        #expect(response.status == .ok && response.body == reservoir.body && response.source == .network)
-        #expect(response.headers[.contentLength] == "\(reservoir.body.count)" && response.attempts.isEmpty)
-        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        #expect(response.status == .ok && response.body == server.body && response.source == .network)
+        #expect(response.headers[.contentLength] == "\(server.body.count)" && response.attempts.isEmpty)
+        #expect(server.ranges == [nil, "bytes=\(Self.half)-"])
         #expect(engine.activity.inFlight == 0)
         await engine.close()
         let totals = try engine.cache?.totals()
@@ -80,13 +80,13 @@ import Testing
 
     @Test(arguments: Way.allCases.filter { ![.noStore, .withoutStore, .anonymous].contains($0) })
     func `begins anew where what is asked for was erased while it was paused`(way: Way) async throws {
-        if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+        if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
         let engine = engine(way.configure)
         let connection = await paused(way.request, on: engine)
         try await engine.cache?.purge()
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, nil])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, nil])
         await engine.close()
     }
 
@@ -96,41 +96,41 @@ import Testing
         await first.close()
         #expect(try first.cache?.totals().partials == 1)
         let second = engine()
-        #expect(try await second.send(Request("http://h/")).body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        #expect(try await second.send(Request("http://h/")).body == server.body)
+        #expect(server.ranges == [nil, "bytes=\(Self.half)-"])
         #expect(try await second.send(Request("http://h/")).source == .cache)
         await second.close()
     }
 
     @Test func `goes on any number of times`() async throws {
-        reservoir.change { $0.flows = [.held(1 << 20), .held(1 << 20), .held(0)] }
+        server.change { $0.flows = [.held(1 << 20), .held(1 << 20), .held(0)] }
         let engine = engine()
         let connection = await paused(Request("http://h/"), on: engine)
         for _ in 0..<2 {
-            let before = reservoir.drained
+            let before = server.drained
             connection.resume()
-            await untilTrue { [reservoir] in reservoir.drained > before }
+            await untilTrue { [server] in server.drained > before }
             connection.pause()
         }
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=1048576-", "bytes=2097152-", "bytes=2097152-"])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, "bytes=1048576-", "bytes=2097152-", "bytes=2097152-"])
         await engine.close()
     }
 
     @Test func `has given up its place on the wire while it was paused`() async throws {
         let engine = engine { $0.width = 1 }
         let connection = await paused(Request("http://h/"), on: engine)
-        #expect(try await engine.send(Request("http://h/other")).body == reservoir.body)
+        #expect(try await engine.send(Request("http://h/other")).body == server.body)
         #expect(engine.lanes.running == 0 && connection.isPaused)
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
+        #expect(try await connection.response.body == server.body)
         await engine.close()
     }
 
     @Test func `goes on with what broke before it was paused`() async throws {
         let clock = TestClock()
-        reservoir.change { $0.flows = [.broken(5)] }
+        server.change { $0.flows = [.broken(5)] }
         let engine = engine { configuration in
             configuration.clock = clock
             configuration.draw = { 0.5 }
@@ -139,8 +139,8 @@ import Testing
         await untilTrue { clock.sleeping.count == 1 }
         connection.pause()
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=5-"])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, "bytes=5-"])
         await engine.close()
     }
 
@@ -148,8 +148,8 @@ import Testing
         let engine = engine()
         let connection = await paused(Request("http://h/moved"), on: engine)
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, nil, nil, "bytes=\(Self.half)-"])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, nil, nil, "bytes=\(Self.half)-"])
         await engine.close()
     }
 
@@ -160,7 +160,7 @@ import Testing
         /// Whether the server has nothing from there on, and is asked for the whole.
         var isBeyondEnd: Bool { self == .shrunkToWhatIsHere }
 
-        func apply(to state: inout Reservoir.State) {
+        func apply(to state: inout RangeServer.State) {
             switch self {
             case .tag: (state.tag, state.body) = ("\"b\"", .noise(3 << 20, seed: 2))
             case .tagToWeak: state.tag = "W/\"a\""
@@ -176,12 +176,12 @@ import Testing
     func `takes another answer where there is one by then`(change: Change, isRestarted: Bool) async throws {
         let first = engine()
         let connection = await paused(Request("http://h/"), on: first)
-        reservoir.change(change.apply)
+        server.change(change.apply)
         if isRestarted { await first.close() } else { connection.resume() }
         let engine = isRestarted ? engine() : first
         let response = try await isRestarted ? engine.send(Request("http://h/")) : connection.response
-        #expect(response.status == .ok && response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"] + (change.isBeyondEnd ? [nil] : []))
+        #expect(response.status == .ok && response.body == server.body)
+        #expect(server.ranges == [nil, "bytes=\(Self.half)-"] + (change.isBeyondEnd ? [nil] : []))
         await engine.close()
         #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 1)
     }
@@ -191,8 +191,8 @@ import Testing
         let connection = await paused(Request("http://h/"), on: engine)
         try await engine.cache?.invalidate(.all)
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, "bytes=\(Self.half)-"])
         await engine.close()
     }
 
@@ -203,8 +203,8 @@ import Testing
         let connection = await paused(Request("http://h/"), on: engine)
         #expect(try await engine.purge(Request("http://h/")))
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, nil])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, nil])
         await engine.close()
     }
 
@@ -217,8 +217,8 @@ import Testing
         let connection = await paused(request, on: engine)
         try await engine.forget(identity: "user-42")
         connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, nil])
+        #expect(try await connection.response.body == server.body)
+        #expect(server.ranges == [nil, nil])
         await engine.close()
     }
 
@@ -226,7 +226,7 @@ import Testing
         received: Int
     ) async throws {
         let clock = TestClock()
-        reservoir.change { $0.flows = [.broken(received)] }
+        server.change { $0.flows = [.broken(received)] }
         let engine = engine { configuration in
             configuration.clock = clock
             configuration.draw = { 0.5 }
@@ -239,7 +239,7 @@ import Testing
         connection.cancel()
         await engine.close()
         #expect(try engine.cache?.totals().partials == 0)
-        #expect(try temporary.bytes().range(of: reservoir.body.prefix(1000)) == nil)
+        #expect(try temporary.bytes().range(of: server.body.prefix(1000)) == nil)
     }
 
     @Test func `finds nothing of another identity's`() async throws {
@@ -247,22 +247,22 @@ import Testing
         for (user, policy) in [("a", CachePolicy.automatic), ("b", .automatic), ("b", .noStore)] {
             var request = Request("http://h/", cache: policy)
             request.identity = user
-            reservoir.change { $0.flows = [.held(Self.half)] }
+            server.change { $0.flows = [.held(Self.half)] }
             _ = await paused(request, on: engine)
         }
-        #expect(reservoir.ranges == [nil, nil, nil])
+        #expect(server.ranges == [nil, nil, nil])
         await engine.close()
     }
 
     @Test func `keeps nothing in the store of what must not be stored`() async throws {
         for way in [Way.noStore, .notToBeStored, .anonymous] {
-            reservoir.change { $0.flows = [.held(Self.half)] }
-            if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+            server.change { $0.flows = [.held(Self.half)] }
+            if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
             let engine = engine(way.configure)
             _ = await paused(way.request, on: engine)
             await engine.close()
             #expect(try engine.cache?.totals().partials == 0)
-            #expect(try temporary.bytes().range(of: reservoir.body.prefix(1000)) == nil)
+            #expect(try temporary.bytes().range(of: server.body.prefix(1000)) == nil)
         }
     }
 
@@ -272,7 +272,7 @@ import Testing
     @Test(arguments: 0..<2) func `has its answer whole among many, whatever happens to them`(seed: UInt64) async throws
     {
         var random = SplitMix(state: seed)
-        reservoir.change { state in
+        server.change { state in
             state.body = .noise(1_500_000)
             // No more of them break than a budget pays for.
             state.flows = (0..<8).map { number in
@@ -294,14 +294,14 @@ import Testing
             for connection in chosen { connection.resume() }
             for _ in 0..<random.below(10) { await Task.yield() }
         }
-        for connection in connections { #expect(try await connection.response.body == reservoir.body) }
+        for connection in connections { #expect(try await connection.response.body == server.body) }
         await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
         // One that was canceled may have left a part beside the whole answer that another has brought.
         #expect(try CacheInspection(of: temporary.store, now: wall.milliseconds).findings.isEmpty)
         let second = self.engine()
         for connection in connections {
-            #expect(try await second.send(Request(connection.request.url)).body == reservoir.body)
+            #expect(try await second.send(Request(connection.request.url)).body == server.body)
         }
         await second.close()
     }

@@ -8,9 +8,9 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `A snapshot of a connection` {
-    private let airport = Airport()
+    private let server = ManualServer()
 
-    private func engine() -> Engine { .stub(airport.transport) }
+    private func engine() -> Engine { .stub(server.transport) }
 
     /// By way of its written form.
     private func restored(_ connection: Connection) throws -> Connection {
@@ -74,16 +74,16 @@ import Testing
     @Test func `of one on its way is taken without a trace, and begins anew`() async throws {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/"))
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         let snapshot = connection.snapshot
         #expect(snapshot.state == .executing(attempt: 1) && connection.state == .executing(attempt: 1))
         let again = engine.connection(from: try ConnectionSnapshot(json: snapshot.json()))
         #expect(again.state == .ready)
-        airport.landAll()
+        server.landAll()
         _ = try await connection.response
         engine.enqueue(again)
-        await untilTrue { airport.flying.count == 1 }
-        airport.landAll()
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
         #expect(try await again.response.text == "http://h/")
     }
 
@@ -94,10 +94,10 @@ import Testing
         connection.pause()
         let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
         engine.enqueue(again)
-        #expect(again.isPaused && airport.flying.isEmpty)
+        #expect(again.isPaused && server.flying.isEmpty)
         again.resume()
-        await untilTrue { airport.flying.count == 1 }
-        airport.landAll()
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
         _ = try await again.response
     }
 
@@ -106,9 +106,9 @@ import Testing
     {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/", method: .post))
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         connection.pause()
-        airport.landAll()
+        server.landAll()
         await untilTrue { connection.core.withLock { $0.life.known != nil } }
         #expect(connection.state == .paused && connection.snapshot.state == .paused)
         let kept = try restored(connection)

@@ -207,22 +207,22 @@ import Testing
     @Test func `lets no server without TLS push out what is secure`() {
         receive("session=1; Secure; Path=/")
         let clear = "http://www.example.com/"
-        for number in 0..<2 * CookieShelf.mostOfDomain { receive("a\(number)=1; Path=/", from: clear) }
+        for number in 0..<2 * IdentityCookies.mostOfDomain { receive("a\(number)=1; Path=/", from: clear) }
         receive("session=evil; Path=/", from: clear)
         #expect(jar.cookies().filter { $0.name == "session" }.map(\.value) == ["1"])
-        for number in 0..<CookieShelf.most { receive("a=1", from: "http://h\(number).example.org/") }
-        #expect(jar.cookies().contains { $0.name == "session" } && jar.cookies().count == CookieShelf.most)
+        for number in 0..<IdentityCookies.most { receive("a=1", from: "http://h\(number).example.org/") }
+        #expect(jar.cookies().contains { $0.name == "session" } && jar.cookies().count == IdentityCookies.most)
     }
 
     @Test func `is bounded, and lets go of what was used least lately`() {
-        for number in 1..<CookieShelf.mostOfDomain + 20 {
+        for number in 1..<IdentityCookies.mostOfDomain + 20 {
             receive("a0=1; Path=/")
             receive("a\(number)=1; Path=/")
         }
         #expect(jar.cookies().contains { $0.name == "a0" } && !jar.cookies().contains { $0.name == "a1" })
-        #expect(jar.cookies().count == CookieShelf.mostOfDomain)
-        for number in 0..<CookieShelf.most { receive("a=1", from: "https://h\(number).example.com/") }
-        #expect(jar.cookies().count == CookieShelf.most)
+        #expect(jar.cookies().count == IdentityCookies.mostOfDomain)
+        for number in 0..<IdentityCookies.most { receive("a=1", from: "https://h\(number).example.com/") }
+        #expect(jar.cookies().count == IdentityCookies.most)
     }
 
     @Test func `takes and shows what an app keeps elsewhere`() {

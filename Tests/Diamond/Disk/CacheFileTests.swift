@@ -169,7 +169,7 @@ import Testing
         cache.store(entry)
         await cache.flush()
         try FileManager.default.removeItem(at: temporary.directory)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(cache.find(entry.key, request: entry.request) == nil)
         cache.store(entry)
         await cache.flush()

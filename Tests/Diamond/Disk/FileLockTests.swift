@@ -89,12 +89,12 @@ import Testing
         await cache.flush()
         var lock: FileLock? = try held()
         try FileManager.default.removeItem(atPath: temporary.store.cachePath)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         _ = cache.find(entry.key, request: entry.request)
         #expect(failures.withLock { $0 } == 1)
         withExtendedLifetime(lock) {}
         lock = nil
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(cache.find(entry.key, request: entry.request) == nil)
         cache.store(entry)
         await cache.flush()

@@ -328,7 +328,7 @@ import Testing
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
         }
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         let entry = try CacheEntry.stub("a")
         #expect(found(entry, in: cache) == nil)
         cache.store(entry)

@@ -7,10 +7,10 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `An engine that is closed` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let clock = TestClock()
 
-    private var engine: Engine { Engine(.init(testing: airport.transport, clock: clock)) }
+    private var engine: Engine { Engine(.init(testing: server.transport, clock: clock)) }
 
     private static func request(_ number: Int) -> Request { Request("http://h/\(number)") }
 
@@ -18,12 +18,12 @@ import Testing
         let engine = engine
         engine.lanes.width = 1
         let connections = (0..<3).map { engine.enqueue(Self.request($0)) }
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         async let closed: Void = engine.close(within: .seconds(60))
         await untilTrue { clock.sleeping == [.seconds(60)] }
         for _ in connections {
-            await untilTrue { airport.flying.count == 1 }
-            airport.landAll()
+            await untilTrue { server.flying.count == 1 }
+            server.landAll()
         }
         await closed
         for connection in connections { #expect(try await connection.response.status == .ok) }
@@ -33,10 +33,10 @@ import Testing
     @Test func `cancels what is left when the time is up`() async throws {
         let engine = engine
         let connections = (0..<2).map { engine.enqueue(Self.request($0)) }
-        await untilTrue { airport.flying.count == 2 }
+        await untilTrue { server.flying.count == 2 }
         async let closed: Void = engine.close(within: .seconds(60))
         await untilTrue { clock.sleeping == [.seconds(60)] }
-        airport.land("http://h/0")
+        server.land("http://h/0")
         _ = try await connections[0].response
         clock.advance(by: .seconds(60))
         await closed
@@ -109,12 +109,12 @@ import Testing
 
     @Test func `waits for as long as anybody likes`() async throws {
         var configuration = Engine.Configuration(store: nil)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         let engine = Engine(configuration)
         let connection = engine.enqueue(Self.request(0))
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         async let closed: Void = engine.close(within: .seconds(Int64.max))
-        airport.landAll()
+        server.landAll()
         #expect(try await connection.response.status == .ok)
         await closed
     }
@@ -130,23 +130,23 @@ import Testing
 
     @Test func `has brought every refresh to its end`() async throws {
         let temporary = TemporaryStore()
-        airport.headers = [.cacheControl: "max-age=0"]
+        server.headers = [.cacheControl: "max-age=0"]
         let request = Request("http://h/0", cache: .staleWhileRevalidate)
-        let engine = Engine(.init(testing: airport.transport, clock: clock, store: temporary))
+        let engine = Engine(.init(testing: server.transport, clock: clock, store: temporary))
         let first = engine.enqueue(request)
-        await untilTrue { airport.flying.count == 1 }
-        airport.landAll()
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
         _ = try await first.response
         clock.advance(by: .seconds(1))
         #expect(try await engine.send(request).source == .stale)
-        await untilTrue { airport.flying.count == 1 }
+        await untilTrue { server.flying.count == 1 }
         await engine.close()
-        #expect(airport.flying.isEmpty && engine.activity.counts.isIdle)
+        #expect(server.flying.isEmpty && engine.activity.counts.isIdle)
     }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `An engine that is dropped` {
-    private let airport = Airport()
+    private let server = ManualServer()
 
     /// `@unchecked Sendable`: set before it is shared.
     private final class Left: @unchecked Sendable {
@@ -163,7 +163,7 @@ import Testing
         let left = Left()
         let queue = OperationQueue()
         do {
-            var configuration = Engine.Configuration(testing: airport.transport)
+            var configuration = Engine.Configuration(testing: server.transport)
             configuration.lanes = ["api": .serial]
             let engine = Engine(configuration)
             var request = Request("http://h/")
@@ -172,7 +172,7 @@ import Testing
             switch wait {
             case .paused:
                 engine.enqueue(connection)
-                await untilTrue { airport.flying.count == 1 }
+                await untilTrue { server.flying.count == 1 }
                 connection.pause()
             case .pausedBeforeItBegan:
                 connection.pause()
@@ -204,7 +204,7 @@ import Testing
 
     /// One of an engine that is gone, and another that keeps what that has left.
     private func remains(_ start: Start) async throws -> (Connection, Connection) {
-        let engine = Engine(.init(testing: airport.transport))
+        let engine = Engine(.init(testing: server.transport))
         let connection = engine.connection(for: Request("http://h/"))
         let other = engine.connection(for: Request("http://i/"))
         switch start {
@@ -233,18 +233,18 @@ import Testing
     }
 
     @Test func `lets what is run after it come to its end`() async throws {
-        let connection = Engine(.init(testing: airport.transport)).connection(for: Request("http://h/"))
+        let connection = Engine(.init(testing: server.transport)).connection(for: Request("http://h/"))
         let queue = OperationQueue()
         queue.addOperation(connection)
-        await untilTrue { airport.flying.count == 1 }
-        airport.landAll()
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
         #expect(try await connection.response.status == .ok)
     }
 
     @Test func `lets what is under way come to its end`() async throws {
-        let connection = Engine(.init(testing: airport.transport)).enqueue(Request("http://h/"))
-        await untilTrue { airport.flying.count == 1 }
-        airport.landAll()
+        let connection = Engine(.init(testing: server.transport)).enqueue(Request("http://h/"))
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
         #expect(try await connection.response.status == .ok)
     }
 }

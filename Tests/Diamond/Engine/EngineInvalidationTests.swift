@@ -288,7 +288,7 @@ import Testing
         #expect(try await caches[0].evict(to: 0).count == 1)
         caches[0].markStale(urls: [entry.url])
         await caches[0].flush()
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         for cache in caches { #expect(cache.find(entry.key, request: entry.request) == nil) }
     }
 

@@ -13,11 +13,11 @@ import Testing
     typealias EngineService = `The documentation`.EngineService
     typealias ReplayerService = `The documentation`.ReplayerService
 
-    private let airport = Airport()
+    private let server = ManualServer()
     private let clock = TestClock()
 
     private func engine() -> Engine {
-        var configuration = Engine.Configuration(testing: airport.transport, clock: clock, store: TemporaryStore())
+        var configuration = Engine.Configuration(testing: server.transport, clock: clock, store: TemporaryStore())
         configuration.uptime = { [clock] in clock.date.milliseconds }
         configuration.reachability = FakeNetwork(isReachable: true)
         // Where much runs beside, a task may wait for seconds.
@@ -38,19 +38,19 @@ import Testing
         let running = Task { try await group.run() }
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(Self.job))
-        await untilTrue { airport.flying == ["http://h/job"] }
+        await untilTrue { server.flying == ["http://h/job"] }
         let connection = engine.enqueue(Request("http://h/1"))
-        await untilTrue { airport.flying.count == 2 }
+        await untilTrue { server.flying.count == 2 }
         await group.triggerGracefulShutdown()
         for _ in 0..<500 { await Task.yield() }
         #expect(!clock.sleeping.contains(.seconds(10)))
-        airport.land("http://h/job")
+        server.land("http://h/job")
         #expect(try await queue.end(of: id).state == .done)
         await untilTrue { [clock] in clock.sleeping.contains(.seconds(10)) }
-        airport.land("http://h/1")
+        server.land("http://h/1")
         #expect(try await connection.response.status == .ok)
         try await running.value
-        #expect(engine.connections.isEmpty && engine.activity.counts.isIdle && airport.flying.isEmpty)
+        #expect(engine.connections.isEmpty && engine.activity.counts.isIdle && server.flying.isEmpty)
     }
 
     @Test func `leave nothing when it is canceled`() async throws {
@@ -58,12 +58,12 @@ import Testing
         let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
         let running = Task { try await ServiceGroup(services: services).run() }
         _ = try await engine.queue().enqueue(Self.job)
-        await untilTrue { airport.flying == ["http://h/job"] }
+        await untilTrue { server.flying == ["http://h/job"] }
         let connection = engine.enqueue(Request("http://h/1"))
-        await untilTrue { airport.flying.count == 2 }
+        await untilTrue { server.flying.count == 2 }
         running.cancel()
         _ = await running.result
-        #expect(connection.isFinished && engine.activity.counts.isIdle && airport.flying.isEmpty)
+        #expect(connection.isFinished && engine.activity.counts.isIdle && server.flying.isEmpty)
     }
 }
 #endif

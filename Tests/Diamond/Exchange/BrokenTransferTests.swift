@@ -158,11 +158,11 @@ import Testing
     }
 
     @Test func `is over where nothing was missing`() async throws {
-        let reservoir = Reservoir { $0.flows = [.broken($0.body.count)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.broken($0.body.count)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let response = try await engine.send(Request("http://h/"))
-        #expect(response.status == .ok && response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=\(reservoir.body.count)-"])
+        #expect(response.status == .ok && response.body == rangeServer.body)
+        #expect(rangeServer.ranges == [nil, "bytes=\(rangeServer.body.count)-"])
         #expect(try await engine.send(Request("http://h/")).source == .cache)
         await engine.close()
     }

@@ -28,7 +28,7 @@ import Testing
         case .collected: _ = try await engine.send(request)
         case .streamed: for try await _ in try await engine.stream(request).bytes {}
         case .downloaded: _ = try await engine.download(request, to: folder.appendingPathComponent("file"))
-        case .poured: _ = try await engine.download(request, to: Basin())
+        case .poured: _ = try await engine.download(request, to: BodyRecorder())
         }
     }
 

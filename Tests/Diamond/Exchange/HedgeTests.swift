@@ -7,11 +7,11 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `An attempt that takes long` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let clock = TestClock()
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
-        var configuration = Engine.Configuration(testing: airport.transport, clock: clock)
+        var configuration = Engine.Configuration(testing: server.transport, clock: clock)
         configuration.retry = RetryPolicy(hedgeDelay: .seconds(1))
         configuration.draw = { 0.5 }
         change(&configuration)
@@ -20,7 +20,7 @@ import Testing
 
     private static let request = Request("http://h/")
 
-    private func flying(_ count: Int) async { await untilTrue { [airport] in airport.flying.count == count } }
+    private func flying(_ count: Int) async { await untilTrue { [server] in server.flying.count == count } }
 
     /// Lets the time pass after which another begins.
     private func pass() async {
@@ -35,11 +35,11 @@ import Testing
         await pass()
         await flying(2)
         #expect(engine.activity.inFlight == 2 && engine.lanes.running == 2)
-        airport.land("http://h/", number: faster)
+        server.land("http://h/", number: faster)
         let response = try await connection.response
         #expect(response.text == "http://h/" && response.attempts.map(\.reason?.code) == [.hedged, nil])
         #expect(response.attempts.first?.outcome.description.hasPrefix("cancelled") == true)
-        #expect(airport.flying.isEmpty && clock.sleeping.isEmpty)
+        #expect(server.flying.isEmpty && clock.sleeping.isEmpty)
         await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
     }
 
@@ -47,7 +47,7 @@ import Testing
         let connection = engine().enqueue(Self.request)
         await flying(1)
         await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
-        airport.landAll()
+        server.landAll()
         #expect(try await connection.response.attempts.isEmpty)
         #expect(clock.sleeping.isEmpty)
     }
@@ -69,10 +69,10 @@ import Testing
         let engine = engine { configuration in
             if obstacle == .noRoom { configuration.originWidth = 1 }
             if obstacle == .noBudget {
-                let airport = airport.transport
+                let server = server.transport
                 configuration.transport = StubTransport { request throws(TransportError) in
                     guard !request.url.hasSuffix("busy") else { return .stub(status: 503) }
-                    return try await airport.send(request)
+                    return try await server.send(request)
                 }
                 configuration.draw = { 0 }
             }
@@ -88,8 +88,8 @@ import Testing
         await untilTrue { [clock] in clock.sleeping.isEmpty }
         // Time for a second attempt to come as far as the wire.
         for _ in 0..<500 { await Task.yield() }
-        #expect(airport.flying.count == 1)
-        airport.landAll()
+        #expect(server.flying.count == 1)
+        server.landAll()
         #expect(try await connection.response.attempts.isEmpty)
     }
 
@@ -157,7 +157,7 @@ import Testing
         await flying(1)
         await pass()
         await untilTrue { holding.entered.isOpen }
-        airport.landAll()
+        server.landAll()
         #expect(try await connection.response.text == "http://h/")
         await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
         holding.gate.open()
@@ -169,6 +169,6 @@ import Testing
         await pass()
         await flying(2)
         connection.cancel()
-        await untilTrue { [airport] in airport.flying.isEmpty && connection.isFinished }
+        await untilTrue { [server] in server.flying.isEmpty && connection.isFinished }
     }
 }

@@ -198,8 +198,8 @@ import Testing
     }
 
     @Test func `after it has returned keeps to the order of its lane`() async throws {
-        let airport = Airport()
-        let (transport, later) = (airport.transport, Guarded<Task<Response, any Error>?>(nil))
+        let server = ManualServer()
+        let (transport, later) = (server.transport, Guarded<Task<Response, any Error>?>(nil))
         var configuration = Engine.Configuration(store: nil)
         (configuration.transport, configuration.lanes) = (transport, [.default: .serial])
         let goes = Guarded(false)
@@ -217,17 +217,17 @@ import Testing
         home.move(into: engine)
         defer { home.move(into: nil) }
         let first = engine.enqueue(Request("http://h/1"))
-        await untilTrue { airport.flying == ["http://h/1"] }
-        airport.land("http://h/1")
+        await untilTrue { server.flying == ["http://h/1"] }
+        server.land("http://h/1")
         _ = try await first.response
         let second = engine.enqueue(Request("http://h/2"))
-        await untilTrue { airport.flying == ["http://h/2"] }
+        await untilTrue { server.flying == ["http://h/2"] }
         goes.withLock { $0 = true }
         await untilTrue { engine.connections.count == 2 }
-        #expect(airport.flying == ["http://h/2"])
-        airport.land("http://h/2")
-        await untilTrue { airport.flying == ["http://h/3"] }
-        airport.land("http://h/3")
+        #expect(server.flying == ["http://h/2"])
+        server.land("http://h/2")
+        await untilTrue { server.flying == ["http://h/3"] }
+        server.land("http://h/3")
         _ = try await second.response
         _ = try await later.withLock { $0 }?.value
     }

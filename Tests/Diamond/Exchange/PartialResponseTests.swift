@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `An answer that came in parts` {
     @Test func `takes the fields of its newest part, but for what describes the body`() throws {
-        let head = Arrival(
+        let head = ReceivedResponse(
             status: .ok,
             headers: [
                 .contentLength: "10", .eTag: "\"a\"", .contentType: "text/plain", .age: "9", .date: "old",
@@ -14,7 +14,7 @@ import Testing
             ],
             body: Data("01234".utf8), sentAt: 1, receivedAt: 2)
         let partial = try #require(PartialResponse(head))
-        let rest = Arrival(
+        let rest = ReceivedResponse(
             status: .partialContent,
             headers: [
                 .contentLength: "5", .eTag: "\"a\"", .contentType: "text/html", .date: "new",
@@ -35,10 +35,10 @@ import Testing
     @Test(arguments: [(false, false), (true, false), (false, true)])
     func `is somebody's where one of its parts is`(first: Bool, rest: Bool) throws {
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
-        let head = Arrival(
+        let head = ReceivedResponse(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, isPersonal: first)
         let partial = try #require(PartialResponse(head))
-        let next = Arrival(
+        let next = ReceivedResponse(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, isPersonal: rest)
         #expect(partial.continued(by: next).arrival.isPersonal == (first || rest))
         #expect(partial.completed(by: next).isPersonal == (first || rest))
@@ -46,10 +46,10 @@ import Testing
 
     @Test func `knows of every header that was changed for one of its parts`() throws {
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
-        let head = Arrival(
+        let head = ReceivedResponse(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, adaptedHeaders: ["a"])
         let partial = try #require(PartialResponse(head))
-        let next = Arrival(
+        let next = ReceivedResponse(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, adaptedHeaders: ["b"])
         #expect(partial.continued(by: next).arrival.adaptedHeaders == ["a", "b"])
         #expect(partial.completed(by: next).adaptedHeaders == ["a", "b"])

@@ -8,7 +8,7 @@ import Testing
     private let request = TransportRequest(url: "http://h/a", headers: [.authorization: "t"])
 
     private func slot() throws -> ResumeSlot {
-        let head = Arrival(
+        let head = ReceivedResponse(
             status: .ok, headers: [.contentLength: "10", .eTag: "\"a\""], body: Data("01234".utf8), sentAt: 1,
             receivedAt: 2)
         let slot = ResumeSlot()

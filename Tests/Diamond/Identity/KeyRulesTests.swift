@@ -8,7 +8,10 @@ import Testing
 
     @Test(arguments: ordinary) func `take a header for ordinary of which the lists say the same`(header: String) {
         #expect(KeyRules().isOrdinary(header))
-        #expect(header.withBytes { KnownNames.all.isSelecting(header: $0) && !KnownNames.all.isSecret(header: $0) })
+        #expect(
+            header.withBytes {
+                CredentialNames.all.isSelecting(header: $0) && !CredentialNames.all.isSecret(header: $0)
+            })
     }
 
     @Test(arguments: ["authorization", "cookie", "user-agent", "x-api-key", "x-tenant", ""])

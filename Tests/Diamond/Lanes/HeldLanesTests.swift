@@ -9,18 +9,18 @@ import Testing
 
 /// What is held in a store, its engines do not send: neither those of this process nor others', nor any after a restart.
 @Suite(.timeLimit(.minutes(5))) struct `Lanes that are held in a store` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let temporary = TemporaryStore()
 
     private func engine() -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         return Engine(configuration)
     }
 
     private func land(_ url: String) async {
-        await untilTrue { airport.flying == [url] }
-        airport.land(url)
+        await untilTrue { server.flying == [url] }
+        server.land(url)
     }
 
     @Test(arguments: [ReplayHold.lane("images"), .engine])
@@ -46,7 +46,7 @@ import Testing
         second.lanes.resume("images")
         second.lanes.pauseAll()
         second.lanes.resumeAll()
-        #expect(airport.flying.isEmpty && second.lanes.waiting == 1)
+        #expect(server.flying.isEmpty && second.lanes.waiting == 1)
         _ = try await second.queue().release(hold)
         await land("http://h/2")
         #expect(try await waiting.response.status == .ok)

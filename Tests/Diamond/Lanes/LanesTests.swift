@@ -8,13 +8,13 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `An engine's lanes` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 
     private func engine(width: Int = 64, _ lanes: [Lane: LaneLimits] = [:]) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         configuration.now = { [clock] in clock.now }
         configuration.width = width
         configuration.originWidth = 2
@@ -22,15 +22,15 @@ import Testing
         return Engine(configuration)
     }
 
-    private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
+    private func flying(_ urls: [String]) async { await untilTrue { server.flying == urls } }
 
     @Test func `let 64 on the wire where nothing is said, and 6 to one origin`() async {
         var configuration = Engine.Configuration(store: nil)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         for (urls, width) in [((0..<70).map { "http://h\($0)/" }, 64), ((0..<8).map { "http://h/\($0)" }, 6)] {
             let engine = Engine(configuration)
             for url in urls { engine.enqueue(Request(url)) }
-            await untilTrue { airport.flying.count == width && engine.lanes.waiting == urls.count - width }
+            await untilTrue { server.flying.count == width && engine.lanes.waiting == urls.count - width }
             await engine.close()
         }
     }
@@ -39,7 +39,7 @@ import Testing
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1"))
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         _ = try await first.response
         var connections = ["http://h/2", "http://h/3"].map { engine.enqueue(Request($0)) }
         await flying(["http://h/2", "http://h/3"])
@@ -49,9 +49,9 @@ import Testing
         // A hit needs no place.
         #expect(try await engine.enqueue(Request("http://h/1")).response.source == .cache)
         #expect(try await engine.send(Request("http://h/1")).source == .cache)
-        airport.land("http://h/2")
+        server.land("http://h/2")
         await flying(["http://h/3", "http://h/4", "http://i/5"])
-        for url in airport.flying { airport.land(url) }
+        for url in server.flying { server.land(url) }
         for connection in connections { #expect(try await connection.response.status == .ok) }
         #expect(engine.lanes.running == 0)
     }
@@ -78,7 +78,7 @@ import Testing
                 defer { isFirst = false }
                 return isFirst
             }
-            guard isFirst else { return try await airport.transport.send(request) }
+            guard isFirst else { return try await server.transport.send(request) }
             await gate.wait()
             return .stub(status: answer.status, headers: [.location: "/4"])
         }
@@ -99,12 +99,12 @@ import Testing
         }
         await untilTrue { engine.lanes.waiting == 2 && Self.areAtRest(in: engine.lanes) }
         connections[0].queuePriority = .high
-        airport.land("http://h/2")
+        server.land("http://h/2")
         await untilTrue { transport.requests.count == 3 }
         try #require(transport.requests[2].url == answer.next)
         for url in [answer.next, "http://h/3"] {
             await flying([url])
-            airport.land(url)
+            server.land(url)
         }
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
@@ -122,7 +122,7 @@ import Testing
         await untilTrue { engine.lanes.waiting == 2 }
         for url in ["http://h/0", "http://h/2", "http://h/1"] {
             await flying([url])
-            airport.land(url)
+            server.land(url)
         }
         for connection in [first, low, high] { _ = try await connection.response }
     }
@@ -132,7 +132,7 @@ import Testing
         let stored = Request("http://h/1", cache: .staleWhileRevalidate)
         let first = engine.enqueue(stored)
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         _ = try await first.response
         clock.advance(by: 3601)
         let busy = engine.enqueue(Request("http://h/0"))
@@ -146,7 +146,7 @@ import Testing
         await untilTrue { engine.lanes.waiting == 2 }
         for number in [0, 2, 1] {
             await flying(["http://h/\(number)"])
-            airport.land("http://h/\(number)")
+            server.land("http://h/\(number)")
         }
         for connection in [busy, urgent] { _ = try await connection.response }
         await engine.settle()
@@ -164,7 +164,7 @@ import Testing
         waiting[2].queuePriority = .high
         for number in [0, 3, 1, 2] {
             await flying(["http://h/\(number)"])
-            airport.land("http://h/\(number)")
+            server.land("http://h/\(number)")
         }
         for connection in [first] + waiting { _ = try await connection.response }
     }
@@ -184,9 +184,9 @@ import Testing
             let error = await #expect(throws: ConnectionError.self) { try await connection.response }
             #expect(error?.code == .cancelled)
         }
-        airport.land("http://h/0")
+        server.land("http://h/0")
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         #expect(try await kept.response.status == .ok)
         await untilTrue { [flown, waiting, dependent].allSatisfy(\.isFinished) }
         #expect(engine.cancel { _ in true } == 0)
@@ -195,14 +195,14 @@ import Testing
     @Test func `give who comes back from a wait the priority that it has then`() async throws {
         let clock = TestClock()
         let isRefused = Guarded(true)
-        let transport = StubTransport { [airport] request throws(TransportError) in
+        let transport = StubTransport { [server] request throws(TransportError) in
             let isFirst =
                 request.url == "http://h/0"
                 && isRefused.withLock { isRefused in
                     defer { isRefused = false }
                     return isRefused
                 }
-            return isFirst ? .stub(status: 503) : try await airport.transport.send(request)
+            return isFirst ? .stub(status: 503) : try await server.transport.send(request)
         }
         var configuration = Engine.Configuration(testing: transport, clock: clock)
         configuration.retry = .default
@@ -219,7 +219,7 @@ import Testing
         await untilTrue { engine.lanes.waiting == 2 }
         for number in [1, 0, 2] {
             await flying(["http://h/\(number)"])
-            airport.land("http://h/\(number)")
+            server.land("http://h/\(number)")
         }
         for connection in [repeated, first, second] { _ = try await connection.response }
     }
@@ -233,17 +233,17 @@ import Testing
         engine.lanes["images"] = limits
         let connection = engine.enqueue(Request("http://h/1", "images"))
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         #expect(try await connection.response.status == .ok)
     }
 
     @Test func `can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
         let connections = (0..<6).map { engine.enqueue(Request("http://h\($0)/")) }
-        await untilTrue { engine.lanes.waiting == 5 && airport.flying.count == 1 }
+        await untilTrue { engine.lanes.waiting == 5 && server.flying.count == 1 }
         engine.lanes.width = 6
-        await untilTrue { airport.flying.count == 6 }
-        for url in airport.flying { airport.land(url) }
+        await untilTrue { server.flying.count == 6 }
+        for url in server.flying { server.land(url) }
         for connection in connections { _ = try await connection.response }
     }
 
@@ -251,17 +251,17 @@ import Testing
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1", "images"))
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         _ = try await first.response
         engine.lanes.pause("images")
         #expect(engine.lanes.isPaused("images") && !engine.lanes.isPaused(.default))
         let waiting = engine.enqueue(Request("http://h/2", "images"))
         await untilTrue { engine.lanes.waiting == 1 }
         #expect(try await engine.enqueue(Request("http://h/1", "images")).response.source == .cache)
-        #expect(airport.flying.isEmpty)
+        #expect(server.flying.isEmpty)
         engine.lanes.resume("images")
         await flying(["http://h/2"])
-        airport.land("http://h/2")
+        server.land("http://h/2")
         #expect(try await waiting.response.status == .ok)
     }
 
@@ -302,7 +302,7 @@ import Testing
         for connection in waiting { await #expect(throws: ConnectionError.self) { try await connection.response } }
         await untilTrue { waiting.allSatisfy(\.isFinished) }
         #expect(engine.lanes.waiting == 0 && engine.lanes.running == 1)
-        airport.land("http://h/0")
+        server.land("http://h/0")
         _ = try await first.response
         await untilTrue { engine.lanes.running == 0 }
     }

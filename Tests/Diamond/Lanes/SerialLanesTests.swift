@@ -8,19 +8,19 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `Serial lanes` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 
     private func engine(_ lanes: [Lane: LaneLimits] = [:]) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         configuration.now = { [clock] in clock.now }
         configuration.lanes = lanes
         return Engine(configuration)
     }
 
-    private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
+    private func flying(_ urls: [String]) async { await untilTrue { server.flying == urls } }
 
     @Test func `keep their order, through answers from the cache and failures`() async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -65,11 +65,11 @@ import Testing
         }
         for url in urls {
             await flying([url] + (0..<4).map { "http://i/\($0)" })
-            airport.land(url)
+            server.land(url)
         }
         await untilTrue { answers.withLock { $0.count } == 3 }
         #expect(answers.withLock { $0 } == urls)
-        airport.landAll()
+        server.landAll()
         await untilTrue { images.withLock { $0 } == 4 }
     }
 
@@ -81,13 +81,13 @@ import Testing
         connections[2].cancel()
         await untilTrue { connections[1].isFinished && connections[2].isFinished }
         #expect(!connections[3].isExecuting)
-        airport.land("http://h/0")
+        server.land("http://h/0")
         await flying(["http://h/3"])
-        airport.land("http://h/3")
+        server.land("http://h/3")
         #expect(try await connections[3].response.status == .ok)
         let last = engine.enqueue(Request("http://h/4", "api"))
         await flying(["http://h/4"])
-        airport.land("http://h/4")
+        server.land("http://h/4")
         #expect(try await last.response.status == .ok)
     }
 
@@ -97,9 +97,9 @@ import Testing
         connections[0].addDependency(connections[1])
         for connection in connections { engine.enqueue(connection) }
         await flying(["http://h/1"])
-        airport.land("http://h/1")
+        server.land("http://h/1")
         await flying(["http://h/0"])
-        airport.land("http://h/0")
+        server.land("http://h/0")
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
@@ -108,14 +108,14 @@ import Testing
         let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
         connections[1].addDependency(connections[3])
-        airport.land("http://h/0")
+        server.land("http://h/0")
         let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
         #expect(error?.code == .dependencyCycle)
         let cycle = "GET http://h/1 → GET http://h/3 → GET http://h/2 → GET http://h/1"
         #expect(error?.message.contains(cycle) == true, "\(error?.message ?? "")")
         for number in 2..<4 {
             await flying(["http://h/\(number)"])
-            airport.land("http://h/\(number)")
+            server.land("http://h/\(number)")
             #expect(try await connections[number].response.status == .ok)
         }
     }
@@ -127,13 +127,13 @@ import Testing
         await flying(["http://api/0", "http://images/0"])
         api[1].addDependency(images[2])
         images[1].addDependency(api[2])
-        airport.land("http://api/0")
-        airport.land("http://images/0")
+        server.land("http://api/0")
+        server.land("http://images/0")
         let error = await #expect(throws: ConnectionError.self) { try await images[1].response }
         #expect(error?.code == .dependencyCycle)
         for url in ["http://images/2", "http://api/1", "http://api/2"] {
             await flying([url])
-            airport.land(url)
+            server.land(url)
         }
         for connection in [api[1], api[2], images[2]] { #expect(try await connection.response.status == .ok) }
     }
@@ -151,7 +151,7 @@ import Testing
         engine.enqueue(awaited)
         for url in ["http://images/1", "http://api/0", "http://api/1", "http://images/0"] {
             await flying([url])
-            airport.land(url)
+            server.land(url)
         }
         #expect(try await image.response.status == .ok)
     }
@@ -168,11 +168,11 @@ import Testing
         connections[0].addDependency(connections[3])
         engine.enqueue(awaited)
         await flying(["http://h/awaited"])
-        airport.land("http://h/awaited")
+        server.land("http://h/awaited")
         let error = await #expect(throws: ConnectionError.self) { try await connections[0].response }
         #expect(error?.code == .dependencyCycle)
         await flying(["http://h/3"])
-        airport.land("http://h/3")
+        server.land("http://h/3")
         #expect(try await connections[3].response.status == .ok)
     }
 }

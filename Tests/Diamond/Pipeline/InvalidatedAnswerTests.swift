@@ -11,11 +11,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `An answer that was on its way when it was made stale` {
     typealias Change = @Sendable (Engine, RequestKey) async throws -> Void
 
-    private let airport = Airport()
+    private let server = ManualServer()
     private let temporary = TemporaryStore()
     private static let url = "http://h/cities"
 
-    private var engine: Engine { temporary.engine(airport.transport) }
+    private var engine: Engine { temporary.engine(server.transport) }
 
     private static var request: Request {
         var request = Request(url)
@@ -23,7 +23,7 @@ import Testing
         return request
     }
 
-    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+    private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
     private static func invalidating(_ selection: CacheSelection) -> Change {
         { engine, _ in try await engine.cache?.invalidate(selection) }
@@ -48,10 +48,10 @@ import Testing
         let second = engine.enqueue(Self.request)
         await flying(2)
         // In the order in which they came.
-        airport.land(Self.url)
+        server.land(Self.url)
         #expect(try await first.response.source == .network)
-        #expect(airport.flying == [Self.url])
-        airport.land(Self.url)
+        #expect(server.flying == [Self.url])
+        server.land(Self.url)
         #expect(try await second.response.source == .network)
         #expect(try await engine.send(Self.request).source == .cache)
     }
@@ -130,7 +130,7 @@ import Testing
         let connection = engine.enqueue(Self.request)
         await flying(1)
         try await erase(engine, try await engine.key(of: Self.request))
-        airport.landAll()
+        server.landAll()
         #expect(try await connection.response.source == .network)
         await engine.cache?.flush()
         #expect(try engine.cache?.count(.all) == 0)
@@ -207,11 +207,11 @@ import Testing
         let first = engine.enqueue(Self.request)
         await flying(1)
         try await change(engine, try await engine.key(of: Self.request))
-        airport.land(Self.url)
+        server.land(Self.url)
         #expect(try await first.response.source == .network)
         let second = engine.enqueue(Self.request)
         await flying(1)
-        airport.land(Self.url)
+        server.land(Self.url)
         #expect(try await second.response.source == .network)
     }
 
@@ -220,13 +220,13 @@ import Testing
         .identity("bert"), .stored(before: .max), .expired(at: .max),
     ])
     func `is another's matter where that was meant`(selection: CacheSelection) async throws {
-        let transport = airport.transport
+        let transport = server.transport
         let engine = temporary.engine(transport)
         let first = engine.enqueue(Self.request)
         await flying(1)
         try await engine.cache?.invalidate(selection)
         let second = engine.enqueue(Self.request)
-        airport.land(Self.url)
+        server.land(Self.url)
         _ = try await (first.response, second.response)
         #expect(try await engine.send(Self.request).source == .cache)
         #expect(transport.requests.count == 1)
@@ -240,13 +240,13 @@ import Testing
         let change = engine.enqueue(Request(Self.url, method: method))
         await flying(2)
         // The second is the change.
-        airport.land(Self.url, number: 1)
+        server.land(Self.url, number: 1)
         _ = try await change.response
-        airport.landAll()
+        server.landAll()
         #expect(try await first.response.source == .network)
         let second = engine.enqueue(Self.request)
         await flying(1)
-        airport.landAll()
+        server.landAll()
         #expect(try await second.response.source == .network)
     }
 

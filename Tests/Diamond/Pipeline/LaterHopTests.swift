@@ -301,7 +301,7 @@ import Testing
         method: HTTPRequest.Method,
         sender: Sender
     ) async throws {
-        let login = EngineDesk.Login()
+        let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
         let transport = StubTransport { request throws(TransportError) in
             login.current.withLock { $0 = "bert" }

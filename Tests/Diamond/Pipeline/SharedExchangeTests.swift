@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A shared exchange` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let misses = Guarded(0)
 
@@ -18,7 +18,7 @@ import Testing
         _ clock: any Clock<Duration> = ContinuousClock()
     ) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = transport ?? airport.transport
+        configuration.transport = transport ?? server.transport
         configuration.clock = clock
         configuration.width = width
         return Engine(configuration)
@@ -33,7 +33,7 @@ import Testing
 
     private func joined(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
 
-    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+    private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
     @Test func `serves all who ask the same at the same time`() async throws {
         let engine = engine()
@@ -43,11 +43,11 @@ import Testing
         await joined(10)
         await flying("http://h/")
         #expect(engine.lanes.running == 1 && engine.lanes.waiting == 0)
-        airport.land("http://h/")
+        server.land("http://h/")
         for task in tasks { #expect(try await task.value.source == .network) }
         for connection in connections { #expect(try await connection.response.source == .network) }
         #expect(try await engine.send(Request("http://h/")).source == .cache)
-        #expect(airport.flying.isEmpty && engine.activity.inFlight == 0)
+        #expect(server.flying.isEmpty && engine.activity.inFlight == 0)
         _ = observation
     }
 
@@ -64,11 +64,11 @@ import Testing
         await #expect(throws: ConnectionError.self) {
             _ = isConnection ? try await connections[0].response : try await tasks[0].value
         }
-        #expect(airport.flying == ["http://h/"])
-        airport.land("http://h/")
+        #expect(server.flying == ["http://h/"])
+        server.land("http://h/")
         #expect(try await tasks[1].value.text == "http://h/")
         if !isConnection { #expect(try await connections[0].response.text == "http://h/") }
-        #expect(airport.flying.isEmpty)
+        #expect(server.flying.isEmpty)
         _ = observation
     }
 
@@ -123,8 +123,8 @@ import Testing
         let engine = engine()
         let connections = [engine.enqueue(one), engine.enqueue(other)]
         await flying("http://h/", "http://h/")
-        airport.land("http://h/")
-        airport.land("http://h/")
+        server.land("http://h/")
+        server.land("http://h/")
         for connection in connections { _ = try await connection.response }
     }
 
@@ -157,18 +157,18 @@ import Testing
     @Test func `without conditions is not joined by one who has something to confirm`() async throws {
         let engine = engine()
         let observation = observation(of: engine)
-        airport.headers = [.eTag: "\"1\""]
+        server.headers = [.eTag: "\"1\""]
         let first = engine.enqueue(Request("http://h/"))
         await flying("http://h/")
-        airport.land("http://h/")
+        server.land("http://h/")
         _ = try await first.response
         let asked = engine.enqueue(Request("http://h/", cache: .reload))
         let confirmed = engine.enqueue(Request("http://h/", cache: .revalidate))
         let another = engine.enqueue(Request("http://h/", cache: .networkElseCache))
         await joined(4)
         await flying("http://h/", "http://h/")
-        airport.land("http://h/")
-        airport.land("http://h/")
+        server.land("http://h/")
+        server.land("http://h/")
         _ = observation
         for connection in [asked, confirmed, another] { _ = try await connection.response }
     }
@@ -187,26 +187,26 @@ import Testing
         urgent.queuePriority = .high
         engine.enqueue(urgent)
         await joined(4)
-        airport.land("http://h/1")
+        server.land("http://h/1")
         _ = try await first.response
         await flying("http://h/3")
-        airport.land("http://h/3")
+        server.land("http://h/3")
         #expect(try await urgent.response.text == "http://h/3")
         await flying("http://h/2")
-        airport.land("http://h/2")
+        server.land("http://h/2")
         _ = observation
     }
 
     @Test func `goes back to the wire as urgently as the most urgent who waits for it`() async throws {
         let (gate, isLost) = (Gate(), Guarded(false))
         let transport = StubTransport { request throws(TransportError) in
-            guard request.url == "http://h/1" else { return try await airport.transport.send(request) }
+            guard request.url == "http://h/1" else { return try await server.transport.send(request) }
             await gate.wait()
             let wasLost = isLost.withLock { isLost in
                 defer { isLost = true }
                 return isLost
             }
-            if wasLost { return try await airport.transport.send(request) }
+            if wasLost { return try await server.transport.send(request) }
             throw TransportError(.cannotConnect, "lost", requestMayHaveBeenSent: false)
         }
         let clock = TestClock()
@@ -228,11 +228,11 @@ import Testing
         await untilTrue { !clock.sleeping.isEmpty }
         clock.advance(by: .seconds(1))
         await untilTrue { engine.lanes.waiting == 2 }
-        airport.land("http://h/2")
+        server.land("http://h/2")
         await flying("http://h/1")
-        airport.land("http://h/1")
+        server.land("http://h/1")
         await flying("http://h/3")
-        airport.land("http://h/3")
+        server.land("http://h/3")
         for connection in connections + [urgent] { _ = try await connection.response }
         _ = observation
     }
@@ -240,7 +240,7 @@ import Testing
     @Test func `that ends is no matter of callers that ask something else`() async throws {
         let (gate, secrets) = (Gate(), Guarded<[String]>([]))
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = server.transport
         configuration.credentials = SlowCredentials(gate: gate, asked: secrets)
         let engine = Engine(configuration)
         var request = Request("http://h/slow")
@@ -251,12 +251,12 @@ import Testing
         for number in 0..<20 {
             let other = engine.enqueue(Request("http://h/\(number)"))
             await flying("http://h/\(number)")
-            airport.land("http://h/\(number)")
+            server.land("http://h/\(number)")
             _ = try await other.response
         }
         gate.open()
         await flying("http://h/slow")
-        airport.landAll()
+        server.landAll()
         _ = try await slow.response
         #expect(secrets.withLock { $0 } == ["slow"])
     }

@@ -7,10 +7,10 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A shared exchange of an engine without a store` {
-    private let airport = Airport()
+    private let server = ManualServer()
     private static let url = "http://h/cities"
 
-    private func engine(_ transport: StubTransport? = nil) -> Engine { Engine.stub(transport ?? airport.transport) }
+    private func engine(_ transport: StubTransport? = nil) -> Engine { Engine.stub(transport ?? server.transport) }
 
     private static var request: Request {
         var request = Request(url)
@@ -18,12 +18,12 @@ import Testing
         return request
     }
 
-    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+    private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
     /// A caller that has joined knows how far the exchange is, a moment before the server has heard of it.
     private func joined(_ connections: [Connection]) async {
         await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
-        await untilTrue { !airport.flying.isEmpty }
+        await untilTrue { !server.flying.isEmpty }
     }
 
     @Test func `serves all who ask the same at the same time, and nobody later`() async throws {
@@ -32,12 +32,12 @@ import Testing
         let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
         let connections = (0..<5).map { _ in engine.enqueue(Self.request) }
         await joined(connections)
-        #expect(airport.flying == [Self.url] && engine.lanes.running == 1)
-        airport.land(Self.url)
+        #expect(server.flying == [Self.url] && engine.lanes.running == 1)
+        server.land(Self.url)
         for connection in connections { #expect(try await connection.response.source == .network) }
         let later = engine.enqueue(Self.request)
         await flying(1)
-        airport.land(Self.url)
+        server.land(Self.url)
         #expect(try await later.response.source == .network)
         // There is nothing that could have missed it.
         #expect(misses.withLock { $0 } == 0)
@@ -52,7 +52,7 @@ import Testing
         let others = [Request(Self.url, method: .post), Request(Self.url, cache: .noStore), Self.request]
         let connections = others.map { engine.enqueue($0) }
         await flying(3)
-        airport.landAll()
+        server.landAll()
         for connection in connections { #expect(try await connection.response.source == .network) }
     }
 
@@ -67,8 +67,8 @@ import Testing
 
     @Test(arguments: changes)
     func `is not joined after`(name: String, change: Change) async throws {
-        let airport = airport
-        let transport = airport.transport
+        let server = server
+        let transport = server.transport
         let engine = engine(
             StubTransport { request throws(TransportError) in
                 request.method == .delete ? .stub() : try await transport.send(request)
@@ -78,7 +78,7 @@ import Testing
         try await change(engine)
         let second = engine.enqueue(Self.request)
         await flying(2)
-        airport.landAll()
+        server.landAll()
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
     }
 
@@ -89,8 +89,8 @@ import Testing
         _ = try await engine.forget(identity: "bert")
         let second = engine.enqueue(Self.request)
         await joined([first, second])
-        #expect(airport.flying == [Self.url])
-        airport.landAll()
+        #expect(server.flying == [Self.url])
+        server.landAll()
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
     }
 }

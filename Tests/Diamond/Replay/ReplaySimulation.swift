@@ -52,7 +52,7 @@ struct ReplaySimulation {
         var held: Set<String> = []
     }
 
-    let desk: ReplayDesk
+    let fixture: ReplayQueueFixture
     /// One of each method, with a server that knows keys and one that does not, on somebody's behalf and nobody's: made
     /// once, because writing their requests takes longer than a step.
     private let drafts: [ReplayDraft]
@@ -63,16 +63,16 @@ struct ReplaySimulation {
     private(set) var violations: [String] = []
 
     init(seed: UInt64) throws {
-        let desk = try ReplayDesk()
+        let fixture = try ReplayQueueFixture()
         drafts = try ["POST", "PUT", "DELETE", "PATCH"].flatMap { method in
             try [7200, nil].flatMap { lifetime in
                 try ["anna", nil].map { identity in
                     let policy = ReplayPolicy(.durable, keyLifetime: lifetime.map { .seconds($0) })
-                    return try desk.draft(method, policy, identity: identity)
+                    return try fixture.draft(method, policy, identity: identity)
                 }
             }
         }
-        self.desk = desk
+        self.fixture = fixture
         random = SplitMix(state: seed)
         world = World(workers: Array(repeating: Worker(), count: 4))
     }
@@ -95,7 +95,7 @@ struct ReplaySimulation {
         let isLost = chance(0.02)
         var copy = self
         do {
-            try desk.write { (connection, ledger) throws(SQLiteError) in
+            try fixture.write { (connection, ledger) throws(SQLiteError) in
                 for _ in 0..<count { try copy.step(on: connection, &ledger) }
                 if chance(0.1) { try copy.check(on: connection) }
                 // The disk fails at the end of it.
@@ -119,14 +119,14 @@ struct ReplaySimulation {
         case 60..<90: advance(Int64.random(in: 0...60_000, using: &random))
         case 90..<93: advance(Int64.random(in: 0...4_000_000, using: &random))
         // Somebody sets the wall clock.
-        case 93..<95: desk.now += Int64.random(in: -3_600_000...3_600_000, using: &random)
+        case 93..<95: fixture.now += Int64.random(in: -3_600_000...3_600_000, using: &random)
         default: break
         }
     }
 
     private func advance(_ milliseconds: Int64) {
-        desk.now += milliseconds
-        desk.uptime += milliseconds
+        fixture.now += milliseconds
+        fixture.uptime += milliseconds
     }
 
     // MARK: Steps

@@ -30,15 +30,15 @@ import Testing
         var second = try ReplaySimulation(seed: 4711)
         try first.run(2_000)
         try second.run(2_000)
-        #expect(first.desk.transitions == second.desk.transitions)
+        #expect(first.fixture.transitions == second.fixture.transitions)
     }
 
     @Test func `when nothing fails any more, every job comes to its end`() throws {
         var simulation = try ReplaySimulation(seed: 99)
         try simulation.run(5_000)
         #expect(simulation.violations.isEmpty)
-        let desk = simulation.desk
-        try desk.write { (connection, ledger) throws(SQLiteError) in
+        let fixture = simulation.fixture
+        try fixture.write { (connection, ledger) throws(SQLiteError) in
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
                 try ReplayTable.remove(hold, on: connection, &ledger)
             }
@@ -52,14 +52,14 @@ import Testing
                 _ = try ReplayTable.apply(.discard, to: id, on: connection, &ledger)
             }
         }
-        let owner = try desk.owner(lease: .max / 2)
+        let owner = try fixture.owner(lease: .max / 2)
         for _ in 0..<2_000 {
-            desk.now += 60_000
-            for job in try desk.claim(10, by: owner) {
-                try desk.finish(job, .success)
+            fixture.now += 60_000
+            for job in try fixture.claim(10, by: owner) {
+                try fixture.finish(job, .success)
             }
         }
-        let open = try desk.database.read { (connection) throws(SQLiteError) in
+        let open = try fixture.database.read { (connection) throws(SQLiteError) in
             try ReplayTable.census(on: connection).filter { !$0.key.isEnd && $0.value > 0 }
         }
         #expect(open.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The budget of repetitions` {
-    /// Repetitions that it pays at this time.
+    /// The retries that it pays for at this time.
     static func spend(_ budget: inout RetryBudget, at now: Int64) -> Int {
         var paid = 0
         while budget.withdraw(at: now) { paid += 1 }

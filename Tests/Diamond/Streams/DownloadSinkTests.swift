@@ -20,13 +20,13 @@ import Testing
     func `takes a body from its begin to its end, one piece after another`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
-        let (basin, received) = (Basin(), Guarded<Int64>(0))
+        let (recorder, received) = (BodyRecorder(), Guarded<Int64>(0))
         let request = Request(server.url("wire/bytes/3000000"))
-        let download = try await engine.download(request, to: basin) { progress in
+        let download = try await engine.download(request, to: recorder) { progress in
             received.withLock { $0 = progress.received }
         }
-        #expect(basin.calls == Self.calls && basin.body == Pattern.bytes(count: 3_000_000))
-        #expect(basin.head?.url == request.url && basin.head?.headers[.eTag] == download.headers[.eTag])
+        #expect(recorder.calls == Self.calls && recorder.body == Pattern.bytes(count: 3_000_000))
+        #expect(recorder.head?.url == request.url && recorder.head?.headers[.eTag] == download.headers[.eTag])
         #expect(download.size == 3_000_000 && download.file == nil && download.headers[.eTag] != nil)
         #expect(received.withLock { $0 } == 3_000_000)
         #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
@@ -35,9 +35,9 @@ import Testing
 
     @Test func `is told of a body that is empty`() async throws {
         let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
-        let basin = Basin()
-        #expect(try await engine.download(Request("http://h/"), to: basin).size == 0)
-        #expect(basin.calls == ["begin 204", "finish"])
+        let recorder = BodyRecorder()
+        #expect(try await engine.download(Request("http://h/"), to: recorder).size == 0)
+        #expect(recorder.calls == ["begin 204", "finish"])
         await engine.close()
     }
 
@@ -64,9 +64,9 @@ import Testing
     ) async throws {
         let server = try ScriptedServer(answers)
         let engine = engine()
-        let basin = Basin()
-        let download = try await engine.download(Request(server.url), to: basin)
-        #expect(basin.calls == calls && basin.text == text && download.size == text.utf8.count)
+        let recorder = BodyRecorder()
+        let download = try await engine.download(Request(server.url), to: recorder)
+        #expect(recorder.calls == calls && recorder.text == text && download.size == text.utf8.count)
         #expect(download.status == .ok && server.count == answers.count)
         await engine.close()
     }
@@ -86,11 +86,11 @@ import Testing
             ($0.transport, $0.credentials) = (transport, Provider())
             $0.retry = RetryPolicy(attempts: 5)
         }
-        let basin = Basin()
+        let recorder = BodyRecorder()
         var request = Request("http://h/")
         request.credentials = [.bearer(.secret("token"))]
-        _ = try await engine.download(request, to: basin)
-        #expect(basin.calls == Self.calls && basin.text == "body" && basin.head?.url == "http://h/there")
+        _ = try await engine.download(request, to: recorder)
+        #expect(recorder.calls == Self.calls && recorder.text == "body" && recorder.head?.url == "http://h/there")
         #expect(transport.requests.count == 4)
         await engine.close()
     }
@@ -99,13 +99,13 @@ import Testing
         let (missing, large) = (StubTransport(status: 404, body: "no"), StubTransport(headers: [.contentLength: "4"]))
         for (transport, code) in [(missing, ConnectionError.Code.badStatus), (large, .bodyTooLarge)] {
             let engine = engine { $0.transport = transport }
-            let basin = Basin()
+            let recorder = BodyRecorder()
             await #expect {
-                _ = try await engine.download(Request("http://h/"), to: basin, limit: 3)
+                _ = try await engine.download(Request("http://h/"), to: recorder, limit: 3)
             } throws: {
                 ($0 as? ConnectionError)?.code == code
             }
-            #expect(basin.calls.isEmpty && transport.requests.count == 1)
+            #expect(recorder.calls.isEmpty && transport.requests.count == 1)
             await engine.close()
         }
     }
@@ -120,21 +120,21 @@ import Testing
     func `ends the download with what it throws, and nothing is sent again`(call: String) async throws {
         let transport = StubTransport(headers: [.contentLength: "4", .eTag: "\"a\""])
         let engine = engine { $0.transport = transport }
-        let basin = Basin { if $0 == call { throw Refusal() } }
-        await #expect { _ = try await engine.download(Request("http://h/"), to: basin) } throws: { error in
+        let recorder = BodyRecorder { if $0 == call { throw Refusal() } }
+        await #expect { _ = try await engine.download(Request("http://h/"), to: recorder) } throws: { error in
             let error = error as? ConnectionError
             return error?.code == .cannotWrite && error?.cause is Refusal
                 && error?.message.contains("the disk is full") == true
         }
-        #expect(transport.requests.count == 1 && basin.calls.last == call)
+        #expect(transport.requests.count == 1 && recorder.calls.last == call)
         #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
         await engine.close()
     }
 
     @Test func `cancels the download where it throws a cancellation`() async throws {
         let engine = engine { $0.transport = StubTransport() }
-        let basin = Basin { if $0 == "write" { throw CancellationError() } }
-        await #expect { _ = try await engine.download(Request("http://h/"), to: basin) } throws: {
+        let recorder = BodyRecorder { if $0 == "write" { throw CancellationError() } }
+        await #expect { _ = try await engine.download(Request("http://h/"), to: recorder) } throws: {
             ($0 as? ConnectionError)?.code == .cancelled
         }
         await engine.close()
@@ -147,7 +147,7 @@ import Testing
         call: String, isClosed: Bool
     ) async throws {
         let (gate, isEntered, isCanceled) = (Gate(), Guarded(false), Guarded(false))
-        let basin = Basin { now in
+        let recorder = BodyRecorder { now in
             guard now == call else { return }
             isEntered.withLock { $0 = true }
             // Which cancellation does not open.
@@ -157,18 +157,18 @@ import Testing
                 isCanceled.withLock { $0 = true }
             }
         }
-        let reservoir = Reservoir()
-        let engine = engine { $0.transport = reservoir.transport }
-        let download = Task { try await engine.download(Request("http://h/"), to: basin) }
+        let rangeServer = RangeServer()
+        let engine = engine { $0.transport = rangeServer.transport }
+        let download = Task { try await engine.download(Request("http://h/"), to: recorder) }
         await untilTrue { isEntered.withLock { $0 } }
         if isClosed { await engine.close() } else { download.cancel() }
         await #expect { _ = try await download.value } throws: {
             ($0 as? ConnectionError)?.code == (isClosed ? .noEngine : .cancelled)
         }
         await untilTrue { isCanceled.withLock { $0 } }
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle && reservoir.ranges.count == 1)
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle && rangeServer.ranges.count == 1)
         gate.open()
-        #expect(basin.calls.last == call)
+        #expect(recorder.calls.last == call)
         if !isClosed { await engine.close() }
     }
 }

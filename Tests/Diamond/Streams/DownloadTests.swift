@@ -38,9 +38,9 @@ import Testing
             let download = try await engine.download(request, to: file, limit: limit)
             return (download, try? Data(contentsOf: file))
         case .sink:
-            let basin = Basin()
-            let download = try await engine.download(request, to: basin, limit: limit)
-            return (download, basin.body)
+            let recorder = BodyRecorder()
+            let download = try await engine.download(request, to: recorder, limit: limit)
+            return (download, recorder.body)
         }
     }
 
@@ -129,8 +129,8 @@ import Testing
 
     @Test func `keeps nothing of the caller's when it is over`() async throws {
         let left = Left()
-        let reservoir = Reservoir { $0.flows = [.broken(1_000_000)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.broken(1_000_000)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         do {
             let kept = Kept()
             left.kept = kept
@@ -146,21 +146,21 @@ import Testing
     // MARK: Its rest
 
     @Test func `is gone on with from wherever it breaks`() async throws {
-        let reservoir = Reservoir { $0.flows = [.broken(1_000_000), .broken(500_000)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.broken(1_000_000), .broken(500_000)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let download = try await engine.download(Request("http://h/"), to: file)
-        #expect(try Data(contentsOf: file) == reservoir.body && download.size == reservoir.body.count)
+        #expect(try Data(contentsOf: file) == rangeServer.body && download.size == rangeServer.body.count)
         #expect(download.status == .ok)
-        #expect(reservoir.ranges == [nil, "bytes=1000000-", "bytes=1500000-"])
+        #expect(rangeServer.ranges == [nil, "bytes=1000000-", "bytes=1500000-"])
         #expect(download.attempts.map(\.reason?.code) == [.interrupted, .interrupted, nil])
         await engine.close()
     }
 
     @Test func `is over where nothing was missing`() async throws {
-        let reservoir = Reservoir { $0.flows = [.broken($0.body.count)] }
-        let engine = engine { $0.transport = reservoir.transport }
-        #expect(try await engine.download(Request("http://h/"), to: file).size == reservoir.body.count)
-        #expect(try Data(contentsOf: file) == reservoir.body)
+        let rangeServer = RangeServer { $0.flows = [.broken($0.body.count)] }
+        let engine = engine { $0.transport = rangeServer.transport }
+        #expect(try await engine.download(Request("http://h/"), to: file).size == rangeServer.body.count)
+        #expect(try Data(contentsOf: file) == rangeServer.body)
         await engine.close()
     }
 
@@ -225,10 +225,10 @@ import Testing
     }
 
     @Test func `leaves nothing where it is canceled`() async throws {
-        let reservoir = Reservoir { $0.flows = [.held(2 << 20)] }
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer { $0.flows = [.held(2 << 20)] }
+        let engine = engine { $0.transport = rangeServer.transport }
         let download = Task { [file] in try await engine.download(Request("http://h/"), to: file) }
-        await untilTrue { reservoir.drained == 1 }
+        await untilTrue { rangeServer.drained == 1 }
         #expect(folder.names.count == 1 && folder.names != ["cities.zip"])
         download.cancel()
         await #expect { _ = try await download.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
@@ -346,8 +346,8 @@ import Testing
 
     @Test(arguments: [0, 1_500_000])
     func `fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
-        let reservoir = Reservoir()
-        let engine = engine { $0.transport = reservoir.transport }
+        let rangeServer = RangeServer()
+        let engine = engine { $0.transport = rangeServer.transport }
         let written = Guarded(0)
         let write: DownloadFile.Write = { descriptor, bytes in
             guard written.withLock({ $0 }) < room else {
@@ -364,7 +364,7 @@ import Testing
             let error = error as? ConnectionError
             return error?.code == .cannotWrite && error?.message.contains("No space left on device") == true
         }
-        #expect(folder.names.isEmpty && reservoir.ranges.count == 1)
+        #expect(folder.names.isEmpty && rangeServer.ranges.count == 1)
         #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
         await engine.close()
     }

@@ -63,10 +63,10 @@ import Testing
             #expect(download.size == text.utf8.count)
             return Outcome(status: download.status.code, source: nil, text: text)
         case .sink:
-            let basin = Basin()
-            let download = try await engine.download(request, to: basin, limit: limit)
-            #expect(download.size == basin.body.count && basin.calls == ["begin 200", "write", "finish"])
-            return Outcome(status: download.status.code, source: basin.head?.source, text: basin.text)
+            let bodyRecorder = BodyRecorder()
+            let download = try await engine.download(request, to: bodyRecorder, limit: limit)
+            #expect(download.size == bodyRecorder.body.count && bodyRecorder.calls == ["begin 200", "write", "finish"])
+            return Outcome(status: download.status.code, source: bodyRecorder.head?.source, text: bodyRecorder.text)
         }
     }
 

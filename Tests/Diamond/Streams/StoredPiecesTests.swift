@@ -318,14 +318,14 @@ import Testing
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let (temporary, calls) = (temporary, Guarded(0))
-        let basin = Basin { _ in
+        let bodyRecorder = BodyRecorder { _ in
             calls.withLock { $0 += 1 }
             // While the third chunk is taken.
             if calls.withLock({ $0 }) == 4 { try temporary.execute("DELETE FROM entry") }
         }
-        #expect(try await engine.download(Request(server.url), to: basin).size == 6)
-        #expect(basin.text == "second" && basin.head?.source == .network)
-        #expect(basin.calls == ["begin 200", "write", "begin 200", "write", "finish"])
+        #expect(try await engine.download(Request(server.url), to: bodyRecorder).size == 6)
+        #expect(bodyRecorder.text == "second" && bodyRecorder.head?.source == .network)
+        #expect(bodyRecorder.calls == ["begin 200", "write", "begin 200", "write", "finish"])
         await engine.close()
     }
 }

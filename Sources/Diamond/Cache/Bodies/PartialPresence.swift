@@ -2,7 +2,7 @@ import Synchronization
 
 /// Whether a store may have partial entries. Most stores have none, and a lookup of one is saved.
 ///
-/// An entry of this process is known at once, one of another process after the next look of ``Neighbors``.
+/// An entry of this process is known at once, one of another process after the next look of ``CrossProcessChanges``.
 final class PartialPresence: Sendable {
     /// The last bit tells whether there may be some, the others count those that this process has begun.
     private let state = Atomic(1)

@@ -20,10 +20,10 @@ extension Connection {
         watch.foundationProgress { [weak self] in self?.cancel() }
     }
 
-    private var watch: TransferWatch {
+    private var watch: ProgressObserver {
         let (watch, meter, isOver) = core.withLock { core in
             if let watch = core.watch { return (watch, nil as TransferMeter?, core.life.isFinished) }
-            let watch = TransferWatch(core.meter)
+            let watch = ProgressObserver(core.meter)
             core.watch = watch
             return (watch, core.meter, core.life.isFinished)
         }
@@ -36,7 +36,7 @@ extension Connection {
     func receive(_ event: ExchangeEvent, of run: ConnectionRun) {
         performInCore(announcing: false) { $0.run === run ? $0.life.proceed(event) : .nothing }
         guard case .began(let meter) = event else { return }
-        let watch = core.withLock { core -> TransferWatch? in
+        let watch = core.withLock { core -> ProgressObserver? in
             guard core.run === run, core.life.outcome == nil else { return nil }
             core.meter = meter
             // In here, or an earlier run's could come after it.

@@ -4,7 +4,7 @@ import Foundation
 /// Running, with a task and without one.
 extension Connection {
     /// Belongs to an engine from now on, which does not run it yet.
-    func belong(to home: Members) {
+    func belong(to home: ConnectionRegistry) {
         core.withLock { core in
             core.maker = home
             if !core.life.isFinished { core.home = home }
@@ -16,7 +16,7 @@ extension Connection {
     /// - Parameters:
     ///   - last: whose it was: to be freed where no lock is held.
     ///   - add: called where it is so, and returns its place among the members.
-    func join(_ home: Members, leaving last: inout Members?, add: () -> SlotNumber) -> Bool {
+    func join(_ home: ConnectionRegistry, leaving last: inout ConnectionRegistry?, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
             guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
@@ -37,7 +37,7 @@ extension Connection {
     ///
     /// - Parameter add: called where it is so, and returns its place among the members.
     /// - Returns: whether it is so.
-    func become(memberOf home: Members, add: () -> SlotNumber) -> Bool {
+    func become(memberOf home: ConnectionRegistry, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
             guard !core.isMember, core.home === home, !core.life.isFinished else { return false }
             core.membership = add()

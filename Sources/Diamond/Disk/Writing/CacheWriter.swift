@@ -7,7 +7,7 @@ import Synchronization
 /// bound.
 ///
 /// Changes keep their order. If the process dies, at most the changes not yet written are lost: stores wait a moment
-/// for others to come (``WriterAlarm``).
+/// for others to come (``WriteDebouncer``).
 final class CacheWriter: Sendable {
     /// The most bytes that may wait. If the disk is slower than the network, changes beyond that are not stored.
     private static let backlog = 64 << 20
@@ -20,7 +20,7 @@ final class CacheWriter: Sendable {
     let state = Guarded(PendingChanges())
     let recorder = AccessRecorder()
     let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
-    let alarm: WriterAlarm
+    let alarm: WriteDebouncer
     /// The process that opened the cache. A forked child has none of the queue's threads, and would wait forever for
     /// them.
     private let process = getpid()
@@ -38,7 +38,7 @@ final class CacheWriter: Sendable {
         whenGone: @escaping @Sendable (RequestKey) -> Void
     ) {
         self.whenGone = whenGone
-        alarm = WriterAlarm(after: gathering)
+        alarm = WriteDebouncer(after: gathering)
         self.file = file
         self.eviction = eviction
         self.activity = activity

@@ -74,7 +74,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         var response: Response?
         var attempts: [Attempt] = []
         var jobID: Int64?
-        var head = Boxed<Arrival>.none
+        var head = IndirectOptional<ReceivedResponse>.none
     }
 
     // Every step of a request has room for an error, and few have one.
@@ -120,7 +120,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
 
     /// The head of the last answer, where only its body is missing: of a request that is kept it decides what becomes of the
     /// job.
-    var head: Boxed<Arrival> {
+    var head: IndirectOptional<ReceivedResponse> {
         get { content.value.head }
         set { content.change { $0.head = newValue } }
     }

@@ -4,13 +4,13 @@ import HTTPTypes
 /// A response whose transfer has not ended: its head, the bytes received so far, and how the rest is asked for.
 struct PartialResponse: Sendable {
     /// The head, with the received bytes as its body. The body is empty where the bytes went into a ``BodySink``.
-    private(set) var arrival: Arrival
+    private(set) var arrival: ReceivedResponse
     /// Which bytes were received, of how many.
     private(set) var content: PartialContent
 
     /// - Parameter arrival: the head of a response, with the bytes that were received before.
     /// - Returns: `nil` where the response cannot be resumed.
-    init?(_ arrival: Arrival) {
+    init?(_ arrival: ReceivedResponse) {
         let content = PartialContent(
             status: arrival.status.code, headers: arrival.headers, count: arrival.body.count, now: arrival.receivedAt)
         guard let content else { return nil }
@@ -40,7 +40,7 @@ struct PartialResponse: Sendable {
     /// 3.2). The age is that of the newer part.
     ///
     /// - Parameter head: the head of the 206.
-    func continued(by head: Arrival) -> PartialResponse {
+    func continued(by head: ReceivedResponse) -> PartialResponse {
         var next = self
         next.arrival.headers = HeaderBlock.updated(arrival.headers, by: head.headers)
         next.arrival.headers[.age] = head.headers[.age]
@@ -49,15 +49,15 @@ struct PartialResponse: Sendable {
     }
 
     /// Returns the response, where a 416 says that no byte is missing.
-    func completed(by head: Arrival) -> Arrival {
+    func completed(by head: ReceivedResponse) -> ReceivedResponse {
         var complete = arrival
         complete.noteNewerPart(head)
         return complete
     }
 }
 
-extension Arrival {
-    fileprivate mutating func noteNewerPart(_ head: Arrival) {
+extension ReceivedResponse {
+    fileprivate mutating func noteNewerPart(_ head: ReceivedResponse) {
         sentAt = head.sentAt
         receivedAt = head.receivedAt
         // One personal part makes the whole response personal.

@@ -20,7 +20,7 @@ final class ResumeSlot: Sendable {
     }
 
     // Boxed: most slots stay empty.
-    private let content = Guarded(Boxed<Content>.none)
+    private let content = Guarded(IndirectOptional<Content>.none)
 
     var isEmpty: Bool {
         content.withLock { if case .none = $0 { true } else { false } }

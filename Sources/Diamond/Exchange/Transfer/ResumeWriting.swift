@@ -6,7 +6,7 @@ import Foundation
 /// ``keep(_:for:)`` where the exchange ends without a complete response.
 protocol ResumeWriting: AnyObject, Sendable {
     /// Returns the partial response that an earlier exchange has kept; `none` where there is nothing to resume.
-    func partialResponse(for request: TransportRequest) async -> Boxed<PartialResponse>
+    func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse>
 
     /// Begins a response that can be resumed, or its rest.
     ///

@@ -10,7 +10,7 @@ extension Transfer {
     /// again.
     func isPoured(_ status: HTTPResponse.Status) -> Bool { order.pouring != nil && status.kind == .successful }
 
-    func limit(of head: Arrival) -> Int {
+    func limit(of head: ReceivedResponse) -> Int {
         guard let pouring = order.pouring else { return order.bodyLimit }
         return head.isPoured ? pouring.sink.limit : min(order.bodyLimit, Self.unpouredLimit)
     }
@@ -39,7 +39,7 @@ extension Transfer {
     }
 
     /// Tells the sink what begins. What is too large by its own word is refused before anything of it has come.
-    func open(_ head: Arrival) async throws(TransportError) {
+    func open(_ head: ReceivedResponse) async throws(TransportError) {
         guard head.isPoured, let pouring = order.pouring else { return }
         // RFC 9110 section 15.3.7.
         let isAskedFor = head.status != .partialContent || request.headers.contains(.range)

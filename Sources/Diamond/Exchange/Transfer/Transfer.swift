@@ -8,28 +8,28 @@ final class Transfer: Sendable {
     enum End: Sendable {
         /// - Parameter answered: what the server said; 206 where the answer completes a partial response.
         // Indirect, because it goes back through every step, and most look at its status only.
-        indirect case arrived(Arrival, answered: HTTPResponse.Status)
+        indirect case arrived(ReceivedResponse, answered: HTTPResponse.Status)
         /// The partial response cannot be resumed, and this is no answer by itself: the whole has to be requested.
         case refused(HTTPResponse.Status, HTTPFields)
         /// - Parameter head: of the answer, where it was here: what it says stands, whatever became of the body.
-        case failed(TransportError, head: Boxed<Arrival> = .none)
+        case failed(TransportError, head: IndirectOptional<ReceivedResponse> = .none)
     }
 
     struct Outcome: Sendable {
         var end: End
         /// The partial response that the next attempt can resume.
-        var left = Boxed<PartialResponse>.none
+        var left = IndirectOptional<PartialResponse>.none
     }
 
     /// The request that is sent: for the rest, where ``before`` has a partial response.
     let request: TransportRequest
-    let order: ExchangeOrder
+    let order: ExchangeOptions
     /// The number of sessions that had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
     /// The partial response that is resumed.
-    let before: Boxed<PartialResponse>
+    let before: IndirectOptional<PartialResponse>
     let keeper: (any ResumeWriting)?
     /// The attempts that have led to this transfer.
     let history: RetryHistory
@@ -39,10 +39,10 @@ final class Transfer: Sendable {
 
     /// - Parameter outgoing: the order's request, or one for the rest.
     init(
-        _ outgoing: ExchangeOrder.Outgoing,
-        of order: ExchangeOrder,
+        _ outgoing: ExchangeOptions.AdaptedRequest,
+        of order: ExchangeOptions,
         removals: Int?,
-        before: Boxed<PartialResponse>,
+        before: IndirectOptional<PartialResponse>,
         keeper: (any ResumeWriting)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
@@ -69,14 +69,14 @@ final class Transfer: Sendable {
         }
     }
 
-    private func head(of response: TransportResponse, _ sentAt: Int64) -> Arrival {
+    private func head(of response: TransportResponse, _ sentAt: Int64) -> ReceivedResponse {
         meter.arrive(response, to: request)
         reportCoding(of: response)
         if let removals {
             wire.cookies?.receive(
                 response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
         }
-        return Arrival(
+        return ReceivedResponse(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt, receivedAt: wire.now(),
             isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isPoured: isPoured(response.status))
     }
@@ -89,14 +89,14 @@ final class Transfer: Sendable {
         order.scope.activity.report(.contentCodingKept(coding.printable, origin: order.origin))
     }
 
-    private func wholeAnswer(_ head: Arrival, _ body: BodyStream) -> Outcome? {
+    private func wholeAnswer(_ head: ReceivedResponse, _ body: BodyStream) -> Outcome? {
         guard case .none = before else { return nil }
         return whole(head, body).map { Outcome(end: .arrived($0, answered: head.status)) }
     }
 
     // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func receive(_ head: Arrival, _ body: BodyStream) async -> Outcome {
+    private func receive(_ head: ReceivedResponse, _ body: BodyStream) async -> Outcome {
         guard let before = before.value else { return await receiveNew(head, body) }
         switch ResumeDecision(for: before.content, status: head.status.code, headers: head.headers) {
         case .append: return await receiveParts(of: before.continued(by: head), body, head)
@@ -111,7 +111,7 @@ final class Transfer: Sendable {
         }
     }
 
-    private func receiveNew(_ head: Arrival, _ body: BodyStream) async -> Outcome {
+    private func receiveNew(_ head: ReceivedResponse, _ body: BodyStream) async -> Outcome {
         do throws(TransportError) { try await open(head) } catch {
             return Outcome(end: .failed(error, head: .some(head)))
         }
@@ -122,7 +122,7 @@ final class Transfer: Sendable {
         return await receiveParts(of: partial, body, head)
     }
 
-    private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
+    private func whole(_ head: ReceivedResponse, _ body: BodyStream) -> ReceivedResponse? {
         let limit = limit(of: head)
         guard !head.isPoured, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
         else { return nil }
@@ -133,9 +133,9 @@ final class Transfer: Sendable {
     }
 
     private func receiveAll(
-        _ head: Arrival,
+        _ head: ReceivedResponse,
         _ body: BodyStream,
-        left: Boxed<PartialResponse> = .none
+        left: IndirectOptional<PartialResponse> = .none
     ) async -> Outcome {
         var arrival = head
         do throws(TransportError) {
@@ -154,7 +154,9 @@ final class Transfer: Sendable {
 
     // MARK: Resumable responses
 
-    private func receiveParts(of partial: PartialResponse, _ body: BodyStream, _ head: Arrival) async -> Outcome {
+    private func receiveParts(of partial: PartialResponse, _ body: BodyStream, _ head: ReceivedResponse) async
+        -> Outcome
+    {
         var partial = partial
         meter.expect(partial.content.completeLength)
         do throws(TransportError) {
@@ -183,7 +185,7 @@ final class Transfer: Sendable {
     }
 
     // No transport knows where a 206 without a length of its own ends: the complete length tells.
-    private func end(_ partial: PartialResponse, _ head: Arrival) async -> Outcome {
+    private func end(_ partial: PartialResponse, _ head: ReceivedResponse) async -> Outcome {
         let missing = partial.content.missingCount
         guard head.status == .partialContent, missing != 0 else {
             return Outcome(end: .arrived(partial.arrival, answered: head.status))

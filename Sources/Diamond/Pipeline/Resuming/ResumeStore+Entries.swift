@@ -32,7 +32,7 @@ extension ResumeStore {
 
     private func response(of body: PartialBody, in cache: Cache) throws(CacheError) -> PartialResponse? {
         let stored = body.stored
-        var arrival = Arrival(
+        var arrival = ReceivedResponse(
             status: HTTPResponse.Status(code: stored.status), headers: stored.headers, body: Data(),
             sentAt: stored.storedAt, receivedAt: stored.storedAt)
         // Before its body is read: it may be large.

@@ -69,7 +69,7 @@ actor ResumeWriter: ResumeWriting {
     // MARK: Finding
 
     // Most exchanges find nothing, and need no hop to the actor to know.
-    nonisolated func partialResponse(for request: TransportRequest) async -> Boxed<PartialResponse> {
+    nonisolated func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         guard await lock.waitUntilFree(), mayFind else { return .none }
         return await find(for: request)
     }
@@ -78,7 +78,7 @@ actor ResumeWriter: ResumeWriting {
 
     // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private nonisolated func find(for request: TransportRequest) async -> Boxed<PartialResponse> {
+    private nonisolated func find(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         let stored = storedEntry()
         let own = slot?.take(for: request, where: isWanted(since:))
         guard stored != nil || own != nil else { return .none }
@@ -91,11 +91,11 @@ actor ResumeWriter: ResumeWriting {
             of: identity.key, request: identity.canonicalForm, limit: pipeline.bodyLimit(of: context))
     }
 
-    private func take(_ stored: ResumeStore.Entry?, own: PartialResponse?) async -> Boxed<PartialResponse> {
+    private func take(_ stored: ResumeStore.Entry?, own: PartialResponse?) async -> IndirectOptional<PartialResponse> {
         // From now on the next exchange waits until it is put back.
         _ = lock.acquire()
         found = stored?.body
-        guard let own else { return Boxed(stored?.response) }
+        guard let own else { return IndirectOptional(stored?.response) }
         // The connection's own is newer: the store has another response, even where it has as many bytes.
         await discardBegun()
         return .some(own)
@@ -124,7 +124,7 @@ actor ResumeWriter: ResumeWriting {
     }
 
     /// Returns what to store a response as once it is complete; `nil` where it may not be stored.
-    private func entry(for arrival: Arrival) -> CacheEntry? {
+    private func entry(for arrival: ReceivedResponse) -> CacheEntry? {
         guard usesStore, isWanted, !arrival.isPersonal else { return nil }
         return pipeline.store.decision(on: arrival, context).stored.flatMap { context.entry($0) }
     }

@@ -44,7 +44,7 @@ struct ExchangeSharing: Sendable {
     func outcome(
         for key: SharedExchangeKey,
         _ plan: ExchangePlan,
-        within limit: Boxed<OwnTime>,
+        within limit: IndirectOptional<OwnTime>,
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {

@@ -65,11 +65,11 @@ struct RequestBuilder: Sendable {
     }
 
     /// Returns how the credentials of an exchange are renewed; `nil` where they cannot be.
-    func renewal(of plan: ExchangePlan) -> ExchangeOrder.Renewal? {
+    func renewal(of plan: ExchangePlan) -> ExchangeOptions.Renewal? {
         guard let refreshes, plan.context.resolved.hasNamedSecrets, !plan.isOfRefresh else { return nil }
         let wire = plan.context.wire
         let count = plan.refreshes
-        return ExchangeOrder.Renewal {
+        return ExchangeOptions.Renewal {
             refreshes.allows(wire, since: count)
         } request: { [self] () async throws(ConnectionError) in
             try await refreshes.refresh(wire, since: count)
@@ -85,7 +85,7 @@ extension TransportRequest {
     fileprivate mutating func carry(
         _ body: RequestBody,
         _ encoding: ParameterEncoding,
-        _ files: [FileLook]
+        _ files: [FileFingerprint]
     ) throws(RequestError) {
         let boundary = RequestBody.randomBoundary()
         let segments = try body.segments(encoding, boundary: boundary)

@@ -4,7 +4,7 @@ import HTTPTypes
 /// Invalidation by unsafe methods (RFC 9111 section 4.4).
 extension ResponseStore {
     /// Invalidates what an unsafe request has changed: its own URL, and the URLs of the same origin that the response names.
-    func invalidate(after arrival: Arrival, _ context: RequestContext) {
+    func invalidate(after arrival: ReceivedResponse, _ context: RequestContext) {
         guard !context.wire.method.isSafe, mayHaveActed(arrival) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
             .compactMap { Redirect.target($0, of: arrival.headers, from: context.wire)?.url }
@@ -23,7 +23,7 @@ extension ResponseStore {
     }
 
     /// Whether the server has acted, or may have on an attempt before: a DELETE that is repeated is answered with 404.
-    private func mayHaveActed(_ arrival: Arrival) -> Bool {
+    private func mayHaveActed(_ arrival: ReceivedResponse) -> Bool {
         (200..<400).contains(arrival.status.code) || arrival.attempts.count > 1
     }
 

@@ -14,7 +14,7 @@ struct ResponseStore: Sendable {
     // MARK: Decisions
 
     /// Returns what the rules of HTTP say about storing a response.
-    func decision(on arrival: Arrival, _ context: RequestContext) -> StoreDecision {
+    func decision(on arrival: ReceivedResponse, _ context: RequestContext) -> StoreDecision {
         StoreDecision(
             method: context.wire.method,
             status: arrival.status.code,
@@ -46,7 +46,7 @@ struct ResponseStore: Sendable {
 
     /// Whether a response is to be considered for the cache. An error of the server does not replace a good response (RFC 9111
     /// section 4.3.3).
-    func isForCache(_ arrival: Arrival, _ plan: ExchangePlan) -> Bool {
+    func isForCache(_ arrival: ReceivedResponse, _ plan: ExchangePlan) -> Bool {
         guard cache != nil, plan.context.identity != nil else { return false }
         guard let stored = plan.stored?.response else { return true }
         return arrival.status.code < 500 || stored.status >= 500
@@ -55,7 +55,7 @@ struct ResponseStore: Sendable {
     // MARK: Storing
 
     /// Returns the entry that a response is stored as; `nil` where it may not be stored.
-    func entry(of arrival: Arrival, _ admitted: ExchangeRequest) -> CacheEntry? {
+    func entry(of arrival: ReceivedResponse, _ admitted: ExchangeRequest) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: arrival, plan.context)
         guard counts(arrival, decision, admitted) else { return nil }
@@ -75,7 +75,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Whether a response may change what is stored: it is not personal, and nothing newer was stored meanwhile.
-    private func counts(_ arrival: Arrival, _ decision: StoreDecision, _ admitted: ExchangeRequest) -> Bool {
+    private func counts(_ arrival: ReceivedResponse, _ decision: StoreDecision, _ admitted: ExchangeRequest) -> Bool {
         let plan = admitted.plan
         return !arrival.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
             && !isOvertaken(plan.stored?.response, admitted) && !isOlder(decision, plan)
@@ -83,7 +83,7 @@ struct ResponseStore: Sendable {
 
     /// Erases the stored response that a new one replaces, where the new one may not be stored: nothing newer would be known.
     /// A status other than 2xx says nothing of what is there now, nor does one that is not cacheable by itself, such as 202.
-    private func dropPredecessor(of arrival: Arrival, _ plan: ExchangePlan) {
+    private func dropPredecessor(of arrival: ReceivedResponse, _ plan: ExchangePlan) {
         guard let identity = plan.context.identity, (200..<300).contains(arrival.status.code),
             StoreDecision.cacheable.contains(arrival.status.code)
         else { return }
@@ -150,7 +150,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ stored: StoredResponse, by arrival: Arrival, _ admitted: ExchangeRequest) -> Confirmed {
+    func confirm(_ stored: StoredResponse, by arrival: ReceivedResponse, _ admitted: ExchangeRequest) -> Confirmed {
         let context = admitted.plan.context
         let decision = StoreDecision(
             confirming: stored,
@@ -183,7 +183,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Updates or invalidates the stored response to GET, where a response to HEAD says so (RFC 9111 section 4.3.5).
-    func freshen(by arrival: Arrival, _ admitted: ExchangeRequest) {
+    func freshen(by arrival: ReceivedResponse, _ admitted: ExchangeRequest) {
         let context = admitted.plan.context
         guard context.wire.method == .head, let identity = context.identity,
             let stored = admitted.plan.stored?.response ?? peek(identity),

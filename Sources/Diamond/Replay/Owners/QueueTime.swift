@@ -1,9 +1,9 @@
 import DiamondSQLite
 
-/// The time that a queue's jobs go by, the same for all who use the queue (``QueueReckoning``).
+/// The time that a queue's jobs go by, the same for all who use the queue (``QueueClock``).
 final class QueueTime: Sendable {
     private let clock: ReplayClock
-    private let known = Guarded<QueueReckoning?>(nil)
+    private let known = Guarded<QueueClock?>(nil)
 
     init(_ clock: ReplayClock) { self.clock = clock }
 
@@ -12,7 +12,7 @@ final class QueueTime: Sendable {
         let look = clock.look
         if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
         let written = try ReplayTable.reckoning(on: connection)
-        let reckoning = written?.after(look) ?? QueueReckoning(look)
+        let reckoning = written?.after(look) ?? QueueClock(look)
         if reckoning != written { try ReplayTable.save(reckoning, on: connection) }
         known.withLock { $0 = reckoning }
         return Moment(reckoning, look)
@@ -22,7 +22,7 @@ final class QueueTime: Sendable {
     func now(of database: SQLiteDatabase) throws(SQLiteError) -> Moment {
         let look = clock.look
         if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
-        return Moment(try database.read(ReplayTable.reckoning)?.after(look) ?? QueueReckoning(look), look)
+        return Moment(try database.read(ReplayTable.reckoning)?.after(look) ?? QueueClock(look), look)
     }
 
     /// A moment by the queue's time.
@@ -32,7 +32,7 @@ final class QueueTime: Sendable {
         /// The lead of the wall clock over the queue's time, in milliseconds; 0 if the wall clock was not set.
         let lead: Int64
 
-        init(_ reckoning: QueueReckoning, _ look: QueueReckoning.Look) {
+        init(_ reckoning: QueueClock, _ look: QueueClock.Look) {
             time = reckoning.time(look)
             lead = look.wall - time
         }
@@ -43,7 +43,7 @@ final class QueueTime: Sendable {
 }
 
 extension ReplayClock {
-    var look: QueueReckoning.Look { QueueReckoning.Look(boot: boot, uptime: uptime(), wall: now()) }
+    var look: QueueClock.Look { QueueClock.Look(boot: boot, uptime: uptime(), wall: now()) }
 }
 
 extension Int64 {

@@ -22,8 +22,8 @@ public final class ReplayQueue: Sendable {
     let time: QueueTime
     let writer: ReplayWriter
     let listeners = Broadcast<[ReplayTransition]>()
-    let bell: QueueBell
-    private let holdBell: QueueBell
+    let bell: QueueWakeFile
+    private let holdBell: QueueWakeFile
     private let holdWatch = Guarded<HoldWatch?>(nil)
     let owner: ReplayOwner
     let sentLog: SentLog
@@ -66,9 +66,9 @@ public final class ReplayQueue: Sendable {
     ) throws(ReplayError) {
         database = try Self.open(store, create: create)
         (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
-        let bell = QueueBell(store.wakePath, create: create)
+        let bell = QueueWakeFile(store.wakePath, create: create)
         self.bell = bell
-        holdBell = QueueBell(store.holdsPath, create: create)
+        holdBell = QueueWakeFile(store.holdsPath, create: create)
         time = QueueTime(clock)
         writer = ReplayWriter(database, clock, time) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }

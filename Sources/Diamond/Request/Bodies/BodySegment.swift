@@ -3,7 +3,7 @@ import Foundation
 /// A stretch of a body: bytes, or a file as it was when it was looked at.
 enum BodySegment: Hashable, Sendable {
     case bytes(Data)
-    case file(FileLook)
+    case file(FileFingerprint)
 
     var length: Int64 {
         switch self {
@@ -16,7 +16,7 @@ enum BodySegment: Hashable, Sendable {
     ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     init(file: URL) throws(RequestError) {
-        guard let look = FileLook(file.path), FileManager.default.isReadableFile(atPath: look.path)
+        guard let look = FileFingerprint(file.path), FileManager.default.isReadableFile(atPath: look.path)
         else { throw .unreadable(file.path) }
         self = .file(look)
     }
@@ -68,7 +68,7 @@ struct BodyPieces: AsyncSequence, Sendable {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var rest: ArraySlice<BodySegment>
-        private var open: (handle: FileHandle, look: FileLook, left: Int64)?
+        private var open: (handle: FileHandle, look: FileFingerprint, left: Int64)?
 
         private static let pieceSize: Int64 = 256 << 10
 
@@ -86,14 +86,14 @@ struct BodyPieces: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func begin(_ look: FileLook) throws {
+        private mutating func begin(_ look: FileFingerprint) throws {
             guard let handle = FileHandle(forReadingAtPath: look.path) else { throw RequestError.unreadable(look.path) }
             open = (handle, look, look.size)
             try check(handle, look)
         }
 
-        private func check(_ handle: FileHandle, _ look: FileLook) throws {
-            guard FileLook(look.path, open: handle) == look else { throw RequestError.changed(look.path) }
+        private func check(_ handle: FileHandle, _ look: FileFingerprint) throws {
+            guard FileFingerprint(look.path, open: handle) == look else { throw RequestError.changed(look.path) }
         }
 
         private mutating func readOn() throws -> Data? {

@@ -5,7 +5,7 @@ import HTTPTypes
 /// A field is a credential by its name, as a request's is, or holds a URL with user info or with a secret item.
 struct FieldSecrets: Sendable {
     private let own: IdentityRules
-    private let names = KnownNames.all
+    private let names = CredentialNames.all
 
     /// Creates a finder.
     ///
@@ -13,14 +13,14 @@ struct FieldSecrets: Sendable {
     init(own: IdentityRules = IdentityRules()) { self.own = own }
 
     /// Fields that say where to go on: without them a response means something else.
-    private static let leading = WordSet(["link", "location", "refresh"])
+    private static let leading = ASCIIWordMatcher(["link", "location", "refresh"])
     /// Fields that lead the client to another URL, where `code` and `state` are credentials. In the `Link` of a list,
     /// `state` is the filter of the list.
-    private static let targets = WordSet(["location", "refresh"])
+    private static let targets = ASCIIWordMatcher(["location", "refresh"])
     /// Fields whose whole value is a URL.
-    private static let urls = WordSet(["content-location", "location"])
+    private static let urls = ASCIIWordMatcher(["content-location", "location"])
     /// Fields that ask for a credential, and have none, whatever their names.
-    private static let challenges = WordSet(["www-authenticate", "proxy-authenticate"])
+    private static let challenges = ASCIIWordMatcher(["www-authenticate", "proxy-authenticate"])
     /// Schemes whose challenges hold a token (RFC 4559).
     private static let tokenSchemes = ["kerberos ", "negotiate ", "ntlm "]
 

@@ -59,7 +59,7 @@ struct URLSecrets {
     }
 
     private func isSecret(name: ArraySlice<UInt8>) -> Bool {
-        let (name, names) = (Array(name), KnownNames.all)
+        let (name, names) = (Array(name), CredentialNames.all)
         if names.isSecret(parameter: name.span, LetterSet(of: name.span)) { return true }
         if isTarget, names.isSecret(target: name.span) { return true }
         guard !own.secrets.isEmpty else { return false }
@@ -73,7 +73,8 @@ struct URLSecrets {
         let texts = PercentEncoding.decode(Array(value)).split(separator: UInt8(ascii: "\""))
         return zip(texts, texts.dropFirst()).contains { text, next in
             next.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: ":")
-                && (KnownNames.all.isSecret(member: text.span) || own.isSecret(String(decoding: text, as: UTF8.self)))
+                && (CredentialNames.all.isSecret(member: text.span)
+                    || own.isSecret(String(decoding: text, as: UTF8.self)))
         }
     }
 

@@ -11,14 +11,14 @@ final class DownloadFeed: DownloadTarget {
     let limit: Int
     let progress: (@Sendable (TransferProgress) -> Void)?
     private let sink: any DownloadSink
-    private let waits: Waits
+    private let waits: PendingWaits
     private let state = Guarded(State())
 
     init(
         _ sink: any DownloadSink,
         limit: Int,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
-        among waits: Waits
+        among waits: PendingWaits
     ) {
         (self.sink, self.limit, self.progress, self.waits) = (sink, limit, progress, waits)
     }

@@ -19,7 +19,7 @@ struct EventSource: Sendable {
     /// - Returns: `nil` where the server says that there are no more events (204).
     /// - Throws: what is none of a stream of events, with the response.
     func open(after lastEventID: String, _ retry: RetryPolicy) async throws(ConnectionError) -> StreamedBytes? {
-        let response = try await Handover.open(request(after: lastEventID, retry), limit: .max, over: pipeline)
+        let response = try await StreamSession.open(request(after: lastEventID, retry), limit: .max, over: pipeline)
         switch response.status {
         case .noContent: return nil
         case .ok: break

@@ -55,7 +55,7 @@ import Testing
         other.store(old)
         await other.flush()
         try await store.open().stream(new)
-        uptime.withLock { $0 += Neighbors.interval }
+        uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(other.find(new.key, request: new.request) == new.stored)
     }
 

@@ -39,7 +39,7 @@ import Testing
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
         let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
         func look() {
-            uptime.withLock { $0 += Neighbors.interval }
+            uptime.withLock { $0 += CrossProcessChanges.interval }
             for cache in [one, other] { _ = cache.find(entry.key, request: entry.request) }
         }
         #expect(one.mayHavePartialBodies && other.mayHavePartialBodies)

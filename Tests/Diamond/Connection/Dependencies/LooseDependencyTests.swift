@@ -13,7 +13,7 @@ import Testing
 
     /// `@unchecked Sendable`: set before it is shared.
     private final class Left: @unchecked Sendable {
-        weak var members: Members?
+        weak var members: ConnectionRegistry?
     }
 
     private func engine() -> Engine {

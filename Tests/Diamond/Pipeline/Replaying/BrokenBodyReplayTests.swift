@@ -35,10 +35,10 @@ import Testing
         .truncatedBody, .connectionLost, .badResponse, .timedOut, .bodyTooLarge,
     ]
 
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     private func serve(_ verdict: Verdict, breaking code: TransportError.Code) {
-        desk.serve { _ in Self.answer(verdict, breaking: code) }
+        fixture.serve { _ in Self.answer(verdict, breaking: code) }
     }
 
     private static func answer(_ verdict: Verdict, breaking code: TransportError.Code) -> TransportResponse {
@@ -57,15 +57,15 @@ import Testing
         _ verdict: Verdict, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
-        let engine = desk.engine()
-        let error = await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.durable)) }
+        let engine = fixture.engine()
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.durable)) }
         // Whoever waits for the body is told that it is not here.
         let broken = ConnectionError(TransportError(code, "", requestMayHaveBeenSent: true)).code
         #expect(error?.code == (verdict.isFinal ? broken : .queued))
         let job = try job(engine)
         #expect(job.state == verdict.state && job.reason == verdict.reason && job.status == verdict.status)
         #expect(job.attempts == (verdict.isFinal ? 0 : 1))
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test(arguments: Verdict.all, breaks)
@@ -73,20 +73,20 @@ import Testing
         _ verdict: Verdict, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
-        let id = try #require(try await queue.enqueue(desk.note(.durable)))
+        let id = try #require(try await queue.enqueue(fixture.note(.durable)))
         _ = try await engine.replayer().replay()
         #expect(try queue.job(id)?.state == verdict.state && queue.job(id)?.reason == verdict.reason)
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test(arguments: Verdict.all)
     func `a job's history tells what happened to the body`(_ verdict: Verdict) async throws {
         serve(verdict, breaking: .truncatedBody)
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
-        let id = try #require(try await queue.enqueue(desk.note(.durable)))
+        let id = try #require(try await queue.enqueue(fixture.note(.durable)))
         _ = try await engine.replayer().replay()
         let failure = try #require(try queue.failures(of: id).first)
         #expect(failure.code == (verdict.status < 400 ? "connectionLost" : "status \(verdict.status)"))
@@ -100,11 +100,11 @@ import Testing
         _ verdict: Verdict
     ) async throws {
         serve(verdict, breaking: .connectionLost)
-        let engine = desk.engine()
-        let error = await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.onFailure)) }
+        let engine = fixture.engine()
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.onFailure)) }
         #expect(error?.code == (verdict.isFinal ? .connectionLost : .queued))
         #expect(try engine.queue().jobs().map(\.state) == (verdict.isFinal ? [] : [.waiting]))
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     // MARK: Safe methods
@@ -121,7 +121,7 @@ import Testing
     ]
 
     private func question(_ policy: ReplayPolicy) -> Request {
-        var request = desk.note(policy, method: .get)
+        var request = fixture.note(policy, method: .get)
         request.body = nil
         return request
     }
@@ -131,7 +131,7 @@ import Testing
         _ verdict: Verdict, _ policy: ReplayPolicy
     ) async throws {
         serve(verdict, breaking: .connectionLost)
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(question(policy)) }
         #expect(error?.code == (verdict.isFinal ? .connectionLost : .queued))
         let jobs = try engine.queue().jobs()
@@ -143,12 +143,12 @@ import Testing
     @Test(arguments: safe)
     func `a job with a safe method whose body breaks is done by no head`(_ verdict: Verdict) async throws {
         serve(verdict, breaking: .truncatedBody)
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(question(.durable)))
         _ = try await engine.replayer().replay()
         #expect(try queue.job(id)?.state == verdict.state && queue.job(id)?.reason == verdict.reason)
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test(arguments: [(200, 3), (300, 3), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
@@ -156,12 +156,12 @@ import Testing
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {
         serve(Verdict(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
-        let engine = desk.engine {
+        let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
             $0.clock = ContinuousClock()
         }
         await #expect(throws: ConnectionError.self) { try await engine.send(question(policy)) }
-        #expect(desk.transport.requests.count == row.count)
+        #expect(fixture.transport.requests.count == row.count)
     }
 
     @Test(arguments: [
@@ -183,17 +183,17 @@ import Testing
     ) async throws {
         let verdict = Verdict(status: row.status, state: .done, reason: .finished)
         serve(verdict, breaking: .connectionLost)
-        let engine = desk.engine {
+        let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
             $0.clock = ContinuousClock()
         }
-        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(policy)) }
-        #expect(desk.transport.requests.count == row.count)
+        await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(policy)) }
+        #expect(fixture.transport.requests.count == row.count)
     }
 
     @Test func `a job whose caller goes away in the body of its answer is done`() async throws {
         let isThere = Gate()
-        desk.serve { _ in
+        fixture.serve { _ in
             let pieces = AsyncThrowingStream<Data, any Error> { body in
                 body.yield(Data("{".utf8))
                 body.onTermination = { _ in withExtendedLifetime(body) {} }
@@ -201,30 +201,30 @@ import Testing
             }
             return TransportResponse(status: .created, headers: [:], body: BodyStream(pieces))
         }
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
-        let caller = Task { try await engine.send(desk.note(.durable)) }
+        let caller = Task { try await engine.send(fixture.note(.durable)) }
         await isThere.wait()
         await untilTrue { (try? queue.job(1)?.sentAt) != nil }
         caller.cancel()
         _ = await caller.result
         await untilTrue { (try? queue.jobs().map(\.state)) != [.running] }
         #expect(try queue.jobs().map(\.state) == [.done])
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test func `a redirect whose body breaks has led nowhere, and decides nothing`() async throws {
         let verdict = Verdict(status: 307, headers: [.location: "/elsewhere"], state: .waiting, reason: .backoff)
         serve(verdict, breaking: .connectionLost)
-        let engine = desk.engine()
-        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.durable)) }
+        let engine = fixture.engine()
+        await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.durable)) }
         let job = try job(engine)
         #expect(job.state == .waiting && job.unknownSince != nil)
     }
 
     #if Curl && os(Linux)
     private func note(to server: RawServer) -> Request {
-        var note = desk.note(.durable)
+        var note = fixture.note(.durable)
         note.url = server.base + "/notes"
         return note
     }
@@ -242,7 +242,7 @@ import Testing
             count.withLock { $0 += 1 }
             connection.write(answer)
         }
-        let engine = desk.engine {
+        let engine = fixture.engine {
             $0.transport = CurlTransport()
             $0.bodyLimit = 1_000_000
             $0.retry = RetryPolicy(attempts: 3)

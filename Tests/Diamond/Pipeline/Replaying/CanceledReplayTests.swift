@@ -8,7 +8,7 @@ import Testing
 
 /// Kept requests that are canceled.
 @Suite(.timeLimit(.minutes(5))) struct CanceledReplayTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     /// What is canceled.
     enum Canceled: CaseIterable { case onTheWire, paused, calledBack, sentInSerialLane }
@@ -16,9 +16,9 @@ import Testing
     @Test(arguments: Canceled.allCases)
     func `whoever cancels what is durable is told of its job, and can discard it`(canceled: Canceled) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere))
-        let engine = desk.engine { $0.lanes = ["api": .serial] }
-        var request = desk.note(.durable, method: .put)
+        fixture.serve(ReplayFixture.silence(isThere))
+        let engine = fixture.engine { $0.lanes = ["api": .serial] }
+        var request = fixture.note(.durable, method: .put)
         let error: ConnectionError?
         switch canceled {
         case .onTheWire, .paused, .calledBack:
@@ -46,14 +46,14 @@ import Testing
         await untilTrue { (try? queue.job(id)?.state) == .ready }
         try await queue.discard(id)
         #expect(try await engine.replayer().replay() == Replayer.Summary())
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `whoever cancels just as the job is made is told of it`(mode: ReplayPolicy.Mode) async throws {
-        desk.serve(EngineDesk.lost)
-        let engine = desk.engine()
-        let connection = engine.connection(for: desk.note(ReplayPolicy(mode), method: .put))
+        fixture.serve(ReplayFixture.lost)
+        let engine = fixture.engine()
+        let connection = engine.connection(for: fixture.note(ReplayPolicy(mode), method: .put))
         let observation = engine.activity.observe { event in
             if case .job(let transition) = event, transition.verb == .enqueue { connection.cancel() }
         }
@@ -77,19 +77,19 @@ import Testing
     }
 
     @Test func `what is canceled before it is a job becomes none`() async throws {
-        let connection = Connection(desk.note(.durable))
-        let engine = desk.engine { $0.credentials = LateLogin { connection.cancel() } }
+        let connection = Connection(fixture.note(.durable))
+        let engine = fixture.engine { $0.credentials = LateLogin { connection.cancel() } }
         engine.enqueue(connection)
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .cancelled && error?.jobID == nil)
         await untilTrue { connection.isFinished }
-        #expect(try engine.queue().jobs().isEmpty && desk.transport.requests.isEmpty)
+        #expect(try engine.queue().jobs().isEmpty && fixture.transport.requests.isEmpty)
     }
 
     @Test func `a durable connection that is canceled when its answer is here is done`() async throws {
-        let engine = desk.engine()
-        let connection = engine.connection(for: desk.note(.durable))
-        desk.serve { _ in
+        let engine = fixture.engine()
+        let connection = engine.connection(for: fixture.note(.durable))
+        fixture.serve { _ in
             connection.cancel()
             return .stub(status: 201)
         }
@@ -107,9 +107,9 @@ import Testing
     func `an answer that is here counts where whoever waits for it goes away as it is transformed`(status: Int)
         async throws
     {
-        desk.serve { _ in .stub(status: status) }
-        let engine = desk.engine { $0.interceptors = [CanceledTransform()] }
-        let request = desk.note(.durable)
+        fixture.serve { _ in .stub(status: status) }
+        let engine = fixture.engine { $0.interceptors = [CanceledTransform()] }
+        let request = fixture.note(.durable)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect(error?.code == .cancelled)
         let job = try engine.queue().job(try #require(error?.jobID))

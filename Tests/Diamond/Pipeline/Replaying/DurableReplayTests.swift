@@ -9,102 +9,102 @@ import Testing
 
 /// Durable requests, and who sends them in the end.
 @Suite(.timeLimit(.minutes(5))) struct DurableReplayTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `a durable request is on disk before its first byte leaves`() async throws {
-        let engine = desk.engine()
-        let store = desk.temporary.store
-        desk.serve { request throws(TransportError) in
+        let engine = fixture.engine()
+        let store = fixture.temporary.store
+        fixture.serve { request throws(TransportError) in
             let jobs = (try? ReplayQueue(store).jobs()) ?? []
             #expect(jobs.map(\.state) == [.running])
             #expect(jobs.first?.sentAt != nil)
             #expect(jobs.first?.idempotencyKey == HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] })
             return .stub(status: 201)
         }
-        let response = try await engine.send(desk.note(.durable))
+        let response = try await engine.send(fixture.note(.durable))
         #expect(response.status == .created)
         #expect(try engine.queue().jobs().map(\.state) == [.done])
-        #expect(desk.keys.compactMap(\.self).count == 1)
+        #expect(fixture.keys.compactMap(\.self).count == 1)
     }
 
     @Test func `a durable request that fails is replayed with its key by another engine`() async throws {
-        desk.serve { _ in .stub(status: 503) }
-        let first = desk.engine()
-        let error = try await desk.queued(desk.note(.durable), by: first)
+        fixture.serve { _ in .stub(status: 503) }
+        let first = fixture.engine()
+        let error = try await fixture.queued(fixture.note(.durable), by: first)
         #expect(error.response?.status == .serviceUnavailable)
         let id = try #require(error.jobID)
         #expect(try first.queue().job(id)?.state == .waiting)
         await first.close()
 
-        desk.serve { _ in .stub(status: 201) }
-        desk.clock.advance(by: .seconds(60))
-        let second = desk.engine()
+        fixture.serve { _ in .stub(status: 201) }
+        fixture.clock.advance(by: .seconds(60))
+        let second = fixture.engine()
         let summary = try await second.replayer().replay()
         #expect(summary.finished == 1)
         #expect(try second.queue().job(id)?.state == .done)
-        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+        #expect(fixture.keys.count == 2 && fixture.keys[0] != nil && fixture.keys[0] == fixture.keys[1])
     }
 
     @Test func `a durable request of a process that was taken for dead is kept, and sent by the replayer`() async throws
     {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
         _ = try await queue.owner.enter()
         try queue.database.write { (connection) throws(SQLiteError) in try connection.execute("DELETE FROM owner") }
-        let error = try await desk.queued(desk.note(.durable), by: engine)
+        let error = try await fixture.queued(fixture.note(.durable), by: engine)
         let id = try #require(error.jobID)
-        #expect(try queue.job(id)?.state == .ready && desk.transport.requests.isEmpty)
+        #expect(try queue.job(id)?.state == .ready && fixture.transport.requests.isEmpty)
         // The next one goes out at once, as another owner's.
-        _ = try await engine.send(desk.note(.durable))
+        _ = try await engine.send(fixture.note(.durable))
         queue.owner.leave()
         #expect(try await engine.replayer().replay().finished == 1)
     }
 
     @Test func `a durable request that is refused leaves alone the one whose name it wanted`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine()
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
         let queue = try engine.queue()
         let old = ReplayPolicy(.durable, orderingKey: "a", unique: "note")
-        let error = try await desk.queued(desk.note(old), by: engine)
+        let error = try await fixture.queued(fixture.note(old), by: engine)
         queue.maximumCount = 0
         let new = ReplayPolicy(.durable, orderingKey: "b", unique: "note", uniqueness: .replace)
-        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(new)) }
+        await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(new)) }
         #expect(try queue.jobs().map(\.id) == [try #require(error.jobID)])
         #expect(try queue.jobs().map(\.state) == [.waiting])
     }
 
     @Test func `a durable request behind another of its key waits for its turn`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine()
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
         let policy = ReplayPolicy(.durable, orderingKey: "cart")
-        let first = try await desk.queued(desk.note(policy), by: engine)
-        let second = try await desk.queued(desk.note(policy), by: engine)
-        #expect(desk.transport.requests.count == 1)
+        let first = try await fixture.queued(fixture.note(policy), by: engine)
+        let second = try await fixture.queued(fixture.note(policy), by: engine)
+        #expect(fixture.transport.requests.count == 1)
         #expect(first.jobID == 1 && second.jobID == 2)
     }
 
     @Test func `a durable request whose caller goes away is sent by the replayer`() async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
-        let caller = Task { try await engine.send(desk.note(.durable)) }
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
+        let caller = Task { try await engine.send(fixture.note(.durable)) }
         await isThere.wait()
         caller.cancel()
         _ = await caller.result
-        desk.serve { _ in .stub(status: 201) }
+        fixture.serve { _ in .stub(status: 201) }
         let queue = try engine.queue()
         await untilTrue { (try? queue.jobs().map(\.state)) != [.running] }
         #expect(try await engine.replayer().replay().finished == 1)
-        #expect(desk.keys.count == 2 && desk.keys[0] == desk.keys[1])
+        #expect(fixture.keys.count == 2 && fixture.keys[0] == fixture.keys[1])
     }
 
     @Test func `a durable request on its way when the queue is closed goes back to it, and its caller is told`()
         async throws
     {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
-        let request = desk.note(.durable)
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
+        let request = fixture.note(.durable)
         let sending = Task { try await engine.send(request) }
         await isThere.wait()
         let queue = try engine.queue()
@@ -115,21 +115,21 @@ import Testing
         sending.cancel()
         let error = await #expect(throws: ConnectionError.self) { try await sending.value }
         #expect(error?.code == .queued && error?.jobID == 1)
-        desk.serve { _ in .stub(status: 201) }
-        #expect(try await desk.engine().replayer().replay().finished == 1)
-        #expect(desk.keys.count == 2 && desk.keys[0] == desk.keys[1])
+        fixture.serve { _ in .stub(status: 201) }
+        #expect(try await fixture.engine().replayer().replay().finished == 1)
+        #expect(fixture.keys.count == 2 && fixture.keys[0] == fixture.keys[1])
     }
 
     @Test func `a durable attempt ends before its lease does, though the renewal waits for the disk`() async throws {
         let (isThere, hasEnded) = (Gate(), Gate())
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
             hasEnded.open()
             throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
         }
-        let engine = desk.engine()
-        let request = desk.note(.durable)
+        let engine = fixture.engine()
+        let request = fixture.note(.durable)
         let sending = Task { try await engine.send(request) }
         await isThere.wait()
         let queue = try engine.queue()
@@ -137,8 +137,8 @@ import Testing
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
         holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
-        await untilTrue { [desk] in
-            if !hasEnded.isOpen { desk.clock.advance(by: .seconds(1)) }
+        await untilTrue { [fixture] in
+            if !hasEnded.isOpen { fixture.clock.advance(by: .seconds(1)) }
             return hasEnded.isOpen
         }
         #expect(hasEnded.isOpen)
@@ -148,21 +148,21 @@ import Testing
     }
 
     @Test func `a durable request to a queue that is closed is kept, and sent by the next`() async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
         await queue.close()
-        let error = try await desk.queued(desk.note(.durable), by: engine)
+        let error = try await fixture.queued(fixture.note(.durable), by: engine)
         let id = try #require(error.jobID)
-        #expect(try queue.job(id)?.state == .ready && desk.transport.requests.isEmpty)
-        #expect(try await desk.engine().replayer().replay().finished == 1)
+        #expect(try queue.job(id)?.state == .ready && fixture.transport.requests.isEmpty)
+        #expect(try await fixture.engine().replayer().replay().finished == 1)
     }
 
     @Test(arguments: [false, true])
     func `a connection made of a snapshot leaves what is a job to the queue`(isPaused: Bool) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere))
-        let first = desk.engine()
-        let connection = first.enqueue(desk.note(.durable))
+        fixture.serve(ReplayFixture.silence(isThere))
+        let first = fixture.engine()
+        let connection = first.enqueue(fixture.note(.durable))
         await isThere.wait()
         if isPaused { connection.pause() }
         let written = try connection.snapshot.json()
@@ -172,13 +172,13 @@ import Testing
         await untilTrue { (try? first.queue().job(id)?.state) == .ready }
         await first.close()
 
-        desk.serve { _ in .stub(status: 201) }
-        let second = desk.engine()
+        fixture.serve { _ in .stub(status: 201) }
+        let second = fixture.engine()
         let again = second.connection(from: try ConnectionSnapshot(json: written))
         second.enqueue(again)
         let error = await #expect(throws: ConnectionError.self) { try await again.response }
         #expect(error?.code == .queued && error?.jobID == id && again.isFinished)
         #expect(try await second.replayer().replay().finished == 1)
-        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+        #expect(fixture.keys.count == 2 && fixture.keys[0] != nil && fixture.keys[0] == fixture.keys[1])
     }
 }

@@ -8,39 +8,39 @@ import Testing
 
 /// What is kept only where it fails.
 @Suite(.timeLimit(.minutes(5))) struct OnFailureReplayTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `what fails is kept, with the key of its first attempt`() async throws {
-        desk.serve(EngineDesk.lost)
-        let engine = desk.engine()
+        fixture.serve(ReplayFixture.lost)
+        let engine = fixture.engine()
         #expect(try engine.queue().jobs().isEmpty)
-        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        let error = try await fixture.queued(fixture.note(.onFailure), by: engine)
         let id = try #require(error.jobID)
         let job = try #require(try engine.queue().job(id))
         #expect(job.state == .waiting && job.unknownSince != nil && job.attempts == 1)
         #expect(try engine.queue().failures(of: job.id).map(\.code) == ["connectionLost"])
-        desk.serve { _ in .stub(status: 201) }
-        desk.clock.advance(by: .seconds(60))
+        fixture.serve { _ in .stub(status: 201) }
+        fixture.clock.advance(by: .seconds(60))
         #expect(try await engine.replayer().replay().finished == 1)
-        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+        #expect(fixture.keys.count == 2 && fixture.keys[0] != nil && fixture.keys[0] == fixture.keys[1])
     }
 
     @Test(arguments: [(200, false), (404, false), (422, false), (503, true), (429, true), (500, true)])
     func `an answer is kept where another attempt may be answered otherwise`(_ status: Int, _ isKept: Bool) async throws
     {
-        desk.serve { _ in .stub(status: status) }
-        let engine = desk.engine()
-        let response = try? await engine.send(desk.note(.onFailure))
+        fixture.serve { _ in .stub(status: status) }
+        let engine = fixture.engine()
+        let response = try? await engine.send(fixture.note(.onFailure))
         #expect((response == nil) == isKept)
         #expect(try engine.queue().jobs().count == (isKept ? 1 : 0))
     }
 
     @Test func `what may have acted, and has no key, needs review`() async throws {
-        desk.serve(EngineDesk.lost)
-        let engine = desk.engine()
+        fixture.serve(ReplayFixture.lost)
+        let engine = fixture.engine()
         let policy = ReplayPolicy(.onFailure, keyLifetime: nil)
-        let error = try await desk.queued(desk.note(policy), by: engine)
-        #expect(desk.keys == [nil])
+        let error = try await fixture.queued(fixture.note(policy), by: engine)
+        #expect(fixture.keys == [nil])
         let id = try #require(error.jobID)
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
@@ -54,52 +54,52 @@ import Testing
     func `what has a place in an order does not go before what is kept`(
         _ policy: ReplayPolicy, _ names: [String]
     ) async throws {
-        var (first, second) = (desk.note(policy, method: .put), desk.note(policy, method: .put))
+        var (first, second) = (fixture.note(policy, method: .put), fixture.note(policy, method: .put))
         (first.url, second.url) = ("http://api.test/a", "http://api.test/b")
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine()
-        _ = try await desk.queued(first, by: engine)
-        desk.serve { _ in .stub(status: 200) }
-        _ = try await desk.queued(second, by: engine)
-        #expect(desk.transport.requests.count == 1)
-        desk.clock.advance(by: .seconds(60))
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
+        _ = try await fixture.queued(first, by: engine)
+        fixture.serve { _ in .stub(status: 200) }
+        _ = try await fixture.queued(second, by: engine)
+        #expect(fixture.transport.requests.count == 1)
+        fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
-        #expect(desk.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names)
+        #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names)
         // Nothing stands before it any more.
         _ = try await engine.send(second)
-        #expect(desk.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names + ["b"])
+        #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names + ["b"])
     }
 
     @Test func `where the network is away an attempt costs nothing`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine { $0.reachability = FakeNetwork(isReachable: false) }
-        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine { $0.reachability = FakeNetwork(isReachable: false) }
+        let error = try await fixture.queued(fixture.note(.onFailure), by: engine)
         let id = try #require(error.jobID)
         for _ in 0..<30 {
-            desk.clock.advance(by: .seconds(60))
+            fixture.clock.advance(by: .seconds(60))
             try await engine.replayer().replay()
         }
         #expect(try engine.queue().job(id).map { [$0.reason.description, "\($0.attempts)"] } == ["offline", "0"])
     }
 
     @Test func `without a store nothing can be kept, and nothing is sent`() async throws {
-        let engine = desk.engine { $0.store = nil }
-        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.onFailure)) }
-        #expect(desk.transport.requests.isEmpty)
+        let engine = fixture.engine { $0.store = nil }
+        await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.onFailure)) }
+        #expect(fixture.transport.requests.isEmpty)
     }
 
     @Test func `an attempt during which the wall clock is set back is none of the future`() async throws {
         let setting = Guarded<TimeInterval>(0)
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             setting.withLock { $0 = -3600 }
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
         }
-        let engine = desk.engine { [clock = desk.clock] in
+        let engine = fixture.engine { [clock = fixture.clock] in
             $0.now = { clock.date + setting.withLock { $0 } }
         }
         let queue = try engine.queue()
         _ = try queue.counts()
-        let id = try #require(try await desk.queued(desk.note(.onFailure), by: engine).jobID)
-        #expect(try queue.job(id)?.unknownSince == desk.clock.date - 3600)
+        let id = try #require(try await fixture.queued(fixture.note(.onFailure), by: engine).jobID)
+        #expect(try queue.job(id)?.unknownSince == fixture.clock.date - 3600)
     }
 }

@@ -9,16 +9,16 @@ import Testing
 
 /// Kept requests that are paused, and go on.
 @Suite(.timeLimit(.minutes(5))) struct PausedReplayTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
-        let connection = engine.enqueue(desk.note(.durable, method: .put))
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
+        let connection = engine.enqueue(fixture.note(.durable, method: .put))
         await isThere.wait()
         connection.pause()
-        desk.serve { _ in .stub(status: 200) }
+        fixture.serve { _ in .stub(status: 200) }
         #expect(try engine.queue().jobs().map(\.state) == [.running])
         connection.resume()
         #expect(try await connection.response.status == .ok)
@@ -27,7 +27,7 @@ import Testing
 
     /// What comes of it after the pause.
     static let ends: [@Sendable (TransportRequest) async throws(TransportError) -> TransportResponse] = [
-        EngineDesk.refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
+        ReplayFixture.refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
     ]
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], ends.indices)
@@ -35,16 +35,16 @@ import Testing
         mode: ReplayPolicy.Mode, end: Int
     ) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
-        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
+        var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.identity = "anna"
         // Else a pause would not cut it off.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
         await isThere.wait()
         connection.pause()
-        desk.serve(Self.ends[end])
+        fixture.serve(Self.ends[end])
         connection.resume()
         let outcome = await Task { try await connection.response }.result
         // Nobody has kept it where nothing can come of that.
@@ -54,14 +54,14 @@ import Testing
         }
         let jobs = try engine.queue().jobs()
         #expect(jobs.map(\.state) == [.needsReview] && jobs.map(\.reason) == [.outcomeUnknown])
-        #expect(desk.transport.requests.count == 2)
+        #expect(fixture.transport.requests.count == 2)
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `what was paused before it has left is sent again`(mode: ReplayPolicy.Mode) async throws {
-        let engine = desk.engine()
-        desk.serve(EngineDesk.refused)
-        let connection = Connection(desk.note(ReplayPolicy(mode, keyLifetime: nil)))
+        let engine = fixture.engine()
+        fixture.serve(ReplayFixture.refused)
+        let connection = Connection(fixture.note(ReplayPolicy(mode, keyLifetime: nil)))
         connection.pause()
         engine.enqueue(connection)
         connection.resume()
@@ -81,17 +81,17 @@ import Testing
         _ pause: (lifetime: Duration?, seconds: Int, reason: ReplayReason)
     ) async throws {
         let (isThere, whenSentAgain) = (Gate(), Guarded<Date?>(nil))
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
-        var request = desk.note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
+        var request = fixture.note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
         let connection = engine.enqueue(request)
         await isThere.wait()
-        let sentAt = desk.clock.date
+        let sentAt = fixture.clock.date
         connection.pause()
-        desk.clock.advance(by: .seconds(pause.seconds))
+        fixture.clock.advance(by: .seconds(pause.seconds))
         let queue = try engine.queue()
-        desk.serve { _ in
+        fixture.serve { _ in
             let job = (try? queue.jobs())?.first
             whenSentAgain.withLock { $0 = job?.unknownSince }
             return .stub(status: 201)
@@ -108,7 +108,7 @@ import Testing
         }
         #expect(job.state == (isSentAgain ? .done : .needsReview) && job.reason == pause.reason)
         #expect(job.unknownSince == sentAt && whenSentAgain.withLock { $0 } == (isSentAgain ? sentAt : nil))
-        #expect(desk.transport.requests.count == (isSentAgain ? 2 : 1))
+        #expect(fixture.transport.requests.count == (isSentAgain ? 2 : 1))
     }
 
     @Test(arguments: [false, true])
@@ -116,8 +116,8 @@ import Testing
         isCutOff: Bool
     ) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine()
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine()
         var request = Request("http://api.test/notes/1", method: .delete)
         request.replay = .durable
         let connection = engine.connection(for: request)
@@ -126,7 +126,7 @@ import Testing
             await isThere.wait()
             connection.pause()
         }
-        desk.serve { _ in .stub(status: 404) }
+        fixture.serve { _ in .stub(status: 404) }
         if isCutOff { connection.resume() } else { engine.enqueue(connection) }
         #expect(try await connection.response.status == .notFound)
         #expect(try engine.queue().jobs().map(\.state) == [isCutOff ? .done : .dead])
@@ -141,16 +141,16 @@ import Testing
     func `a pause while it is written down sends nothing again, and makes no second job`(
         _ moment: (mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)
     ) async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let (answers, pauses) = (Guarded(0), Guarded(0))
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             let isFirst = answers.withLock {
                 $0 += 1; return $0 == 1
             }
             guard moment.isLost, isFirst else { return .stub(status: 200) }
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
         }
-        let connection = engine.connection(for: desk.note(ReplayPolicy(moment.mode), method: .put))
+        let connection = engine.connection(for: fixture.note(ReplayPolicy(moment.mode), method: .put))
         let observation = engine.activity.observe { event in
             guard case .job(let transition) = event, transition.verb == moment.verb else { return }
             let isFirst = pauses.withLock {
@@ -169,28 +169,28 @@ import Testing
         }
         await untilTrue { connection.isFinished }
         #expect(try engine.queue().jobs().map(\.state) == [moment.isLost ? .waiting : .done])
-        #expect(desk.transport.requests.count == 1 && pauses.withLock { $0 } == 1)
+        #expect(fixture.transport.requests.count == 1 && pauses.withLock { $0 } == 1)
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `what was paused between two attempts of which none has left is sent again`(
         mode: ReplayPolicy.Mode
     ) async throws {
-        let engine = desk.engine { $0.draw = { 0.5 } }
-        desk.serve(EngineDesk.refused)
-        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        let engine = fixture.engine { $0.draw = { 0.5 } }
+        fixture.serve(ReplayFixture.refused)
+        var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = .default
         let connection = engine.enqueue(request)
         // Who looks for holds sleeps for a second by the same clock.
-        let isWaiting = { @Sendable [desk] in desk.clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
+        let isWaiting = { @Sendable [fixture] in fixture.clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
         await untilTrue { isWaiting() }
         connection.pause()
-        desk.clock.advance(by: .seconds(2))
+        fixture.clock.advance(by: .seconds(2))
         await untilTrue { connection.core.withLock { $0.run == nil } }
-        #expect(connection.isPaused && desk.transport.requests.count == 1)
+        #expect(connection.isPaused && fixture.transport.requests.count == 1)
         connection.resume()
-        await untilTrue { [desk] in
-            if isWaiting() { desk.clock.advance(by: .seconds(2)) }
+        await untilTrue { [fixture] in
+            if isWaiting() { fixture.clock.advance(by: .seconds(2)) }
             return connection.isFinished
         }
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }

@@ -7,20 +7,20 @@ import Testing
 
 /// What is answered later, and who is told.
 @Suite(.timeLimit(.minutes(5))) struct ReplayedOutputTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `an answer to a replayed request makes stale what a direct one would`() async throws {
-        let engine = desk.engine()
-        desk.serve { request throws(TransportError) in
+        let engine = fixture.engine()
+        fixture.serve { request throws(TransportError) in
             guard request.method == .get else { throw TransportError(.cannotConnect, "refused") }
             return .stub(headers: [.cacheControl: "max-age=86400"], body: "old")
         }
         let list = Request("http://api.test/notes")
         _ = try await engine.send(list)
         #expect(try await engine.send(list).source == .cache)
-        _ = try await desk.queued(desk.note(.onFailure), by: engine)
-        desk.serve { request in .stub(status: request.method == .get ? 200 : 201, body: "new") }
-        desk.clock.advance(by: .seconds(60))
+        _ = try await fixture.queued(fixture.note(.onFailure), by: engine)
+        fixture.serve { request in .stub(status: request.method == .get ? 200 : 201, body: "new") }
+        fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
         #expect(try await engine.send(list).text == "new")
     }
@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test func `the output of a call that was kept is handed to a later process`() async throws {
-        desk.serve(EngineDesk.refused)
-        let first = desk.engine()
-        let error = try await desk.queued { () throws(ConnectionError) in
+        fixture.serve(ReplayFixture.refused)
+        let first = fixture.engine()
+        let error = try await fixture.queued { () throws(ConnectionError) in
             _ = try await first.send(CreateNote(text: "a"))
         }
         await first.close()
-        desk.serve { _ in .stub(status: 201, body: #"{"id":7,"text":"a"}"#) }
-        desk.clock.advance(by: .seconds(60))
-        let second = desk.engine()
+        fixture.serve { _ in .stub(status: 201, body: #"{"id":7,"text":"a"}"#) }
+        fixture.clock.advance(by: .seconds(60))
+        let second = fixture.engine()
         let told = Guarded<[ReplayJob.ID: Note]>([:])
         second.onReplay(CreateNote.self) { id, result in
             if case .success(let note) = result { told.withLock { $0[id] = note } }
@@ -117,13 +117,13 @@ import Testing
     }
 
     @Test func `whoever waits for a job is told its end`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine()
-        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
+        let error = try await fixture.queued(fixture.note(.onFailure), by: engine)
         let (queue, id) = (try engine.queue(), try #require(error.jobID))
         let end = Task { try await queue.end(of: id) }
-        desk.serve { _ in .stub(status: 204) }
-        desk.clock.advance(by: .seconds(60))
+        fixture.serve { _ in .stub(status: 204) }
+        fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
         let job = try await end.value
         #expect(job.state == .done && job.status == 204)

@@ -9,24 +9,24 @@ import Testing
 
 /// What surely was not processed, and what may have been.
 @Suite(.timeLimit(.minutes(5))) struct UnprocessedReplayTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `what no attempt has brought to the server is innocent, however often it was tried`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine {
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, window: nil)
             $0.clock = ContinuousClock()
         }
         let policy = ReplayPolicy(.durable, keyLifetime: nil)
-        let error = try await desk.queued(desk.note(policy), by: engine)
-        #expect(desk.transport.requests.count > 1)
+        let error = try await fixture.queued(fixture.note(policy), by: engine)
+        #expect(fixture.transport.requests.count > 1)
         let job = try engine.queue().jobs()[0]
         #expect(job.id == error.jobID && job.state == .waiting && job.unknownSince == nil)
     }
 
     /// Answers nothing until it is canceled.
     private func hang(until isThere: Gate, isSent: Bool) {
-        desk.serve(EngineDesk.silence(isThere, isSent: isSent))
+        fixture.serve(ReplayFixture.silence(isThere, isSent: isSent))
     }
 
     private func untilGivenBack(_ queue: ReplayQueue) async {
@@ -39,9 +39,9 @@ import Testing
     {
         let isThere = Gate()
         hang(until: isThere, isSent: isSent)
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let (queue, replayer) = (try engine.queue(), try engine.replayer())
-        let id = try #require(try await queue.enqueue(desk.note(ReplayPolicy(.durable, keyLifetime: lifetime))))
+        let id = try #require(try await queue.enqueue(fixture.note(ReplayPolicy(.durable, keyLifetime: lifetime))))
         let run = Task { await replayer.run() }
         await isThere.wait()
         run.cancel()
@@ -55,8 +55,8 @@ import Testing
     func `what the caller of a durable request cuts off is innocent where it has not left`(isSent: Bool) async throws {
         let isThere = Gate()
         hang(until: isThere, isSent: isSent)
-        let engine = desk.engine()
-        let request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        let engine = fixture.engine()
+        let request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         let caller = Task { try await engine.send(request) }
         await isThere.wait()
         caller.cancel()
@@ -69,11 +69,11 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a durable request that is canceled between its attempts is as innocent as those`(isSent: Bool) async throws {
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
         }
-        let engine = desk.engine { $0.draw = { 0.5 } }
-        var request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        let engine = fixture.engine { $0.draw = { 0.5 } }
+        var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         // At once after the first of those that may have been sent.
         request.retry = RetryPolicy(attempts: 3, baseDelay: .seconds(8), retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
@@ -90,8 +90,8 @@ import Testing
     {
         let (isThere, isThereAgain) = (Gate(), Gate())
         hang(until: isThere, isSent: true)
-        let engine = desk.engine()
-        var request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        let engine = fixture.engine()
+        var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         // Else a pause would not cut it off.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
@@ -112,8 +112,8 @@ import Testing
     {
         let isThere = Gate()
         hang(until: isThere, isSent: isSent)
-        let engine = desk.engine()
-        let request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        let engine = fixture.engine()
+        let request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         let sending = Task { try await engine.send(request) }
         await isThere.wait()
         let queue = try engine.queue()
@@ -128,10 +128,10 @@ import Testing
     func `what a server asks to be sent again waits as long as it says, without a key too`(mode: ReplayPolicy.Mode)
         async throws
     {
-        desk.serve { _ in .stub(status: 503, headers: [.retryAfter: "30"]) }
-        let engine = desk.engine()
-        let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
-        _ = try await desk.queued(request, by: engine)
+        fixture.serve { _ in .stub(status: 503, headers: [.retryAfter: "30"]) }
+        let engine = fixture.engine()
+        let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
+        _ = try await fixture.queued(request, by: engine)
         let job = try engine.queue().jobs()[0]
         #expect(job.state == .waiting && job.reason == .retryAfter && job.unknownSince == nil)
     }
@@ -140,10 +140,10 @@ import Testing
     func `what has not left waits, whatever it failed with`(mode: ReplayPolicy.Mode, code: TransportError.Code)
         async throws
     {
-        desk.serve { _ throws(TransportError) in throw TransportError(code, "nothing was sent") }
-        let engine = desk.engine()
-        let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
-        _ = try await desk.queued(request, by: engine)
+        fixture.serve { _ throws(TransportError) in throw TransportError(code, "nothing was sent") }
+        let engine = fixture.engine()
+        let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
+        _ = try await fixture.queued(request, by: engine)
         let job = try engine.queue().jobs()[0]
         #expect(job.state == .waiting && job.reason == .backoff && job.unknownSince == nil)
     }
@@ -152,16 +152,16 @@ import Testing
     func `what breaks in the midst of a redirect has left, whatever the transport says`(mode: ReplayPolicy.Mode)
         async throws
     {
-        desk.serve { _ in
+        fixture.serve { _ in
             let pieces = AsyncThrowingStream<Data, any Error> { continuation in
                 continuation.finish(throwing: TransportError(.connectionLost, "lost"))
             }
             return TransportResponse(
                 status: .temporaryRedirect, headers: [.location: "/elsewhere"], body: BodyStream(pieces))
         }
-        let engine = desk.engine()
-        let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
-        let error = try await desk.queued(request, by: engine)
+        let engine = fixture.engine()
+        let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
+        let error = try await fixture.queued(request, by: engine)
         let id = try #require(error.jobID)
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
@@ -177,12 +177,12 @@ import Testing
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `what another request is queued for is kept itself`(mode: ReplayPolicy.Mode) async throws {
-        let engine = desk.engine { $0.interceptors = [QueuedElsewhere()] }
-        let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
-        let error = try await desk.queued(request, by: engine)
+        let engine = fixture.engine { $0.interceptors = [QueuedElsewhere()] }
+        let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
+        let error = try await fixture.queued(request, by: engine)
         let job = try engine.queue().job(try #require(error.jobID))
         #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
-        #expect(desk.transport.requests.isEmpty)
+        #expect(fixture.transport.requests.isEmpty)
     }
 
     /// Has nothing to sign a second attempt with.
@@ -196,17 +196,17 @@ import Testing
     func `an attempt that fails before it leaves makes those before no less innocent`(mode: ReplayPolicy.Mode)
         async throws
     {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine {
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine {
             $0.interceptors = [SignedOnce()]
             $0.clock = ContinuousClock()
         }
-        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = RetryPolicy(attempts: 3, baseDelay: .zero, window: nil)
-        let error = try await desk.queued(request, by: engine)
+        let error = try await fixture.queued(request, by: engine)
         let job = try engine.queue().job(try #require(error.jobID))
         #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     /// What it makes anew is the same.
@@ -219,7 +219,7 @@ import Testing
     @Test(arguments: [true, false])
     func `an attempt with a newer credential counts alone`(isReachable: Bool) async throws {
         let isFirst = Guarded(true)
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             let wasFirst = isFirst.withLock { isFirst in
                 defer { isFirst = false }
                 return isFirst
@@ -227,15 +227,15 @@ import Testing
             if wasFirst { return .stub(status: 401) }
             throw TransportError(.cannotConnect, "refused")
         }
-        let engine = desk.engine {
+        let engine = fixture.engine {
             ($0.credentials, $0.reachability) = (Renewing(), FakeNetwork(isReachable: isReachable))
         }
-        var request = desk.note(ReplayPolicy(.onFailure, keyLifetime: nil))
+        var request = fixture.note(ReplayPolicy(.onFailure, keyLifetime: nil))
         request.credentials = [.bearer(.secret("api"))]
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(request))
         try await engine.replayer().replay()
-        #expect(desk.transport.requests.count == 2)
+        #expect(fixture.transport.requests.count == 2)
         let job = try queue.job(id)
         #expect(job?.state == .waiting && job?.reason == (isReachable ? .backoff : .offline))
         #expect(job?.attempts == (isReachable ? 1 : 0) && job?.unknownSince == nil)
@@ -244,52 +244,52 @@ import Testing
     @Test func `a job whose newer credential cannot be signed was not processed by the server that refused the first`()
         async throws
     {
-        desk.serve { _ in .stub(status: 401) }
-        let engine = desk.engine {
+        fixture.serve { _ in .stub(status: 401) }
+        let engine = fixture.engine {
             $0.credentials = Renewing()
             $0.interceptors = [SignedOnce()]
         }
-        var request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         request.credentials = [.bearer(.secret("api"))]
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(request))
         try await engine.replayer().replay()
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
         let job = try queue.job(id)
         #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `an attempt that a circuit refuses has not left`(mode: ReplayPolicy.Mode) async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine {
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine {
             $0.circuit = CircuitPolicy(minimumCalls: 2, openTime: .seconds(60))
             $0.draw = { 0.5 }
         }
-        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = RetryPolicy(attempts: 2, baseDelay: .seconds(8))
         let connection = engine.enqueue(request)
-        await untilTrue { [desk] in desk.clock.sleeping.contains(.seconds(4)) }
+        await untilTrue { [fixture] in fixture.clock.sleeping.contains(.seconds(4)) }
         // It opens the circuit.
         _ = try? await engine.send(Request("http://api.test/"))
-        desk.clock.advance(by: .seconds(4))
+        fixture.clock.advance(by: .seconds(4))
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
-        #expect(error?.code == .queued && desk.transport.requests.count == 2)
+        #expect(error?.code == .queued && fixture.transport.requests.count == 2)
         let job = try engine.queue().jobs()[0]
         #expect(job.state == .waiting && job.unknownSince == nil)
     }
 
     @Test func `a job that may not leave after all is not what a server is tried again with`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine { $0.circuit = CircuitPolicy(minimumCalls: 1, openTime: .seconds(5)) }
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine { $0.circuit = CircuitPolicy(minimumCalls: 1, openTime: .seconds(5)) }
         _ = try? await engine.send(Request("http://api.test/"))
-        desk.clock.advance(by: .seconds(5))
-        desk.serve { _ in .stub() }
+        fixture.clock.advance(by: .seconds(5))
+        fixture.serve { _ in .stub() }
         // Nobody has claimed it.
         let job = ReplayTable.Claimed(id: 1, token: 1, request: Data())
-        let attempt = JobAttempt(of: .job(job), desk.note(.durable), isReplay: true, in: try engine.queue())
+        let attempt = JobAttempt(of: .job(job), fixture.note(.durable), isReplay: true, in: try engine.queue())
         _ = await JobSender(pipeline: engine.pipeline).replay(attempt)
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
         #expect(try await engine.send(Request("http://api.test/")).status == .ok)
     }
 }

@@ -41,39 +41,39 @@ import Testing
     }
 
     @Test func `tries again every second where it could not see, until it has seen`() async {
-        let desk = Desk([nil, nil, [.engine]])
-        let reader = desk.reader()
+        let fixture = Desk([nil, nil, [.engine]])
+        let reader = fixture.reader()
         reader.look()
-        await desk.second()
-        await untilTrue { desk.looks.withLock { $0 } == 2 }
-        #expect(desk.told.withLock { $0 } == [])
-        await desk.second()
-        #expect(await desk.told(1) == [[.engine]])
-        await desk.rest()
-        #expect(desk.clock.sleeping.isEmpty && desk.looks.withLock { $0 } == 3)
+        await fixture.second()
+        await untilTrue { fixture.looks.withLock { $0 } == 2 }
+        #expect(fixture.told.withLock { $0 } == [])
+        await fixture.second()
+        #expect(await fixture.told(1) == [[.engine]])
+        await fixture.rest()
+        #expect(fixture.clock.sleeping.isEmpty && fixture.looks.withLock { $0 } == 3)
         reader.close()
     }
 
     @Test func `looks every second where nobody tells`() async {
-        let desk = Desk([[], [.engine], [.engine], []])
-        let reader = desk.reader()
+        let fixture = Desk([[], [.engine], [.engine], []])
+        let reader = fixture.reader()
         reader.lookForEver()
         reader.look()
-        for _ in 0..<3 { await desk.second() }
-        #expect(await desk.told(2) == [[.engine], []])
+        for _ in 0..<3 { await fixture.second() }
+        #expect(await fixture.told(2) == [[.engine], []])
         reader.close()
     }
 
     @Test func `that nobody has any more looks no more`() async {
-        let desk = Desk([nil])
-        var reader: HoldReader? = desk.reader()
+        let fixture = Desk([nil])
+        var reader: HoldReader? = fixture.reader()
         reader?.look()
-        await untilTrue { !desk.clock.sleeping.isEmpty }
+        await untilTrue { !fixture.clock.sleeping.isEmpty }
         reader?.close()
-        await untilTrue { desk.clock.sleeping.isEmpty }
-        desk.clock.advance(by: .seconds(10))
-        await desk.rest()
-        #expect(desk.looks.withLock { $0 } == 1)
+        await untilTrue { fixture.clock.sleeping.isEmpty }
+        fixture.clock.advance(by: .seconds(10))
+        await fixture.rest()
+        #expect(fixture.looks.withLock { $0 } == 1)
         weak let left = reader
         reader = nil
         #expect(left == nil)

@@ -49,37 +49,37 @@ import Testing
     }
 
     @Test func `A job is not forgotten before its answer is taken`() throws {
-        let desk = try ReplayDesk()
+        let fixture = try ReplayQueueFixture()
         var policy = ReplayPolicy(.durable, orderingKey: "note")
         policy.keepsAnswer = true
-        let owner = try desk.owner()
-        let kept = try desk.add("POST", policy)
-        let plain = try desk.add()
-        for job in try desk.claim(2, by: owner) {
-            try desk.write { (connection, ledger) throws(SQLiteError) in
+        let owner = try fixture.owner()
+        let kept = try fixture.add("POST", policy)
+        let plain = try fixture.add()
+        for job in try fixture.claim(2, by: owner) {
+            try fixture.write { (connection, ledger) throws(SQLiteError) in
                 _ = try ReplayTable.finish(
                     job.id, token: job.token, .success, keeping: Self.answer, draw: 0, on: connection, &ledger)
             }
         }
         func forget() throws {
-            desk.now += 40 * 86_400_000
-            _ = try desk.write { (connection, ledger) throws(SQLiteError) in
+            fixture.now += 40 * 86_400_000
+            _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.forget(ReplayRetention(), on: connection, &ledger)
             }
         }
         try forget()
-        #expect(try desk.job(plain) == nil && desk.job(kept) != nil)
-        try desk.write { (connection, ledger) throws(SQLiteError) in
+        #expect(try fixture.job(plain) == nil && fixture.job(kept) != nil)
+        try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.markTaken(kept, at: ledger.now, on: connection)
         }
         // Another of its line waits for the id in it.
         policy.awaitsID = true
-        let waiting = try desk.add("PATCH", policy)
+        let waiting = try fixture.add("PATCH", policy)
         try forget()
-        #expect(try desk.job(kept) != nil && desk.job(waiting)?.reason == .awaitingID)
-        #expect(try desk.apply(.discard, to: waiting) == .done(.done))
+        #expect(try fixture.job(kept) != nil && fixture.job(waiting)?.reason == .awaitingID)
+        #expect(try fixture.apply(.discard, to: waiting) == .done(.done))
         try forget()
-        #expect(try desk.job(kept) == nil)
+        #expect(try fixture.job(kept) == nil)
     }
 
     @Test(arguments: [

@@ -9,25 +9,25 @@ import Testing
 
 /// Whose kept requests are, and as whose they go out.
 @Suite(.timeLimit(.minutes(5))) struct ReplayIdentityTests {
-    let desk = EngineDesk()
+    let fixture = ReplayFixture()
 
     @Test func `what one user has queued never goes out as another's`() async throws {
-        let login = EngineDesk.Login()
+        let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine { $0.credentials = login }
-        var request = desk.note(.onFailure)
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine { $0.credentials = login }
+        var request = fixture.note(.onFailure)
         request.credentials = [.bearer(.secret("api"))]
-        let error = try await desk.queued(request, by: engine)
+        let error = try await fixture.queued(request, by: engine)
         let id = try #require(error.jobID)
         #expect(try engine.queue().job(id)?.identity == "anna")
 
         // Bert signs in, and nobody has said that Anna has left.
         login.current.withLock { $0 = "bert" }
-        desk.serve { _ in .stub(status: 201) }
-        desk.clock.advance(by: .seconds(60))
+        fixture.serve { _ in .stub(status: 201) }
+        fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
-        #expect(desk.transport.requests.count == 1)
+        #expect(fixture.transport.requests.count == 1)
         #expect(
             try engine.queue().job(id).map { [$0.state.description, $0.reason.description] } == [
                 "held", "unauthorized",
@@ -37,10 +37,10 @@ import Testing
         #expect(try await engine.queue().release(.identity("anna")) == 1)
         #expect(try await engine.replayer().replay().finished == 1)
         #expect(
-            desk.transport.requests.map { $0.headers[.authorization] }
+            fixture.transport.requests.map { $0.headers[.authorization] }
                 == Array(repeating: "Bearer token-of-anna", count: 2))
         for suffix in ["", "-wal"] {
-            let bytes = try Data(contentsOf: URL(filePath: desk.temporary.store.replayPath + suffix))
+            let bytes = try Data(contentsOf: URL(filePath: fixture.temporary.store.replayPath + suffix))
             #expect(bytes.range(of: Data("token-of-anna".utf8)) == nil)
         }
     }
@@ -61,8 +61,8 @@ import Testing
 
     @Test func `an engine that is closed while it asks who is signed in says nothing against a job`() async throws {
         let provider = Silent()
-        let engine = desk.engine { $0.credentials = provider }
-        var request = desk.note(.durable)
+        let engine = fixture.engine { $0.credentials = provider }
+        var request = fixture.note(.durable)
         request.identity = "anna"
         let id = try #require(try await engine.queue().enqueue(request))
         let run = Task { try await engine.replayer().replay() }
@@ -70,29 +70,29 @@ import Testing
         await engine.close()
         provider.gate.open()
         _ = try? await run.value
-        let job = try #require(try ReplayQueue(desk.temporary.store).job(id))
-        #expect(job.state == .ready && job.attempts == 0 && desk.transport.requests.isEmpty)
+        let job = try #require(try ReplayQueue(fixture.temporary.store).job(id))
+        #expect(job.state == .ready && job.attempts == 0 && fixture.transport.requests.isEmpty)
     }
 
     @Test(arguments: [false, true])
     func `a durable request of one user does not go out as another's who signs in before it leaves`(
         isCutOff: Bool
     ) async throws {
-        let (login, isThere) = (EngineDesk.Login(), Gate())
+        let (login, isThere) = (ReplayFixture.Login(), Gate())
         login.current.withLock { $0 = "anna" }
-        desk.serve(EngineDesk.silence(isThere, isSent: true))
-        let engine = desk.engine { $0.credentials = login }
+        fixture.serve(ReplayFixture.silence(isThere, isSent: true))
+        let engine = fixture.engine { $0.credentials = login }
         if !isCutOff { engine.lanes.pauseAll() }
-        let connection = engine.enqueue(desk.note(.durable, method: .put))
+        let connection = engine.enqueue(fixture.note(.durable, method: .put))
         if isCutOff { await isThere.wait() } else { await untilTrue { engine.lanes.waiting == 1 } }
         if isCutOff { connection.pause() }
 
         login.current.withLock { $0 = "bert" }
-        desk.serve { _ in .stub(status: 201) }
+        fixture.serve { _ in .stub(status: 201) }
         if isCutOff { connection.resume() } else { engine.lanes.resumeAll() }
-        let error = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
+        let error = try await fixture.queued { () throws(ConnectionError) in _ = try await connection.response }
         let (queue, id) = (try engine.queue(), try #require(error.jobID))
-        #expect(desk.transport.requests.count == (isCutOff ? 1 : 0))
+        #expect(fixture.transport.requests.count == (isCutOff ? 1 : 0))
         let job = try #require(try queue.job(id))
         #expect(job.state == .held && job.reason == .unauthorized && job.identity == "anna")
         #expect((job.unknownSince != nil) == isCutOff)
@@ -103,43 +103,43 @@ import Testing
     }
 
     @Test func `a durable request waits where nobody can say who is signed in`() async throws {
-        let login = EngineDesk.Login()
+        let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
-        let engine = desk.engine { $0.credentials = login }
+        let engine = fixture.engine { $0.credentials = login }
         engine.lanes.pauseAll()
-        let connection = engine.enqueue(desk.note(.durable))
+        let connection = engine.enqueue(fixture.note(.durable))
         await untilTrue { engine.lanes.waiting == 1 }
         login.isLocked.withLock { $0 = true }
         engine.lanes.resumeAll()
-        _ = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
-        #expect(try engine.queue().jobs().map(\.reason) == [.backoff] && desk.transport.requests.isEmpty)
+        _ = try await fixture.queued { () throws(ConnectionError) in _ = try await connection.response }
+        #expect(try engine.queue().jobs().map(\.reason) == [.backoff] && fixture.transport.requests.isEmpty)
     }
 
     @Test func `the jobs of a user who signs out are held, new ones too`() async throws {
-        desk.serve(EngineDesk.refused)
-        let engine = desk.engine()
-        var request = desk.note(.onFailure)
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
+        var request = fixture.note(.onFailure)
         request.identity = "anna"
-        _ = try await desk.queued(request, by: engine)
+        _ = try await fixture.queued(request, by: engine)
         try await engine.forget(identity: "anna")
         #expect(try engine.queue().jobs().map(\.state) == [.held])
-        _ = try await desk.queued(request, by: engine)
+        _ = try await fixture.queued(request, by: engine)
         #expect(try engine.queue().jobs().map(\.state) == [.held, .held])
         #expect(try await engine.queue().release(.identity("anna")) == 2)
     }
 
     @Test func `a durable request that waits for its place when its user signs out does not go out`() async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         engine.lanes.pauseAll()
-        var request = desk.note(.durable)
+        var request = fixture.note(.durable)
         request.identity = "anna"
         let connection = engine.enqueue(request)
         await untilTrue { engine.lanes.waiting == 1 }
         try await engine.forget(identity: "anna")
         engine.lanes.resumeAll()
-        _ = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
+        _ = try await fixture.queued { () throws(ConnectionError) in _ = try await connection.response }
         let queue = try engine.queue()
-        #expect(try queue.jobs().map(\.state) == [.held] && desk.transport.requests.isEmpty)
+        #expect(try queue.jobs().map(\.state) == [.held] && fixture.transport.requests.isEmpty)
         #expect(try await queue.release(.identity("anna")) == 1)
         #expect(try await engine.replayer().replay().finished == 1)
     }
@@ -163,18 +163,18 @@ import Testing
         encodedAsJSON(Request("http://api.test/", method: .post, body: .form(["user": ["pwd": 1]]))),
     ])
     func `a secret that has no name is not kept, and nothing is sent`(_ request: Request) async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         var request = request
         request.replay = .onFailure
         let kept = request
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(kept) }
         #expect(error?.code == .badRequest)
-        #expect(desk.transport.requests.isEmpty)
+        #expect(fixture.transport.requests.isEmpty)
         await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
     }
 
     @Test func `a fragment, which is never sent, is not kept`() async throws {
-        let queue = try ReplayQueue(desk.temporary.store)
+        let queue = try ReplayQueue(fixture.temporary.store)
         let id = try await queue.enqueue(Request("http://api.test/a?b=1#access_token=s3cret", method: .put))
         #expect(try queue.request(of: #require(id))?.url == "http://api.test/a?b=1")
     }
@@ -197,7 +197,7 @@ import Testing
             .multipart([MultipartPart("a", "pwd"), MultipartPart("password", file: URL(filePath: "/tmp/diamond"))]),
         ] as [RequestBody])
     func `what only mentions one is kept`(_ body: RequestBody) async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let id = try await engine.queue().enqueue(Request("http://api.test/", method: .post, body: body))
         #expect(id != nil)
     }

@@ -251,7 +251,7 @@ import Testing
     @Test func `a follower tells each change once, and none from before`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try #require(try await queue.enqueue(request()))
-        var follower = try ReplayFollower(try ReplayQueue(files.store, clock: .still, create: false))
+        var follower = try JobPoller(try ReplayQueue(files.store, clock: .still, create: false))
         #expect(try follower.next().isEmpty)
         let second = try #require(try await queue.enqueue(request()))
         try await queue.hold(first)

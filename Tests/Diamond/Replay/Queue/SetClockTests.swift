@@ -263,7 +263,7 @@ import Testing
 
     @Test func `those who watch are told of what changes after the clock was set back`() async throws {
         let queue = try queue()
-        var follower = try ReplayFollower(queue)
+        var follower = try JobPoller(queue)
         machine.set(.zero - Self.year)
         try await queue.enqueue(request())
         #expect(try follower.next().map(\.changedAt) == [machine.date])

@@ -7,10 +7,10 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A replayer whose lanes are paused` {
-    private let desk = EngineDesk()
+    private let fixture = ReplayFixture()
 
     private func note(in lane: Lane) -> Request {
-        var request = desk.note(.durable, method: .put)
+        var request = fixture.note(.durable, method: .put)
         request.lane = lane
         return request
     }
@@ -20,14 +20,14 @@ import Testing
     }
 
     @Test func `sends the jobs of others, and theirs when they are resumed`() async throws {
-        let engine = desk.engine()
+        let engine = fixture.engine()
         let queue = try engine.queue()
         // More than a replayer sends at a time.
         for _ in 0..<12 { try await queue.enqueue(note(in: "images")) }
         try await queue.enqueue(note(in: .default))
         engine.lanes.pause("images")
         #expect(try await engine.replayer().replay().finished == 1)
-        #expect(try Self.counts(queue) == [.ready: 12, .done: 1] && desk.transport.requests.count == 1)
+        #expect(try Self.counts(queue) == [.ready: 12, .done: 1] && fixture.transport.requests.count == 1)
 
         engine.lanes.pauseAll()
         try await queue.enqueue(note(in: .default))
@@ -45,9 +45,9 @@ import Testing
 
     @Test(arguments: [false, true])
     func `gives back what waits for a place there, and not what has begun`(isHold: Bool) async throws {
-        let engine = desk.engine { $0.lanes = ["images": LaneLimits(width: 1)] }
+        let engine = fixture.engine { $0.lanes = ["images": LaneLimits(width: 1)] }
         let (queue, isThere, mayEnd) = (try engine.queue(), Gate(), Gate())
-        desk.serve { _ throws(TransportError) in
+        fixture.serve { _ throws(TransportError) in
             isThere.open()
             await mayEnd.wait()
             return .stub(status: 201)

@@ -154,14 +154,14 @@ import Testing
     }
 
     @Test func `does not keep the caller of a durable request waiting`() async throws {
-        let desk = EngineDesk()
-        let disk = FaultDisk(directory: desk.temporary.directory)
-        desk.serve { [sent] _ throws(TransportError) in
+        let fixture = ReplayFixture()
+        let disk = FaultDisk(directory: fixture.temporary.directory)
+        fixture.serve { [sent] _ throws(TransportError) in
             sent.withLock { $0 += 1 }
             disk.fail(.full, atCall: 1, lasting: true)
             return .stub(status: 201)
         }
-        let engine = desk.engine { configuration in
+        let engine = fixture.engine { configuration in
             configuration.store?.vfs = disk.vfs
             configuration.patience = .milliseconds(1)
         }
@@ -173,7 +173,7 @@ import Testing
         disk.heal()
         let queue = try engine.queue()
         await untilTrue {
-            if let next = desk.clock.sleeping.first { desk.clock.advance(by: next) }
+            if let next = fixture.clock.sleeping.first { fixture.clock.advance(by: next) }
             return (try? queue.job(id)?.state) == .done
         }
         #expect(sent.withLock { $0 } == 1)
@@ -181,15 +181,15 @@ import Testing
     }
 
     @Test func `is not lost to the end of the queue that has sent it`() async throws {
-        let desk = EngineDesk()
-        let disk = FaultDisk(directory: desk.temporary.directory)
-        desk.serve { [sent] _ throws(TransportError) in
+        let fixture = ReplayFixture()
+        let disk = FaultDisk(directory: fixture.temporary.directory)
+        fixture.serve { [sent] _ throws(TransportError) in
             sent.withLock { $0 += 1 }
             disk.fail(.full, atCall: 1, lasting: true)
             return .stub(status: 201)
         }
         func engine() -> Engine {
-            desk.engine { configuration in
+            fixture.engine { configuration in
                 configuration.store?.vfs = disk.vfs
                 configuration.patience = .milliseconds(1)
             }
@@ -205,7 +205,7 @@ import Testing
         // Others take what they find without a lock.
         _ = try await queue.owner.rescue { _ in }
         await untilTrue {
-            if let next = desk.clock.sleeping.first { desk.clock.advance(by: next) }
+            if let next = fixture.clock.sleeping.first { fixture.clock.advance(by: next) }
             return (try? queue.job(id)?.state.isEnd) == true
         }
         #expect(try queue.job(id)?.state == .done)

@@ -5,65 +5,67 @@ import Testing
 @testable import Diamond
 
 @Suite struct ReplayClaimingTests {
-    let desk: ReplayDesk
+    let fixture: ReplayQueueFixture
     let owner: Int64
 
     init() throws {
-        desk = try ReplayDesk()
-        owner = try desk.owner()
+        fixture = try ReplayQueueFixture()
+        owner = try fixture.owner()
     }
 
-    private func claimAll() throws -> [Int64] { try desk.claim(100, by: owner).map(\.id) }
+    private func claimAll() throws -> [Int64] { try fixture.claim(100, by: owner).map(\.id) }
 
     private func key(_ key: String, _ order: ReplayPolicy.Order = .ordered, priority: Int = 0) -> ReplayPolicy {
         ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
     }
 
     @Test func `a job that is sent anew has all its time before it`() throws {
-        let desk = try ReplayDesk()
-        let owner = try desk.owner(lease: .max / 4)
+        let fixture = try ReplayQueueFixture()
+        let owner = try fixture.owner(lease: .max / 4)
         let policies = [ReplayPolicy(.durable, expiry: .seconds(60)), ReplayPolicy(.durable, expiry: nil)]
-        let ids = try policies.map { try desk.add("POST", $0) }
-        desk.now += 60_000
-        #expect(try desk.claim(9, by: owner).map(\.id) == [ids[1]])
-        #expect(try desk.state(ids[0]) == .dead)
-        desk.now += 8 * 86_400_000
-        try desk.apply(.redrive, to: ids[0])
-        desk.now += 59_999
-        #expect(try desk.claim(9, by: owner).map(\.id) == [ids[0]])
-        try desk.bury(owner)
-        desk.now += 1
-        #expect(try desk.claim(9, by: desk.owner()).map(\.id) == [ids[1]])
-        #expect(try desk.state(ids[0]) == .dead)
+        let ids = try policies.map { try fixture.add("POST", $0) }
+        fixture.now += 60_000
+        #expect(try fixture.claim(9, by: owner).map(\.id) == [ids[1]])
+        #expect(try fixture.state(ids[0]) == .dead)
+        fixture.now += 8 * 86_400_000
+        try fixture.apply(.redrive, to: ids[0])
+        fixture.now += 59_999
+        #expect(try fixture.claim(9, by: owner).map(\.id) == [ids[0]])
+        try fixture.bury(owner)
+        fixture.now += 1
+        #expect(try fixture.claim(9, by: fixture.owner()).map(\.id) == [ids[1]])
+        #expect(try fixture.state(ids[0]) == .dead)
     }
 
     @Test func `a job whose key has expired while it waited for its place is not sent`() throws {
-        let desk = try ReplayDesk()
-        let (owner, id) = (try desk.owner(lease: .max / 4), try desk.add("POST"))
-        let first = try #require(try desk.claim(by: owner).first)
-        #expect(try desk.begin(first, by: owner))
-        #expect(try desk.finish(first, .lost) == .waiting)
-        desk.now += 86_400_000
-        let second = try #require(try desk.claim(by: owner).first)
-        desk.now += 1
-        #expect(try !desk.begin(second, by: owner))
-        #expect(try desk.job(id)?.state == .needsReview && desk.job(id)?.reason == .keyExpired)
-        #expect(try desk.finish(second, .notBegun) == .needsReview)
+        let fixture = try ReplayQueueFixture()
+        let (owner, id) = (try fixture.owner(lease: .max / 4), try fixture.add("POST"))
+        let first = try #require(try fixture.claim(by: owner).first)
+        #expect(try fixture.begin(first, by: owner))
+        #expect(try fixture.finish(first, .lost) == .waiting)
+        fixture.now += 86_400_000
+        let second = try #require(try fixture.claim(by: owner).first)
+        fixture.now += 1
+        #expect(try !fixture.begin(second, by: owner))
+        #expect(try fixture.job(id)?.state == .needsReview && fixture.job(id)?.reason == .keyExpired)
+        #expect(try fixture.finish(second, .notBegun) == .needsReview)
     }
 
     @Test func `a job that has failed waits once where nobody can read it, and is dead then`() throws {
-        let desk = try ReplayDesk()
-        let (owner, id) = (try desk.owner(lease: .max / 4), try desk.add("PUT", ReplayPolicy(.durable, attempts: 2)))
+        let fixture = try ReplayQueueFixture()
+        let (owner, id) = (
+            try fixture.owner(lease: .max / 4), try fixture.add("PUT", ReplayPolicy(.durable, attempts: 2))
+        )
         let unreadable = ReplayOutcome.failed(.undecodable, code: "undecodable", message: "version 9")
         let steps: [(ReplayOutcome, ReplayState)] = [
             (.unsent, .waiting), (unreadable, .waiting), (unreadable, .dead),
         ]
         for (outcome, state) in steps {
-            let job = try #require(try desk.claim(by: owner).first)
-            #expect(try desk.finish(job, outcome) == state)
-            desk.now += 3_600_000
+            let job = try #require(try fixture.claim(by: owner).first)
+            #expect(try fixture.finish(job, outcome) == state)
+            fixture.now += 3_600_000
         }
-        #expect(try desk.job(id)?.reason == .undecodable && desk.job(id)?.attempts == 1)
+        #expect(try fixture.job(id)?.reason == .undecodable && fixture.job(id)?.attempts == 1)
     }
 
     @Test(
@@ -74,10 +76,10 @@ import Testing
             "attempt_limit = -9223372036854775808",
         ], [true, false])
     func `a row that says what nobody has written stops no claim`(damage: String, isSealed: Bool) throws {
-        let desk = try ReplayDesk()
-        let owner = try desk.owner()
-        let (damaged, sound) = (try desk.add(), try desk.add())
-        try desk.database.write { (connection) throws(SQLiteError) in
+        let fixture = try ReplayQueueFixture()
+        let owner = try fixture.owner()
+        let (damaged, sound) = (try fixture.add(), try fixture.add())
+        try fixture.database.write { (connection) throws(SQLiteError) in
             try connection.execute(
                 """
                 UPDATE job SET \(damage) WHERE id = \(damaged);
@@ -87,20 +89,20 @@ import Testing
             if isSealed { try ReplayTable.reseal(on: connection) }
         }
         for identities in [ReplayTable.Identities.all, .only([])] {
-            for job in try desk.claim(9, by: owner, of: identities) {
-                #expect(try desk.finish(job, .unsent) != nil)
+            for job in try fixture.claim(9, by: owner, of: identities) {
+                #expect(try fixture.finish(job, .unsent) != nil)
             }
         }
-        #expect(try desk.job(sound)?.attempts == 1)
+        #expect(try fixture.job(sound)?.attempts == 1)
     }
 
     @Test func `looks for holds and pages by their own keys`() throws {
-        let desk = try ReplayDesk()
+        let fixture = try ReplayQueueFixture()
         let plans = try [
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = 'a')",
             "SELECT id FROM job NOT INDEXED WHERE id > 1 AND state = 4 ORDER BY id LIMIT 9",
         ].map { sql in
-            try desk.database.read { (connection) throws(SQLiteError) in
+            try fixture.database.read { (connection) throws(SQLiteError) in
                 let statement = try connection.statement(composed: "EXPLAIN QUERY PLAN \(sql)")
                 var lines: [String] = []
                 while try statement.step() { lines.append(statement.text(3)) }
@@ -112,34 +114,34 @@ import Testing
     }
 
     @Test func `jobs are claimed in the order in which they were added, the urgent ones first`() throws {
-        let first = try desk.add()
-        let second = try desk.add()
-        let urgent = try desk.add("POST", ReplayPolicy(.durable, priority: 1))
-        let idle = try desk.add("POST", ReplayPolicy(.durable, priority: -1))
+        let first = try fixture.add()
+        let second = try fixture.add()
+        let urgent = try fixture.add("POST", ReplayPolicy(.durable, priority: 1))
+        let idle = try fixture.add("POST", ReplayPolicy(.durable, priority: -1))
         #expect(try claimAll() == [urgent, first, second, idle])
         #expect(try claimAll().isEmpty)
     }
 
     @Test func `of an ordering key one job is sent at a time, in order`() throws {
-        let ids = try (0..<3).map { _ in try desk.add("POST", key("a")) }
+        let ids = try (0..<3).map { _ in try fixture.add("POST", key("a")) }
         for id in ids {
-            let jobs = try desk.claim(100, by: owner)
+            let jobs = try fixture.claim(100, by: owner)
             #expect(jobs.map(\.id) == [id])
-            try desk.finish(jobs[0], .success)
+            try fixture.finish(jobs[0], .success)
         }
         #expect(try claimAll().isEmpty)
     }
 
     @Test func `a failed job of an ordering key keeps those behind it waiting`() throws {
-        let first = try desk.add("POST", key("a"))
-        let second = try desk.add("POST", key("a"))
-        try desk.finish(desk.claim(by: owner)[0], .unsent)
-        #expect(try desk.state(first) == .waiting)
+        let first = try fixture.add("POST", key("a"))
+        let second = try fixture.add("POST", key("a"))
+        try fixture.finish(fixture.claim(by: owner)[0], .unsent)
+        #expect(try fixture.state(first) == .waiting)
         #expect(try claimAll().isEmpty)
-        desk.now += 3_600_000
-        let again = try desk.claim(100, by: owner)
+        fixture.now += 3_600_000
+        let again = try fixture.claim(100, by: owner)
         #expect(again.map(\.id) == [first])
-        try desk.finish(again[0], .success)
+        try fixture.finish(again[0], .success)
         #expect(try claimAll() == [second])
     }
 
@@ -147,122 +149,122 @@ import Testing
     func `a dead job is passed by those behind it, but in strict order blocks them until it is discarded`(
         _ order: ReplayPolicy.Order
     ) throws {
-        let first = try desk.add("POST", key("a", order))
-        let second = try desk.add("POST", key("a", order))
-        try desk.finish(desk.claim(by: owner)[0], .answered(status: 422))
-        #expect(try desk.state(first) == .dead)
+        let first = try fixture.add("POST", key("a", order))
+        let second = try fixture.add("POST", key("a", order))
+        try fixture.finish(fixture.claim(by: owner)[0], .answered(status: 422))
+        #expect(try fixture.state(first) == .dead)
         if order == .strict {
             #expect(try claimAll().isEmpty)
-            #expect(try desk.apply(.discard, to: first) == .done(.done))
+            #expect(try fixture.apply(.discard, to: first) == .done(.done))
         }
         #expect(try claimAll() == [second])
     }
 
     @Test func `a redriven job waits for the one of its key that runs, and is sent before those behind`() throws {
-        let ids = try (0..<3).map { _ in try desk.add("POST", key("a")) }
-        try desk.finish(desk.claim(by: owner)[0], .answered(status: 422))
-        let second = try desk.claim(by: owner)[0]
-        #expect(try desk.apply(.redrive, to: ids[0]) == .done(.ready))
+        let ids = try (0..<3).map { _ in try fixture.add("POST", key("a")) }
+        try fixture.finish(fixture.claim(by: owner)[0], .answered(status: 422))
+        let second = try fixture.claim(by: owner)[0]
+        #expect(try fixture.apply(.redrive, to: ids[0]) == .done(.ready))
         #expect(try claimAll().isEmpty)
-        try desk.finish(second, .success)
-        let first = try desk.claim(100, by: owner)
+        try fixture.finish(second, .success)
+        let first = try fixture.claim(100, by: owner)
         #expect(first.map(\.id) == [ids[0]])
-        try desk.finish(first[0], .success)
+        try fixture.finish(first[0], .success)
         #expect(try claimAll() == [ids[2]])
     }
 
     @Test func `keys take turns, however many jobs one of them has`() throws {
-        for _ in 0..<5 { try desk.add("POST", key("many")) }
-        let other = try desk.add("POST", key("few"))
-        let last = try desk.add()
+        for _ in 0..<5 { try fixture.add("POST", key("many")) }
+        let other = try fixture.add("POST", key("few"))
+        let last = try fixture.add()
         var order: [Int64] = []
         for _ in 0..<4 {
-            let job = try desk.claim(by: owner)[0]
+            let job = try fixture.claim(by: owner)[0]
             order.append(job.id)
-            try desk.finish(job, .success)
+            try fixture.finish(job, .success)
         }
         #expect(order == [1, other, last, 2])
     }
 
     @Test func `a job is not claimed before its time`() throws {
-        let id = try desk.add(after: 5_000)
-        #expect(try desk.state(id) == .waiting)
+        let id = try fixture.add(after: 5_000)
+        #expect(try fixture.state(id) == .waiting)
         #expect(try claimAll().isEmpty)
-        desk.now += 5_000
+        fixture.now += 5_000
         #expect(try claimAll() == [id])
     }
 
     @Test func `a job that is not sent in time is dead, and one that may have been sent needs review`() throws {
         let policy = ReplayPolicy(.durable, attempts: 100, expiry: .seconds(60))
-        let id = try desk.add("POST", policy)
-        let open = try desk.add("POST", policy)
-        let jobs = try desk.claim(2, by: owner)
-        try desk.finish(jobs[0], .unsent)
-        try desk.finish(jobs[1], .lost)
-        desk.now += 60_000
+        let id = try fixture.add("POST", policy)
+        let open = try fixture.add("POST", policy)
+        let jobs = try fixture.claim(2, by: owner)
+        try fixture.finish(jobs[0], .unsent)
+        try fixture.finish(jobs[1], .lost)
+        fixture.now += 60_000
         #expect(try claimAll().isEmpty)
-        #expect(try desk.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
+        #expect(try fixture.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
         #expect(
-            try desk.job(open).map { [$0.state.description, $0.reason.description] } == ["needsReview", "expired"])
+            try fixture.job(open).map { [$0.state.description, $0.reason.description] } == ["needsReview", "expired"])
     }
 
     @Test func `jobs of an identity are claimed only where it is signed in`() throws {
-        let nobody = try desk.add()
-        let anna = try desk.add(identity: "anna")
-        let bert = try desk.add("POST", ReplayPolicy(.durable, priority: 1), identity: "bert")
-        #expect(try desk.claim(9, by: owner, of: .only(["anna"])).map(\.id) == [nobody, anna])
-        #expect(try desk.claim(9, by: owner, of: .only([])).isEmpty)
-        #expect(try desk.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
+        let nobody = try fixture.add()
+        let anna = try fixture.add(identity: "anna")
+        let bert = try fixture.add("POST", ReplayPolicy(.durable, priority: 1), identity: "bert")
+        #expect(try fixture.claim(9, by: owner, of: .only(["anna"])).map(\.id) == [nobody, anna])
+        #expect(try fixture.claim(9, by: owner, of: .only([])).isEmpty)
+        #expect(try fixture.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
     }
 
     @Test func `jobs of lanes that are paused stay where they are, and keep none from those behind them`() throws {
-        let owner = try desk.owner()
-        for _ in 0..<20 { try desk.add(lane: "images") }
-        let (anna, other) = (try desk.add(identity: "anna", lane: "images"), try desk.add(identity: "anna"))
-        let nobody = try desk.add()
-        #expect(try desk.claim(9, by: owner, in: .none).isEmpty)
-        #expect(try desk.claim(1, by: owner, of: .only(["anna"]), in: .allBut(["images"])).map(\.id) == [other])
-        #expect(try desk.claim(9, by: owner, in: .allBut(["images", "b"])).map(\.id) == [nobody])
-        #expect(try desk.claim(9, by: owner, in: .allBut(["images"])).isEmpty && desk.state(anna) == .ready)
-        #expect(try desk.claim(99, by: owner, in: .allBut(["b"])).count == 21)
+        let owner = try fixture.owner()
+        for _ in 0..<20 { try fixture.add(lane: "images") }
+        let (anna, other) = (try fixture.add(identity: "anna", lane: "images"), try fixture.add(identity: "anna"))
+        let nobody = try fixture.add()
+        #expect(try fixture.claim(9, by: owner, in: .none).isEmpty)
+        #expect(try fixture.claim(1, by: owner, of: .only(["anna"]), in: .allBut(["images"])).map(\.id) == [other])
+        #expect(try fixture.claim(9, by: owner, in: .allBut(["images", "b"])).map(\.id) == [nobody])
+        #expect(try fixture.claim(9, by: owner, in: .allBut(["images"])).isEmpty && fixture.state(anna) == .ready)
+        #expect(try fixture.claim(99, by: owner, in: .allBut(["b"])).count == 21)
     }
 
     @Test func `an acknowledgement with an old token counts for nothing`() throws {
-        let id = try desk.add("PUT")
-        let old = try desk.claim(by: owner)[0]
-        #expect(try desk.begin(old, by: owner))
-        try desk.bury(owner)
-        let heir = try desk.owner()
-        let new = try desk.claim(by: heir)[0]
+        let id = try fixture.add("PUT")
+        let old = try fixture.claim(by: owner)[0]
+        #expect(try fixture.begin(old, by: owner))
+        try fixture.bury(owner)
+        let heir = try fixture.owner()
+        let new = try fixture.claim(by: heir)[0]
         #expect(new.id == id)
-        #expect(try !desk.begin(old, by: owner))
-        #expect(try desk.finish(old, .success) == nil)
-        #expect(try desk.state(id) == .running)
-        #expect(try desk.finish(new, .success) == .done)
+        #expect(try !fixture.begin(old, by: owner))
+        #expect(try fixture.finish(old, .success) == nil)
+        #expect(try fixture.state(id) == .running)
+        #expect(try fixture.finish(new, .success) == .done)
     }
 
     @Test func `an owner whose lease has ended begins nothing`() throws {
-        try desk.add()
-        let job = try desk.claim(by: owner)[0]
-        desk.uptime += 60_000
-        #expect(try !desk.begin(job, by: owner))
+        try fixture.add()
+        let job = try fixture.claim(by: owner)[0]
+        fixture.uptime += 60_000
+        #expect(try !fixture.begin(job, by: owner))
     }
 
     @Test func `what an owner has claimed that is dead by now is begun by no other, and so not by its process's next`()
         throws
     {
-        let id = try desk.add("PUT")
-        let job = try desk.claim(by: owner)[0]
+        let id = try fixture.add("PUT")
+        let job = try fixture.claim(by: owner)[0]
         // It was away, and nobody has rescued the job yet.
-        desk.uptime += 60_000
-        let next = try desk.owner()
-        #expect(try !desk.begin(job, by: next))
-        #expect(try desk.finish(job, .unsent) == nil)
-        #expect(try desk.job(id).map { "\($0.state) \($0.attempts)" } == "ready 0")
-        let again = try desk.claim(by: next)[0]
+        fixture.uptime += 60_000
+        let next = try fixture.owner()
+        #expect(try !fixture.begin(job, by: next))
+        #expect(try fixture.finish(job, .unsent) == nil)
+        #expect(try fixture.job(id).map { "\($0.state) \($0.attempts)" } == "ready 0")
+        let again = try fixture.claim(by: next)[0]
         #expect(again.id == id)
-        try desk.bury(owner)
-        #expect(try desk.begin(again, by: next))
+        try fixture.bury(owner)
+        #expect(try fixture.begin(again, by: next))
     }
 
     static let lateHolds: [(hold: ReplayHold, state: ReplayState, reason: ReplayReason)] = [
@@ -274,70 +276,70 @@ import Testing
     func `what is held when it has been claimed does not leave, but goes on with what has left`(
         _ late: (hold: ReplayHold, state: ReplayState, reason: ReplayReason)
     ) throws {
-        let jobs = try (0..<2).map { _ in try desk.add("PUT", key("a"), identity: "anna") }
+        let jobs = try (0..<2).map { _ in try fixture.add("PUT", key("a"), identity: "anna") }
         func hold(_ isHeld: Bool) throws {
-            try desk.write { (connection, ledger) throws(SQLiteError) in
+            try fixture.write { (connection, ledger) throws(SQLiteError) in
                 guard isHeld else { return try ReplayTable.remove(late.hold, on: connection, &ledger) }
                 try ReplayTable.add(late.hold, reason: "", on: connection, ledger)
             }
         }
-        let job = try desk.claim(by: owner)[0]
+        let job = try fixture.claim(by: owner)[0]
         try hold(true)
-        #expect(try !desk.begin(job, by: owner))
-        let held = try #require(try desk.job(job.id))
+        #expect(try !fixture.begin(job, by: owner))
+        let held = try #require(try fixture.job(job.id))
         #expect(held.state == late.state && held.reason == late.reason && held.attempts == 0)
         #expect(held.unknownSince == nil && held.sentAt == nil)
-        #expect(try desk.finish(job, .unsent) == nil)
+        #expect(try fixture.finish(job, .unsent) == nil)
         try hold(false)
-        _ = try desk.write { (connection, ledger) throws(SQLiteError) in
+        _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.release(jobs, on: connection, &ledger)
         }
-        let again = try desk.claim(by: owner)[0]
+        let again = try fixture.claim(by: owner)[0]
         #expect(again.id == job.id)
-        #expect(try desk.begin(again, by: owner))
+        #expect(try fixture.begin(again, by: owner))
         try hold(true)
-        let goesOn = try desk.write { (connection, ledger) throws(SQLiteError) in
+        let goesOn = try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(again.id, token: again.token, by: owner, isUnderWay: true, on: connection, &ledger)
         }
         #expect(goesOn)
     }
 
     @Test func `what has waited for its place until its time was over does not leave`() throws {
-        let id = try desk.add("PUT", ReplayPolicy(.durable, expiry: .seconds(30)))
-        let job = try desk.claim(by: owner)[0]
-        desk.now += 30_000
-        #expect(try !desk.begin(job, by: owner))
-        #expect(try desk.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
+        let id = try fixture.add("PUT", ReplayPolicy(.durable, expiry: .seconds(30)))
+        let job = try fixture.claim(by: owner)[0]
+        fixture.now += 30_000
+        #expect(try !fixture.begin(job, by: owner))
+        #expect(try fixture.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
         // Whoever has had it is told so.
-        #expect(try desk.finish(job, .unsent) == .dead)
+        #expect(try fixture.finish(job, .unsent) == .dead)
     }
 
     @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {
-        try desk.add("PUT")
+        try fixture.add("PUT")
         for deaths in 1...3 {
-            let free = try desk.owner()
-            _ = try desk.claim(by: free)
-            try desk.bury(free)
-            let doomed = try desk.owner()
-            let job = try desk.claim(by: doomed)[0]
-            #expect(try desk.begin(job, by: doomed))
-            try desk.bury(doomed)
-            #expect(try desk.state(job.id) == (deaths < 3 ? .ready : .dead))
+            let free = try fixture.owner()
+            _ = try fixture.claim(by: free)
+            try fixture.bury(free)
+            let doomed = try fixture.owner()
+            let job = try fixture.claim(by: doomed)[0]
+            #expect(try fixture.begin(job, by: doomed))
+            try fixture.bury(doomed)
+            #expect(try fixture.state(job.id) == (deaths < 3 ? .ready : .dead))
         }
-        #expect(try desk.job(1)?.reason == .poison)
-        #expect(try desk.job(1)?.attempts == 0)
+        #expect(try fixture.job(1)?.reason == .poison)
+        #expect(try fixture.job(1)?.attempts == 0)
     }
 
     @Test func `deaths of long ago, and of an app that the system ended, poison nothing`() throws {
-        try desk.add("PUT")
+        try fixture.add("PUT")
         for round in 0..<8 {
-            let doomed = try desk.owner()
-            let job = try #require(try desk.claim(by: doomed).first)
-            #expect(try desk.begin(job, by: doomed))
-            try desk.bury(doomed, isInnocent: round % 2 == 0)
-            desk.now += 40 * 3_600_000 * (round % 2 == 0 ? 0 : 1)
+            let doomed = try fixture.owner()
+            let job = try #require(try fixture.claim(by: doomed).first)
+            #expect(try fixture.begin(job, by: doomed))
+            try fixture.bury(doomed, isInnocent: round % 2 == 0)
+            fixture.now += 40 * 3_600_000 * (round % 2 == 0 ? 0 : 1)
         }
-        #expect(try desk.state(1) == .ready)
+        #expect(try fixture.state(1) == .ready)
     }
 
     @Test(arguments: [
@@ -347,25 +349,25 @@ import Testing
     func `what was sent when its process died is sent again where that does no harm`(
         _ method: String, _ keyLifetime: Duration?, _ state: ReplayState
     ) throws {
-        let id = try desk.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
-        let job = try desk.claim(by: owner)[0]
-        #expect(try (desk.job(id)?.idempotencyKey != nil) == (method == "POST" && keyLifetime != nil))
-        #expect(try desk.begin(job, by: owner))
-        try desk.bury(owner)
-        #expect(try desk.state(id) == state)
+        let id = try fixture.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
+        let job = try fixture.claim(by: owner)[0]
+        #expect(try (fixture.job(id)?.idempotencyKey != nil) == (method == "POST" && keyLifetime != nil))
+        #expect(try fixture.begin(job, by: owner))
+        try fixture.bury(owner)
+        #expect(try fixture.state(id) == state)
     }
 
     @Test func `a key that the server may have forgotten is not trusted`() throws {
-        let id = try desk.add("POST", ReplayPolicy(.durable, expiry: nil))
-        try desk.finish(desk.claim(by: owner)[0], .lost)
-        desk.now += 86_400_001
+        let id = try fixture.add("POST", ReplayPolicy(.durable, expiry: nil))
+        try fixture.finish(fixture.claim(by: owner)[0], .lost)
+        fixture.now += 86_400_001
         #expect(try claimAll().isEmpty)
-        #expect(try desk.job(id)?.reason == .keyExpired)
+        #expect(try fixture.job(id)?.reason == .keyExpired)
         // What surely was not processed stays innocent however old.
-        let unsent = try desk.add("POST", ReplayPolicy(.durable, expiry: nil))
-        try desk.finish(desk.claim(by: owner)[0], .unsent)
-        desk.now += 10 * 86_400_000
-        desk.uptime += 0
+        let unsent = try fixture.add("POST", ReplayPolicy(.durable, expiry: nil))
+        try fixture.finish(fixture.claim(by: owner)[0], .unsent)
+        fixture.now += 10 * 86_400_000
+        fixture.uptime += 0
         #expect(try claimAll() == [unsent])
     }
 
@@ -383,7 +385,7 @@ import Testing
             ("job_running", "EXPLAIN QUERY PLAN SELECT id FROM job WHERE ordering_key = 'a' AND state = 2"),
         ]
         for (index, sql) in plans {
-            let plan = try desk.database.read { (connection) throws(SQLiteError) in
+            let plan = try fixture.database.read { (connection) throws(SQLiteError) in
                 let statement = try connection.statement(sql)
                 var lines: [String] = []
                 while try statement.step() { lines.append(statement.text(3)) }
@@ -394,43 +396,43 @@ import Testing
     }
 
     @Test func `every transition is told with both states, and counted`() throws {
-        let id = try desk.add("PUT")
-        try desk.finish(desk.claim(by: owner)[0], .unsent)
-        desk.now += 3_600_000
-        try desk.finish(desk.claim(by: owner)[0], .success)
+        let id = try fixture.add("PUT")
+        try fixture.finish(fixture.claim(by: owner)[0], .unsent)
+        fixture.now += 3_600_000
+        try fixture.finish(fixture.claim(by: owner)[0], .success)
         #expect(
-            desk.transitions.map(\.description) == [
+            fixture.transitions.map(\.description) == [
                 "job \(id): enqueue, new to ready (enqueued)", "job \(id): claim, ready to running (claimed)",
                 "job \(id): fail, running to waiting (backoff)", "job \(id): retry, waiting to ready (due)",
                 "job \(id): claim, ready to running (claimed)", "job \(id): finish, running to done (finished)",
             ])
-        let counts = try desk.database.read { (connection) throws(SQLiteError) in
+        let counts = try fixture.database.read { (connection) throws(SQLiteError) in
             try ReplayTable.hours(since: 0, on: connection).reduce(into: [:]) { $0[$1.verb, default: 0] += $1.count }
         }
         #expect(counts == ["enqueue": 1, "claim": 2, "fail": 1, "retry": 1, "finish": 1])
     }
 
     @Test func `a key's lifetime begins now at the latest, whatever a wall clock has said`() throws {
-        let desk = try ReplayDesk()
-        var draft = try desk.draft("POST")
-        draft.history.unknownAt = desk.now + 86_400_000
-        let (owner, id) = (try desk.owner(lease: .max / 4), try #require(try desk.add(draft).id))
-        #expect(try desk.job(id)?.unknownSince == Date(milliseconds: desk.now))
-        desk.now += 86_400_001
-        #expect(try desk.claim(by: owner).isEmpty)
-        #expect(try desk.job(id)?.reason == .keyExpired)
+        let fixture = try ReplayQueueFixture()
+        var draft = try fixture.draft("POST")
+        draft.history.unknownAt = fixture.now + 86_400_000
+        let (owner, id) = (try fixture.owner(lease: .max / 4), try #require(try fixture.add(draft).id))
+        #expect(try fixture.job(id)?.unknownSince == Date(milliseconds: fixture.now))
+        fixture.now += 86_400_001
+        #expect(try fixture.claim(by: owner).isEmpty)
+        #expect(try fixture.job(id)?.reason == .keyExpired)
     }
 
     @Test func `what was cut off began now at the latest, whatever a wall clock has said`() throws {
-        let id = try desk.add("POST")
-        let job = try #require(try desk.claim(by: owner).first)
+        let id = try fixture.add("POST")
+        let job = try #require(try fixture.claim(by: owner).first)
         for isPaused in [false, true] {
-            let cutOff = ReplayRow.CutOff(sentAt: desk.now + 86_400_000, isHarmless: true, isPaused: isPaused)
-            let hasBegun = try desk.write { (connection, ledger) throws(SQLiteError) in
+            let cutOff = ReplayRow.CutOff(sentAt: fixture.now + 86_400_000, isHarmless: true, isPaused: isPaused)
+            let hasBegun = try fixture.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.begin(job.id, token: job.token, by: owner, cutOff: cutOff, on: connection, &ledger)
             }
-            let row = try #require(try desk.job(id))
-            #expect(hasBegun && row.sentAt == Date(milliseconds: desk.now) && row.unknownSince == row.sentAt)
+            let row = try #require(try fixture.job(id))
+            #expect(hasBegun && row.sentAt == Date(milliseconds: fixture.now) && row.unknownSince == row.sentAt)
         }
     }
 }

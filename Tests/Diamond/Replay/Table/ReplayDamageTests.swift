@@ -8,24 +8,25 @@ import Testing
 
 /// Jobs whose bytes on disk are not those that were written.
 @Suite struct ReplayDamageTests {
-    let desk: ReplayDesk
+    let fixture: ReplayQueueFixture
     let owner: Int64
 
     init() throws {
-        desk = try ReplayDesk()
-        owner = try desk.owner()
+        fixture = try ReplayQueueFixture()
+        owner = try fixture.owner()
     }
 
     private func damage(_ sql: String) throws {
-        try desk.database.write { (connection) throws(SQLiteError) in try connection.execute(sql) }
+        try fixture.database.write { (connection) throws(SQLiteError) in try connection.execute(sql) }
     }
 
     private func request(of id: Int64) throws -> Data {
-        try desk.database.read { (connection) throws(SQLiteError) in try ReplayTable.request(of: id, on: connection) }
+        try fixture.database.read { (connection) throws(SQLiteError) in try ReplayTable.request(of: id, on: connection)
+        }
     }
 
     private func isInReview(_ id: Int64) throws -> Bool {
-        let job = try desk.job(id)
+        let job = try fixture.job(id)
         return job?.state == .needsReview && job?.reason == .damaged && job?.sentAt == nil
     }
 
@@ -39,7 +40,7 @@ import Testing
     ]
 
     private func add(_ unique: String = "name") throws -> Int64 {
-        try desk.add("POST", ReplayPolicy(.durable, orderingKey: "key", unique: unique), identity: "anna")
+        try fixture.add("POST", ReplayPolicy(.durable, orderingKey: "key", unique: unique), identity: "anna")
     }
 
     @Test(arguments: columns) func `a job whose row is damaged is not claimed, and is for review`(column: String) throws
@@ -47,10 +48,10 @@ import Testing
         let id = try add()
         let written = try request(of: id)
         try damage("UPDATE job SET \(column)")
-        #expect(try desk.claim(9, by: owner).isEmpty)
+        #expect(try fixture.claim(9, by: owner).isEmpty)
         #expect(try isInReview(id))
         #expect(try request(of: id) == written)
-        #expect(try desk.job(id)?.state == .needsReview)
+        #expect(try fixture.job(id)?.state == .needsReview)
     }
 
     @Test(arguments: [
@@ -58,77 +59,77 @@ import Testing
         "UPDATE payload SET request = (SELECT request FROM payload WHERE job = 2) WHERE job = 1",
         "UPDATE payload SET request = x'' WHERE job = 1", "DELETE FROM payload WHERE job = 1",
     ]) func `a job whose request is damaged is not claimed, and is for review`(sql: String) throws {
-        let (id, other) = (try desk.add(), try desk.add())
+        let (id, other) = (try fixture.add(), try fixture.add())
         try damage(sql)
-        #expect(try desk.claim(9, by: owner).map(\.id) == [other])
+        #expect(try fixture.claim(9, by: owner).map(\.id) == [other])
         #expect(try isInReview(id))
-        #expect(try desk.apply(.redrive, to: id) == .damaged)
-        #expect(try desk.apply(.discard, to: id) == .done(.done))
+        #expect(try fixture.apply(.redrive, to: id) == .damaged)
+        #expect(try fixture.apply(.discard, to: id) == .done(.done))
     }
 
     @Test func `a job that stands in another's row is not claimed`() throws {
-        let (first, second) = (try desk.add(), try desk.add())
+        let (first, second) = (try fixture.add(), try fixture.add())
         try damage(
             """
             PRAGMA defer_foreign_keys = 1;
             UPDATE job SET id = 9 WHERE id = \(first); UPDATE payload SET job = 9 WHERE job = \(first)
             """)
-        #expect(try desk.claim(9, by: owner).map(\.id) == [second])
+        #expect(try fixture.claim(9, by: owner).map(\.id) == [second])
         #expect(try isInReview(9))
     }
 
     @Test func `a damaged job is not redriven, and stays damaged until it is discarded`() throws {
         let id = try add()
         try damage("UPDATE job SET method = 'DELETE'")
-        #expect(try desk.apply(.redrive, to: id) == .damaged)
+        #expect(try fixture.apply(.redrive, to: id) == .damaged)
         #expect(try isInReview(id))
         for action in [JobAction.redrive, .retry, .hold, .release] {
-            #expect(try desk.apply(action, to: id) == .damaged)
+            #expect(try fixture.apply(action, to: id) == .damaged)
         }
-        #expect(try desk.apply(.discard, to: id) == .done(.done))
-        #expect(try desk.apply(.discard, to: id) == .wrongState(.done))
-        #expect(try desk.claim(9, by: owner).isEmpty)
+        #expect(try fixture.apply(.discard, to: id) == .done(.done))
+        #expect(try fixture.apply(.discard, to: id) == .wrongState(.done))
+        #expect(try fixture.claim(9, by: owner).isEmpty)
     }
 
     @Test func `a damaged job lets those behind it pass`() throws {
         let (first, second) = (try add("a"), try add("b"))
         try damage("UPDATE job SET method = 'DELETE' WHERE id = \(first)")
-        #expect(try desk.claim(9, by: owner).map(\.id) == [second])
+        #expect(try fixture.claim(9, by: owner).map(\.id) == [second])
         #expect(try isInReview(first))
     }
 
     @Test func `a job that is damaged while it runs is not begun, and its outcome makes no other row of it`() throws {
         let id = try add()
-        let job = try #require(try desk.claim(by: owner).first)
+        let job = try #require(try fixture.claim(by: owner).first)
         try damage("UPDATE job SET is_idempotent = 1")
-        #expect(try !desk.begin(job, by: owner))
+        #expect(try !fixture.begin(job, by: owner))
         #expect(try isInReview(id))
-        #expect(try desk.finish(job, .success) == .needsReview)
+        #expect(try fixture.finish(job, .success) == .needsReview)
         #expect(try isInReview(id))
     }
 
     @Test func `a job that is damaged while it is sent is for review when its owner has died`() throws {
         let id = try add()
-        let job = try #require(try desk.claim(by: owner).first)
-        #expect(try desk.begin(job, by: owner))
+        let job = try #require(try fixture.claim(by: owner).first)
+        #expect(try fixture.begin(job, by: owner))
         try damage("UPDATE job SET sent_at = NULL")
-        try desk.bury(owner)
+        try fixture.bury(owner)
         #expect(try isInReview(id))
     }
 
     @Test(arguments: ["run_at = 5", "expires_at = 5"]) func `time makes nothing of a damaged job`(column: String) throws
     {
-        let id = try desk.add(after: 60_000)
+        let id = try fixture.add(after: 60_000)
         try damage("UPDATE job SET \(column)")
-        #expect(try desk.claim(9, by: owner).isEmpty)
+        #expect(try fixture.claim(9, by: owner).isEmpty)
         #expect(try isInReview(id))
     }
 
     @Test func `a hold that ends releases no damaged job`() throws {
         let id = try add()
-        try desk.apply(.hold, to: id)
+        try fixture.apply(.hold, to: id)
         try damage("UPDATE job SET is_held = 0")
-        let count = try desk.write { (connection, ledger) throws(SQLiteError) in
+        let count = try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.release([id], on: connection, &ledger)
         }
         #expect(count == 0)
@@ -138,30 +139,30 @@ import Testing
     @Test(arguments: [ReplayPolicy.Uniqueness.keep, .replace, .merge, .preserveSchedule, .appendAfterRunning])
     func `a job of a damaged one's unique name is added beside it`(_ uniqueness: ReplayPolicy.Uniqueness) throws {
         let policy = ReplayPolicy(.durable, unique: "name", uniqueness: uniqueness)
-        let id = try desk.add("PUT", policy)
+        let id = try fixture.add("PUT", policy)
         try damage("UPDATE payload SET request = x'00'; UPDATE job SET lane = 'other'")
-        let addition = try desk.add(try desk.draft("PUT", policy))
+        let addition = try fixture.add(try fixture.draft("PUT", policy))
         #expect(addition.id != nil && addition.id != id)
         #expect(try isInReview(id))
     }
 
     @Test func `a job that is done by its row alone is not forgotten`() throws {
-        let (lost, done) = (try desk.add(), try desk.add())
-        for job in try desk.claim(9, by: owner) where job.id == done { try desk.finish(job, .success) }
+        let (lost, done) = (try fixture.add(), try fixture.add())
+        for job in try fixture.claim(9, by: owner) where job.id == done { try fixture.finish(job, .success) }
         try damage("UPDATE job SET state = 4 WHERE id = \(lost)")
-        desk.now += 10 * 86_400_000
-        _ = try desk.write { (connection, ledger) throws(SQLiteError) in
+        fixture.now += 10 * 86_400_000
+        _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.forget(ReplayRetention(), on: connection, &ledger)
         }
-        #expect(try desk.job(done) == nil)
+        #expect(try fixture.job(done) == nil)
         #expect(try isInReview(lost))
     }
 
     @Test(arguments: columns) func `a job whose row is damaged is found by whoever looks`(column: String) throws {
-        let (id, sound) = (try add(), try desk.add())
+        let (id, sound) = (try add(), try fixture.add())
         try damage("UPDATE job SET \(column) WHERE id = \(id)")
-        let inspection = try #require(try ReplayInspection(of: desk.files.store))
+        let inspection = try #require(try ReplayInspection(of: fixture.files.store))
         #expect(inspection.jobs == 2 && inspection.findings.map(\.id) == [id], "\(sound)")
-        #expect(ReplayDiagnosis(of: desk.files.store)?.damagedJobs == [id])
+        #expect(ReplayDiagnosis(of: fixture.files.store)?.damagedJobs == [id])
     }
 }

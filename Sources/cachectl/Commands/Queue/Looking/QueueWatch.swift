@@ -18,7 +18,7 @@ struct QueueWatch: AsyncParsableCommand {
     func run() async throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
-            var follower = try ReplayFollower(queue)
+            var follower = try JobPoller(queue)
             Output.note("\(CountsForm(try queue.counts()).text); Ctrl-C ends")
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 for job in try follower.next() { show(job) }

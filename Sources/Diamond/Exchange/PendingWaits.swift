@@ -1,0 +1,68 @@
+import DiamondSQLite
+
+/// The waits of an engine's requests for anything but the wire: the time between two attempts, and code of the app. A
+/// wait ends when its task is canceled, or the engine is closed.
+final class PendingWaits: Sendable {
+    /// The reason why a wait has ended without its result.
+    enum End: Error { case late, canceled, closed }
+
+    private struct State {
+        /// The functions that end the waits.
+        var ends = SlotMap<@Sendable () -> Void>()
+        var isClosed = false
+    }
+
+    private let state = Guarded(State())
+    private let clock: ExchangeClock
+
+    init(by clock: ExchangeClock) { self.clock = clock }
+
+    /// Waits for what a body brings: it is canceled where it is waited for no longer, and need not obey.
+    ///
+    /// - Parameters:
+    ///   - limit: how long; `nil` for as long as it takes.
+    ///   - isBeforeWire: whether it is in vain where the engine is closed, because only the wire comes after it.
+    /// - Returns: what came first.
+    func value<Value: Sendable>(
+        within limit: Duration? = nil,
+        isBeforeWire: Bool = true,
+        _ body: @escaping @Sendable () async -> Value
+    ) async -> Result<Value, End> {
+        if let limit, limit <= .zero { return .failure(.late) }
+        let first = Promise<Result<Value, End>>()
+        let number = begin(isBeforeWire: isBeforeWire) { first.fulfill(with: .failure(.closed)) }
+        guard let number else { return .failure(.closed) }
+        let task = Task { first.fulfill(with: .success(await body())) }
+        let deadline = limit.map { Deadline(after: $0, sleep: clock.sleep) { first.fulfill(with: .failure(.late)) } }
+        defer {
+            _ = state.withLock { $0.ends.remove(number) }
+            task.cancel()
+            deadline?.cancel()
+        }
+        return await first.value { .failure(.canceled) }
+    }
+
+    /// Waits between two attempts.
+    ///
+    /// - Returns: `false` where the waiting task was canceled, or the engine is closed.
+    func sleep(_ delay: Duration) async -> Bool {
+        let outcome = await value { [clock] in (try? await clock.sleep(delay)) != nil }
+        return (try? outcome.get()) ?? false
+    }
+
+    private func begin(isBeforeWire: Bool, _ end: @escaping @Sendable () -> Void) -> SlotNumber? {
+        state.withLock { state in
+            guard !state.isClosed || !isBeforeWire else { return nil }
+            return state.ends.add(end)
+        }
+    }
+
+    /// Ends all of them, and for good what only the wire could come after.
+    func close() {
+        let ends = state.withLock { state in
+            state.isClosed = true
+            return Array(state.ends.elements)
+        }
+        for end in ends { end() }
+    }
+}

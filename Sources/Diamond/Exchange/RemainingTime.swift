@@ -1,0 +1,52 @@
+/// The time that a request has left for code of the app that it waits for before it is sent.
+struct RemainingTime: Sendable {
+    private let rest: Duration?
+    /// `nil` where neither time nor cancellation ends it.
+    private let waits: PendingWaits?
+    /// Whether something of the request may have been sent before.
+    private let isUnderWay: Bool
+    /// Whether the code is asked for nothing but the wire.
+    private let isBeforeWire: Bool
+
+    /// - Parameter rest: `nil` where nothing limits it.
+    init(_ rest: Duration?, among waits: PendingWaits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
+        (self.rest, self.waits, self.isUnderWay, self.isBeforeWire) = (rest, waits, isUnderWay, isBeforeWire)
+    }
+
+    private init() { (rest, waits, isUnderWay, isBeforeWire) = (nil, nil, false, false) }
+
+    static let forever = RemainingTime()
+
+    /// Returns the value of the code, if it comes in time. The code need not obey its cancellation; a later value is
+    /// dropped.
+    ///
+    /// - Throws: `timedOut` if the time is up, `cancelled` with the waiting task, `noEngine` if the engine is closed,
+    ///   and the errors of the code.
+    func value<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(ConnectionError) -> Value
+    ) async throws(ConnectionError) -> Value {
+        guard let waits else { return try await body() }
+        switch await waits.value(within: rest, isBeforeWire: isBeforeWire, { await Result(body) }) {
+        case .success(let outcome): return try outcome.get()
+        case .failure(.late): throw ConnectionError(outOfTime: isUnderWay)
+        case .failure(.canceled): throw .cancelled
+        case .failure(.closed): throw ConnectionError(closedWhile: isUnderWay)
+        }
+    }
+}
+
+extension ConnectionError {
+    /// The time of a request is up, and nothing is on the wire for it.
+    ///
+    /// - Parameter isUnderWay: whether something of the request may have been sent before.
+    init(outOfTime isUnderWay: Bool) {
+        let message = "the time of the request was up before it could be sent: allow it more in the retry policy"
+        self.init(TransportError(.timedOut, message, requestMayHaveBeenSent: isUnderWay))
+    }
+
+    /// - Parameter isUnderWay: whether something of the request may have been sent before.
+    init(closedWhile isUnderWay: Bool) {
+        let message = "the engine was closed before the request could be sent: make a new engine"
+        self.init(TransportError(.closed, message, requestMayHaveBeenSent: isUnderWay))
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// The attributes by which a file is recognized as the one that was looked at.
+struct FileFingerprint: Hashable, Sendable {
+    let path: String
+    let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+    private let inode: UInt64
+    private let device: UInt64
+
+    /// The time of the file's last change.
+    var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1_000_000_000) }
+
+    /// Looks at the file that a path leads to; `nil` if that is no regular file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(path, status)
+    }
+
+    /// Looks at the open file, whatever its path leads to by now; `nil` if it is no regular file.
+    init?(_ path: String, open handle: FileHandle) {
+        var status = stat()
+        guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }
+        self.init(path, status)
+    }
+
+    private init?(_ path: String, _ status: stat) {
+        // A device may have no end.
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        self.path = path
+        size = Int64(status.st_size)
+        (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
+        (inode, device) = (UInt64(status.st_ino), UInt64(bitPattern: Int64(status.st_dev)))
+    }
+}

@@ -1,0 +1,156 @@
+import DiamondSQLite
+import Foundation
+
+/// Hands a response to its consumers while it comes: the head first, then piece by piece, each when every consumer has
+/// room for it.
+///
+/// Others may join until the head has arrived. A consumer gets only a body that it has from the beginning.
+final class StreamSession: BodySink {
+    private struct State {
+        var consumers: [StreamConsumer]
+        var task: Task<Void, Never>?
+        /// Whether it is too late to join.
+        var isClosed = false
+        var isCommitted = false
+        var isComplete = false
+    }
+
+    let limit: Int
+    /// Bytes that a consumer may be behind before it is waited for.
+    private let window: Int
+    /// Called when no more readers can join, possibly more than once.
+    private let whenClosed: @Sendable () -> Void
+    /// The consumer that it was begun for.
+    let first: StreamConsumer
+    private let state: Guarded<State>
+
+    /// - Parameters:
+    ///   - limit: bytes of a body at most.
+    ///   - window: bytes that a consumer may be behind before it is waited for; one when nothing is said: for every piece.
+    init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
+        (self.limit, self.window, self.whenClosed) = (limit, window, whenClosed)
+        let first = StreamConsumer(window: window)
+        self.first = first
+        state = Guarded(State(consumers: [first]))
+        first.onLeave { [self] in leave(first) }
+    }
+
+    /// Returns with the head. The exchange continues in a task of its own, until its body has ended or has no readers.
+    ///
+    /// - Parameter epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    static func open(
+        _ request: Request,
+        resolvedAt epoch: InvalidationLog.Instant? = nil,
+        limit: Int,
+        over pipeline: Pipeline
+    ) async throws(ConnectionError) -> StreamedResponse {
+        let handover = StreamSession(limit: limit)
+        handover.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
+        // Nobody else is to be dismissed.
+        guard let response = try await handover.first.response else { throw .cancelled }
+        return response
+    }
+
+    /// The number of readers.
+    var readers: Int { state.withLock { $0.consumers.count } }
+
+    /// Adds a reader; `nil` if it is too late.
+    func join() -> StreamConsumer? {
+        let consumer = StreamConsumer(window: window)
+        let isIn = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.consumers.append(consumer)
+            return true
+        }
+        guard isIn else { return nil }
+        consumer.onLeave { [self] in leave(consumer) }
+        return consumer
+    }
+
+    /// Sends the request, once.
+    ///
+    /// - Parameters:
+    ///   - epoch: the instant at which the request was resolved; `nil` where that is still to be done.
+    ///   - isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
+    func start(
+        _ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
+    ) {
+        let task = pipeline.streams.add(isDetached: isDetached) { [self] in
+            await run(request, resolvedAt: epoch, over: pipeline)
+        }
+        let isLeft = state.withLock { state in
+            state.task = task
+            return state.consumers.isEmpty
+        }
+        if isLeft { task.cancel() }
+    }
+
+    private func run(_ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline) async {
+        let outcome: Result<Response, ConnectionError>
+        let caller = epoch.map { Caller().resolved(at: $0) } ?? Caller()
+        do throws(ConnectionError) {
+            outcome = .success(try await pipeline.stream(request, into: self, for: caller))
+        } catch {
+            outcome = .failure(error)
+        }
+        for consumer in close({ $0.task = nil }) { consumer.end(outcome) }
+    }
+
+    private func leave(_ consumer: StreamConsumer) {
+        let (isLast, task) = state.withLock { state in
+            state.consumers.removeAll { $0 === consumer }
+            guard state.consumers.isEmpty else { return (false, nil as Task<Void, Never>?) }
+            state.isClosed = true
+            return (true, state.task)
+        }
+        guard isLast else { return }
+        whenClosed()
+        task?.cancel()
+    }
+
+    /// - Returns: who reads.
+    private func close(_ change: (inout State) -> Void) -> [StreamConsumer] {
+        let consumers = state.withLock { state in
+            state.isClosed = true
+            change(&state)
+            return state.consumers
+        }
+        whenClosed()
+        return consumers
+    }
+
+    // MARK: The exchange's side
+
+    var isCommitted: Bool { state.withLock { $0.isCommitted } }
+    /// Always `false`: the readers have the head.
+    var isForWhole: Bool { false }
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+    /// The consumers know the first head.
+    var isContinuable: Bool { false }
+
+    func begin(_ head: Response) async throws(TransportError) {
+        for consumer in close({ $0.isCommitted = true }) { consumer.begin(head) }
+    }
+
+    func append(_ piece: Data) async throws(TransportError) {
+        let consumers = state.withLock { $0.consumers }
+        // All have it before one is waited for.
+        let demands = consumers.map { $0.offer(piece) }
+        guard demands.contains(where: { $0 != .stop }) else { throw .cancelled(requestMayHaveBeenSent: true) }
+        for (consumer, demand) in zip(consumers, demands) where demand == .pause { await consumer.waitForRoom() }
+    }
+
+    /// A personal answer is for the first alone.
+    func hear(_ event: ExchangeEvent) {
+        guard case .personal = event else { return }
+        let others = state.withLock { state in
+            state.isClosed = true
+            defer { state.consumers = Array(state.consumers.prefix(1)) }
+            return state.consumers.dropFirst()
+        }
+        whenClosed()
+        for other in others { other.dismiss() }
+    }
+
+    func complete() { state.withLock { $0.isComplete = true } }
+}

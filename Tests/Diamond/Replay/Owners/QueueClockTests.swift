@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct QueueReckoningTests {
+    static let hour: Int64 = 3_600_000
+    static let day = 24 * hour
+    static let year = 365 * day
+    /// When the first look was, by the wall clock.
+    static let start: Int64 = 1_767_225_600_000
+
+    /// A look, by how much later than the first it is.
+    struct Step: Sendable {
+        var boot = "first"
+        var uptime: Int64
+        var wall: Int64
+        /// How much the queue's time has gone on since the first look.
+        var passed: Int64
+
+        init(_ uptime: Int64, _ wall: Int64, boot: String = "first", _ passed: Int64) {
+            (self.uptime, self.wall, self.boot, self.passed) = (uptime, wall, boot, passed)
+        }
+    }
+
+    static let courses: [(name: String, steps: [Step])] = [
+        ("a clock that is right", [Step(hour, hour, hour), Step(40 * day, 40 * day, 40 * day)]),
+        (
+            "a clock that is slewed",
+            [Step(hour, hour + 900, hour + 900), Step(2 * hour, 2 * hour - 30_000, 2 * hour - 30_000)]
+        ),
+        (
+            "a clock that is set ahead, and right again",
+            [Step(hour, year, hour), Step(2 * hour, 2 * hour, 2 * hour)]
+        ),
+        ("a clock that is set back", [Step(hour, -9 * day, hour), Step(3 * day, -6 * day, 3 * day)]),
+        (
+            "a night off",
+            [Step(10, 10 * hour, boot: "second", 10 * hour), Step(hour, 11 * hour, boot: "second", 11 * hour)]
+        ),
+        (
+            "a start with a clock that is behind",
+            [Step(10, -year, boot: "second", 0), Step(hour, 20 * day, boot: "second", hour - 10)]
+        ),
+        (
+            "a start with a clock that is far ahead, and set right soon",
+            [
+                Step(10, year, boot: "second", 0), Step(hour / 2, year + hour / 2, boot: "second", hour / 2 - 10),
+                Step(hour, 5 * hour, boot: "second", 5 * hour),
+                Step(9 * hour, 13 * hour, boot: "second", 13 * hour),
+            ]
+        ),
+        (
+            "ten days off",
+            [
+                Step(0, 10 * day, boot: "second", 0), Step(hour / 2, 10 * day + hour / 2, boot: "second", hour / 2),
+                Step(hour, 10 * day + hour, boot: "second", 10 * day + hour),
+                Step(9 * hour, 10 * day + 9 * hour, boot: "second", 10 * day + 9 * hour),
+            ]
+        ),
+        (
+            "a boot that has no name",
+            [Step(-900_000, 2 * hour, 2 * hour), Step(-800_000, 2 * hour + 100_000, 2 * hour + 100_000)]
+        ),
+    ]
+
+    @Test(arguments: courses.indices) func `goes on as time does, whatever the wall clock is set to`(index: Int) {
+        let (name, steps) = Self.courses[index]
+        let begin: Int64 = 1_000_000
+        var reckoning = QueueClock(.init(boot: "first", uptime: begin, wall: Self.start))
+        for (number, step) in steps.enumerated() {
+            let uptime = step.boot == "first" ? begin + step.uptime : step.uptime
+            let look = QueueClock.Look(boot: step.boot, uptime: uptime, wall: Self.start + step.wall)
+            reckoning = reckoning.after(look)
+            let error = abs(reckoning.time(look) - Self.start - step.passed)
+            #expect(error <= QueueClock.tolerance, "\(name), step \(number): off by \(error) ms")
+        }
+    }
+
+    @Test func `is looked at again where the clocks part, and else once a minute`() {
+        let reckoning = QueueClock(.init(boot: "first", uptime: 0, wall: Self.start))
+        func needs(_ uptime: Int64, _ wall: Int64, _ boot: String = "first") -> Bool {
+            reckoning.needs(.init(boot: boot, uptime: uptime, wall: Self.start + wall))
+        }
+        #expect(!needs(59_000, 59_000) && needs(60_000, 60_000))
+        #expect(needs(1000, Self.hour) && needs(1000, -Self.hour) && needs(1000, 1000, "second"))
+    }
+}

@@ -1,0 +1,105 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// An engine that keeps what it cannot send, and a server that comes and goes, at a time that the test moves.
+final class ReplayFixture: Sendable {
+    typealias Answer = StubTransport.Answer
+
+    let temporary = TemporaryStore()
+    let clock = TestClock()
+    let transport: StubTransport
+    private let answer = Guarded<Answer>({ _ in .stub(status: 201, body: #"{"id":1,"text":"a"}"#) })
+
+    init() {
+        transport = StubTransport { [answer] request throws(TransportError) in
+            try await answer.withLock { $0 }(request)
+        }
+    }
+
+    func serve(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
+
+    /// Of several, all have one store.
+    func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.now = { [clock] in clock.date }
+        configuration.clock = clock
+        configuration.uptime = { [clock] in clock.date.milliseconds }
+        // Where much runs beside, a task may wait for seconds.
+        configuration.patience = .seconds(600)
+        configuration.retry = .never
+        configuration.reachability = FakeNetwork(isReachable: true)
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    func note(_ replay: ReplayPolicy, method: HTTPRequest.Method = .post) -> Request {
+        var request = Request("http://api.test/notes", method: method, body: .json(["text": "a"]))
+        request.replay = replay
+        return request
+    }
+
+    /// The idempotency key of each request that has come.
+    var keys: [String?] {
+        transport.requests.map { request in HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } }
+    }
+
+    /// The error of a request that is kept to be sent later.
+    func queued(_ request: Request, by engine: Engine) async throws -> ConnectionError {
+        try await queued { () throws(ConnectionError) in _ = try await engine.send(request) }
+    }
+
+    /// The error of what is kept to be sent later.
+    func queued(_ body: () async throws(ConnectionError) -> Void) async throws -> ConnectionError {
+        do {
+            try await body()
+        } catch {
+            #expect(error.code == .queued, "\(error)")
+            return error
+        }
+        throw ConnectionError(.other, "it was not queued")
+    }
+
+    // MARK: Answers
+
+    static let refused: Answer = { _ throws(TransportError) in
+        throw TransportError(.cannotConnect, "refused")
+    }
+    static let lost: Answer = { _ throws(TransportError) in
+        throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+    }
+
+    /// Nothing, until it is canceled.
+    static func silence(_ isThere: Gate, isSent: Bool = false) -> Answer {
+        { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: isSent)
+        }
+    }
+
+    // MARK: Users
+
+    /// Who is signed in, with a token for each.
+    final class Login: CredentialProvider {
+        let current = Guarded<String?>(nil)
+        /// Whether it cannot say.
+        let isLocked = Guarded(false)
+
+        func identity(for request: Request) async throws -> String? {
+            guard !isLocked.withLock({ $0 }) else { throw CocoaError(.fileReadNoPermission) }
+            return current.withLock { $0 }
+        }
+
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            guard let identity, identity == current.withLock({ $0 }) else { return nil }
+            return "token-of-\(identity)"
+        }
+    }
+}

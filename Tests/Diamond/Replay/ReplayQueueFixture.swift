@@ -1,0 +1,166 @@
+import DiamondSQLite
+import DiamondSchema
+import DiamondTesting
+import Foundation
+import HTTPTypes
+
+@testable import Diamond
+
+/// A queue's tables in a file of their own, at a time that the test moves.
+final class ReplayQueueFixture {
+    let files = TemporaryStore()
+    let database: SQLiteDatabase
+    /// Milliseconds since 1970.
+    var now: Int64 = 1_767_225_600_000
+    /// Milliseconds since the boot.
+    var uptime: Int64 = 1_000_000
+    private(set) var transitions: [ReplayTransition] = []
+
+    /// - Parameter isDurable: `false` where nobody pulls the plug, and time matters.
+    init(isDurable: Bool = false) throws {
+        try Store(directory: files.directory).create()
+        var configuration = DiamondSchema.replay
+        if !isDurable { configuration.synchronous = .normal }
+        database = try SQLiteDatabase(path: files.store.replayPath, configuration: configuration)
+    }
+
+    func write<Value>(
+        _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
+    ) throws -> Value {
+        let (value, transitions) = try database.write { (connection) throws(SQLiteError) in
+            var ledger = ReplayLedger(now: now, uptime: uptime)
+            let value = try body(connection, &ledger)
+            try ReplayTable.count(ledger, on: connection)
+            return (value, ledger.transitions)
+        }
+        self.transitions += transitions
+        return value
+    }
+
+    // MARK: The usual
+
+    func draft(
+        _ method: String = "POST",
+        _ policy: ReplayPolicy = .durable,
+        identity: String? = nil,
+        lane: Lane = .default
+    ) throws -> ReplayDraft {
+        var request = Request("http://api.test/notes")
+        request.method = .init(method) ?? .post
+        if !request.method.isSafe { request.body = .json(["text": "a"]) }
+        (request.identity, request.lane) = (identity, lane)
+        request.replay = policy
+        return try ReplayDraft(request, rules: KeyRules(), freshKey: UUID().uuidString)
+    }
+
+    @discardableResult
+    func add(
+        _ method: String = "POST",
+        _ policy: ReplayPolicy = .durable,
+        identity: String? = nil,
+        lane: Lane = .default,
+        after delay: Int64 = 0
+    ) throws -> Int64 {
+        var draft = try draft(method, policy, identity: identity, lane: lane)
+        if delay > 0 { draft.runAt = now + delay }
+        let addition = try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.add(draft, limit: .max, on: connection, &ledger)
+        }
+        return addition.id ?? 0
+    }
+
+    func add(_ draft: ReplayDraft) throws -> ReplayTable.Addition {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.add(draft, limit: .max, on: connection, &ledger)
+        }
+    }
+
+    func owner(_ name: String = UUID().uuidString, lease: Int64 = 60_000, boot: String = "boot") throws -> Int64 {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.addOwner(
+                name, boot: boot, process: 1, program: "test", lease: lease, on: connection, ledger)
+        }
+    }
+
+    func claim(
+        _ limit: Int = 1,
+        by owner: Int64,
+        of identities: ReplayTable.Identities = .all,
+        in lanes: ReplayTable.Lanes = .all
+    ) throws -> [ReplayTable.Claimed] {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.claim(
+                limit, of: identities, in: lanes, by: owner, on: connection, &ledger
+            ).jobs
+        }
+    }
+
+    func begin(_ job: ReplayTable.Claimed, by owner: Int64) throws -> Bool {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger)
+        }
+    }
+
+    @discardableResult
+    func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) throws -> ReplayState? {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.finish(job.id, token: job.token, outcome, draw: 0.5, on: connection, &ledger)
+        }
+    }
+
+    func bury(_ owner: Int64, isInnocent: Bool = false) throws {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.bury(owner, isInnocent: isInnocent, on: connection, &ledger)
+        }
+    }
+
+    @discardableResult
+    func apply(_ action: JobAction, to id: Int64) throws -> ReplayTable.Effect {
+        try write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.apply(action, to: id, on: connection, &ledger)
+        }
+    }
+
+    func job(_ id: Int64) throws -> ReplayJob? {
+        try database.read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }
+    }
+
+    func state(_ id: Int64) throws -> ReplayState? { try job(id)?.state }
+}
+
+extension ReplayTable {
+    /// Makes what SQL has put into the file count as written.
+    static func reseal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        for id in try ids(after: 0, on: connection) {
+            guard var row = try written(id, on: connection)?.row else { continue }
+            row.digest = ReplayRow.digest(of: try request(of: id, on: connection))
+            try connection.execute("UPDATE job SET digest = \(row.digest), checksum = \(row.checksum) WHERE id = \(id)")
+        }
+    }
+}
+
+extension ReplayTable.Addition {
+    var id: Int64? {
+        switch self {
+        case .added(let id), .kept(let id), .replaced(let id): id
+        case .merged, .refused: nil
+        }
+    }
+}
+
+extension ReplayOutcome {
+    static let success = answered(status: 200)
+    static let lost = failed(.unknown, code: "connectionLost", message: "the connection broke")
+    static let unsent = failed(.unsent, code: "cannotConnect", message: "refused")
+}
+
+extension ReplayClock {
+    /// No lease ends and no job comes of age, however long a test waits for the machine.
+    static let still: ReplayClock = {
+        var clock = ReplayClock.system
+        let start = clock.now()
+        clock.now = { start }
+        clock.uptime = { 0 }
+        return clock
+    }()
+}
