@@ -61,10 +61,10 @@ import UnixSignals
             let items: [City]
         }
 
-        let engine = Engine()  // with a store of this program's own: `cachectl list --app NAME`
+        let engine = Engine()  // with a store for this program: `cachectl list --app NAME`
 
         var request = Request("http://127.0.0.1:8080/cities", parameters: ["country": "DE", "page": 1])
-        request.cache = .automatic(maxAge: .seconds(60))  // where the server does not say how long
+        request.cache = .automatic(maxAge: .seconds(60))  // if the server sends no lifetime
 
         let response = try await engine.send(request)
         print(response.source, try response.decode(Cities.self).items.map(\.name))
@@ -78,9 +78,9 @@ import UnixSignals
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
 
         var note = Request("http://127.0.0.1:8080/notes", method: .post, body: .json(["text": "milk"]))
-        note.replay = .durable  // on disk before its first attempt; where that fails, engine.replayer() sends it later
+        note.replay = .durable  // on disk before the first attempt; if that fails, engine.replayer() sends it later
         _ = try await engine.send(note)
-        await engine.close()  // before the program ends: cancels what is under way, and brings the rest to the disk
+        await engine.close()  // before the program ends: cancels running requests, and writes the rest to disk
     }
 
     private func dependencies(of engine: Engine) async throws {
@@ -114,9 +114,9 @@ import UnixSignals
     }
 
     private func holding(_ engine: Engine) async throws {
-        try await engine.queue().hold(.engine, reason: "the user is offline")  // jobs of the queue included
+        try await engine.queue().hold(.engine, reason: "the user is offline")  // including jobs of the queue
         try await engine.queue().hold(.lane(.images), reason: "roaming")
-        try await engine.queue().release(.engine)  // all but images is sent again
+        try await engine.queue().release(.engine)  // everything but images is sent again
     }
 
     private func pausing(_ engine: Engine) async {
@@ -153,7 +153,7 @@ import UnixSignals
         let engine: Engine
 
         func run() async throws {
-            try? await gracefulShutdown()  // or a cancellation, which leaves no time
+            try? await gracefulShutdown()  // a cancellation leaves no time
             await engine.close(within: .seconds(10))
         }
     }
@@ -165,7 +165,7 @@ import UnixSignals
             await withGracefulShutdownHandler {
                 _ = await replayer.run()
             } onGracefulShutdown: {
-                replayer.stop()  // what is on its way comes to its end
+                replayer.stop()  // running jobs finish
             }
         }
     }
@@ -288,7 +288,7 @@ import UnixSignals
         engine.enqueue(again)
     }
 
-    // @unchecked: all of its own is behind a lock.
+    // @unchecked: its own state is behind a lock.
     final class UserConnection: Connection, @unchecked Sendable {
         struct User: Decodable, Sendable { let name: String }
         let user = Mutex<User?>(nil)
