@@ -179,7 +179,7 @@ import UnixSignals
 
     private func keeping() async throws {
         let engine = Engine()
-        let cache = engine.cache  // nil where the store cannot be opened: engine.cacheFailure says why
+        let cache = engine.cache  // nil if the store cannot be opened: see engine.cacheFailure
         cache?.memoryCapacity = 64 << 20
         cache?.diskCapacity = 1 << 30
         try await cache?.invalidate(.tag("cities"))
@@ -192,11 +192,11 @@ import UnixSignals
 
         var request = Request("https://api.example.com/cities")
         request.cache = .staleWhileRevalidate
-        request.tags = ["cities"]  // what to invalidate by
+        request.tags = ["cities"]  // to invalidate by
         let shown = try await engine.send(request)
         if shown.source == .stale {
-            await engine.settle()  // until the refreshes behind stale responses have ended
-            print(try await engine.send(request).source)  // cache, where the server could be reached
+            await engine.settle()  // until background refreshes have ended
+            print(try await engine.send(request).source)  // cache, if the server was reached
         }
     }
 
@@ -208,7 +208,7 @@ import UnixSignals
     struct SignedOut: Error {}
 
     actor Session: RefreshableCredentialProvider {
-        private let login = Engine(.init(store: nil))  // one of its own, without this provider
+        private let login = Engine(.init(store: nil))  // without this provider
         private var user: String?
         private var tokens: Tokens?
 
@@ -235,12 +235,12 @@ import UnixSignals
         let engine = Engine(configuration)
 
         var request = Request("https://api.example.com/me")
-        request.credentials = [.bearer(.secret("access"))]  // each request says so: there is none for a whole engine
+        request.credentials = [.bearer(.secret("access"))]  // for each request: an engine has none for all
         print(try await engine.send(request).text)
 
-        await session.signOut()  // nothing new is sent on the user's behalf
-        engine.cancel { $0.request.tags.contains("account") }  // what need not go on
-        try await engine.forget(identity: "user-42")  // answers and cookies are gone
+        await session.signOut()  // no further requests for this user
+        engine.cancel { $0.request.tags.contains("account") }  // requests that are no longer needed
+        try await engine.forget(identity: "user-42")  // erases responses and cookies
     }
 
     private struct CreateNote: Endpoint {
@@ -251,13 +251,13 @@ import UnixSignals
     private func replaying(_ engine: Engine, until deadline: Date) async throws {
         func show(_ response: Response) {}
         var note = Request("https://api.example.com/notes", method: .post, body: .json(["text": "Hello"]))
-        note.replay = .onFailure  // kept when the last attempt fails
-        note.replay = .durable  // kept before the first one: not even the end of the program loses it
+        note.replay = .onFailure  // queued when the last attempt fails
+        note.replay = .durable  // queued before the first attempt: survives the end of the program
         do {
             show(try await engine.send(note))
         } catch {
             guard error.code == .queued else { throw error }
-            print("kept, as job \(error.jobID ?? 0)")
+            print("queued as job \(error.jobID ?? 0)")
         }
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.run() }  // until the task is canceled
@@ -369,9 +369,9 @@ import UnixSignals
 
         var profile = Request("https://api.example.com/profile")
         profile.identity = "anna"
-        print(try await engine.send(profile).text)  // and gets it back
+        print(try await engine.send(profile).text)  // and receives it
 
-        try await engine.forget(identity: "anna")  // the logout: answers and cookies are gone
+        try await engine.forget(identity: "anna")  // logout: erases responses and cookies
     }
 
     private func problems(of engine: Engine) async {
@@ -403,7 +403,7 @@ import UnixSignals
     }
 
     private func recording(to file: URL) async throws {
-        var configuration = Engine.Configuration(store: nil)  // what a cache answers does not go over the wire
+        var configuration = Engine.Configuration(store: nil)  // responses from a cache are not recorded
         let recorder = RecordingTransport(URLSessionTransport())  // or CurlTransport()
         configuration.transport = recorder
         let response = try await Engine(configuration).send(Request("https://api.example.com/cities"))
@@ -426,7 +426,7 @@ import UnixSignals
             let response = try await engine.send(Request("https://api.example.com/photos", method: .post, body: photo))
             print(response.status)
         }
-        let backup = UploadSource(length: archive.size) { archive.pieces() }  // anew for every attempt
+        let backup = UploadSource(length: archive.size) { archive.pieces() }  // created again for every attempt
         let request = Request("https://api.example.com/files", method: .put, headers: [.contentType: "application/zip"])
         let response = try await engine.upload(request, from: backup) { progress in
             print(progress.sent, "of", progress.expectedToSend ?? -1)
