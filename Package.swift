@@ -49,6 +49,7 @@ let package = Package(
     products: [
         .library(name: "Diamond", targets: ["Diamond"]),
         .library(name: "DiamondModel", targets: ["DiamondModel"]),
+        .library(name: "DiamondCurlCommand", targets: ["DiamondCurlCommand"]),
         .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
         .executable(name: "cachectl", targets: ["cachectl"]),
     ],
@@ -137,6 +138,10 @@ let package = Package(
             dependencies: ["Diamond", .target(name: "DiamondMacros", condition: .when(traits: ["Macros"]))]
         ),
         .target(
+            name: "DiamondCurlCommand",
+            dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .target(
             name: "DiamondTesting",
             dependencies: [
                 "Diamond", "DiamondModel", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -146,6 +151,7 @@ let package = Package(
             name: "cachectl",
             dependencies: [
                 "Diamond",
+                "DiamondCurlCommand",
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
@@ -211,6 +217,7 @@ let package = Package(
             dependencies: [
                 "CDiamondSQLite",
                 "Diamond",
+                "DiamondCurlCommand",
                 "DiamondSQLite",
                 "DiamondSchema",
                 "DiamondTestSupport",
@@ -230,6 +237,14 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/DiamondModel"
+        ),
+        .testTarget(
+            name: "DiamondCurlCommandTests",
+            dependencies: [
+                "Diamond", "DiamondCurlCommand", "DiamondTestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/DiamondCurlCommand"
         ),
         .testTarget(
             name: "DiamondExpansionTests",

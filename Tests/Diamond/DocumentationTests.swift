@@ -1,5 +1,6 @@
 import Crypto
 import Diamond
+import DiamondCurlCommand
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -31,6 +32,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
         "Sources/Diamond/Documentation.docc/Uploading.md",
+        "Sources/DiamondCurlCommand/Documentation.docc/DiamondCurlCommand.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -81,6 +83,11 @@ import UnixSignals
         note.replay = .durable  // on disk before the first attempt; if that fails, engine.replayer() sends it later
         _ = try await engine.send(note)
         await engine.close()  // before the program ends: cancels running requests, and writes the rest to disk
+    }
+
+    private func curlCommands() throws {
+        let copied = try Request(curl: "curl https://api.example.com/cities -H 'Accept: application/json'")
+        print(try copied.curlCommand())
     }
 
     private func dependencies(of engine: Engine) async throws {

@@ -10,7 +10,10 @@ let package = Package(
         .target(name: "CLibFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CLibFuzzer", .product(name: "Diamond", package: "Diamond")],
+            dependencies: [
+                "CLibFuzzer", .product(name: "Diamond", package: "Diamond"),
+                .product(name: "DiamondCurlCommand", package: "Diamond"),
+            ],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]
         ),
     ],

@@ -1,7 +1,7 @@
 /// The parts of a body that are secret by their names, for code that shows requests, or keeps them.
 extension KeyRules {
     /// Whether an item of a query or a form holds a secret: a name without a value holds none.
-    func isSecret(_ item: QueryItem) -> Bool {
+    package func isSecret(_ item: QueryItem) -> Bool {
         item.hasValue && (isSecret(parameter: item.name.span) || isSecret(value: item.value.span))
     }
 
@@ -26,7 +26,7 @@ extension KeyRules {
     /// Whether a part holds a secret. Of files only the paths are shown and kept.
     ///
     /// - Parameter guesses: as below.
-    func isSecret(_ part: MultipartPart, guesses: Bool = true) -> Bool {
+    package func isSecret(_ part: MultipartPart, guesses: Bool = true) -> Bool {
         guard case .bytes(let data) = part.content else { return false }
         let name = PercentEncoding.encode(part.name.utf8)
         return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType, guesses: guesses)
@@ -38,7 +38,7 @@ extension KeyRules {
     ///   - bytes: the body's.
     ///   - guesses: whether any text may be a member's name where it begins as JSON does, and cannot be read, and not only
     ///     what a colon follows: a text may be hidden for nothing, but not refused.
-    func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
+    package func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
         if let value = body.jsonValue { return value.hasSecretMember(self) }
         return hasSecretMember(bytes, type, guesses: guesses)
     }
@@ -61,7 +61,7 @@ extension RequestBody {
     /// Whether it is read as a form.
     ///
     /// - Parameter type: the `Content-Type` that it is sent under.
-    func isForm(as type: String?) -> Bool {
+    package func isForm(as type: String?) -> Bool {
         if case .form = self { return true }
         return type?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
     }

@@ -1,6 +1,6 @@
 package import Crypto
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// The rules for the parts of a request that make its identity, and for those that are secret.
 package struct KeyRules: Sendable {
@@ -25,7 +25,7 @@ package struct KeyRules: Sendable {
     }
 
     /// With what a request says itself.
-    func adding(_ request: WireRequest) -> KeyRules {
+    package func adding(_ request: WireRequest) -> KeyRules {
         var rules = adding(request.rules)
         rules.filledHeaders = request.filledHeaders
         return rules
@@ -44,7 +44,7 @@ package struct KeyRules: Sendable {
     }
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
-    func isCredential(_ name: HTTPField.Name) -> Bool { isCredential(name.canonicalName) }
+    package func isCredential(_ name: HTTPField.Name) -> Bool { isCredential(name.canonicalName) }
 
     /// - Parameter header: in lower case.
     func isCredential(_ header: String) -> Bool {

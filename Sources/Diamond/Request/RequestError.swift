@@ -69,7 +69,7 @@ extension JSONValue {
 
 extension RequestURL {
     /// Creates the URL that a request is sent to.
-    init(_ text: String) throws(RequestError) {
+    package init(_ text: String) throws(RequestError) {
         do { try self.init(parsing: text) } catch { throw RequestError(error) }
     }
 }

@@ -1,24 +1,24 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// A request with everything in its place: the parts that are keyed, and the parts that go on the wire.
 ///
 /// It is the only reading of a ``Request``. The canonical form and the transport both start from it, so that the
 /// request sent and its identity cannot drift apart.
-struct WireRequest {
-    var method: HTTPRequest.Method
-    var url: RequestURL
+package struct WireRequest {
+    package var method: HTTPRequest.Method
+    package var url: RequestURL
     /// The URL's own items in one form, and behind them the parameters that go to the query.
     private(set) var items: QueryItems
-    var headers: HTTPFields
-    var body: RequestBody?
-    let encoding: ParameterEncoding
+    package var headers: HTTPFields
+    package var body: RequestBody?
+    package let encoding: ParameterEncoding
     let identity: String?
     private var extras: Extras?
 }
 
 extension WireRequest {
-    init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
+    package init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
 
     /// Returns the wire form of a request. It is separate from the initializer, which would copy itself at its end:
     /// this is done for every key.
@@ -66,7 +66,7 @@ extension WireRequest {
 
 extension WireRequest {
     /// The parameters that go to the query, behind the URL's own.
-    var parameterItems: QueryItems { items.dropping(url.queryItems()) }
+    package var parameterItems: QueryItems { items.dropping(url.queryItems()) }
 
     /// The request's own rules, in addition to the engine's.
     var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
@@ -74,10 +74,10 @@ extension WireRequest {
     /// The key that takes the place of the rest of the request in its identity.
     var cacheKey: String? { extras?.fields.cacheKey }
 
-    var credentials: [Credential] { extras?.fields.credentials ?? [] }
+    package var credentials: [Credential] { extras?.fields.credentials ?? [] }
 
     /// The credentials with named secrets, which are filled in when the request is sent.
-    var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
+    package var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
     /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {

@@ -1,9 +1,9 @@
 import Foundation
 
 /// User info of a URL as an `Authorization` header (RFC 7617).
-enum BasicCredentials {
+package enum BasicCredentials {
     /// - Parameter userInfo: `user:password`, percent-encoded.
-    static func header(_ userInfo: [UInt8]) -> String {
+    package static func header(_ userInfo: [UInt8]) -> String {
         // Bytes: not all of them are UTF-8, and with a mark behind it a colon is another `Character`.
         var pair = PercentEncoding.decode(userInfo)
         if !pair.contains(UInt8(ascii: ":")) { pair.append(UInt8(ascii: ":")) }

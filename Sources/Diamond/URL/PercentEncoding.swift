@@ -40,15 +40,15 @@ struct ByteClass: OptionSet {
 }
 
 /// Percent-encoding, and its one normal form (RFC 3986 sections 2.1 to 2.4 and 6.2.2).
-enum PercentEncoding {
+package enum PercentEncoding {
     static let percent = UInt8(ascii: "%")
 
-    static func isUnreserved(_ byte: UInt8) -> Bool { ByteClass.unreserved.contains(byte) }
+    package static func isUnreserved(_ byte: UInt8) -> Bool { ByteClass.unreserved.contains(byte) }
 
-    static func isReserved(_ byte: UInt8) -> Bool { ByteClass.reserved.contains(byte) }
+    package static func isReserved(_ byte: UInt8) -> Bool { ByteClass.reserved.contains(byte) }
 
     /// Everything but the unreserved encoded.
-    static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var encoded: [UInt8] = []
         for byte in bytes { append(byte, bare: isUnreserved(byte), to: &encoded) }
         return encoded
@@ -103,7 +103,7 @@ enum PercentEncoding {
         return escaped
     }
 
-    static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
+    package static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
         if bare { return bytes.append(byte) }
         bytes.append(atMost: 3) { $0.write(escaping: byte) }
     }

@@ -1,9 +1,9 @@
 /// One `name` or `name=value` of a query or a form, percent-encoded.
-struct QueryItem: Hashable {
-    let text: ArraySlice<UInt8>
+package struct QueryItem: Hashable {
+    package let text: ArraySlice<UInt8>
 
     /// The bytes before the first `=`.
-    var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
+    package var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
 
     /// The bytes behind the first `=`, empty where there is none.
     var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
@@ -12,7 +12,7 @@ struct QueryItem: Hashable {
     var hasValue: Bool { name.endIndex < text.endIndex }
 
     /// Each item of a text, in their order.
-    static func items(of text: [UInt8]) -> [QueryItem] {
+    package static func items(of text: [UInt8]) -> [QueryItem] {
         text.split(separator: QueryItems.mark, omittingEmptySubsequences: false).map(QueryItem.init)
     }
 }

@@ -1,7 +1,7 @@
 /// Items of a query or a form as they stand there, percent-encoded: `a=1&b&c=`.
 ///
 /// One text for all, because a key is made of every request: no item has memory of its own.
-struct QueryItems: Hashable {
+package struct QueryItems: Hashable {
     /// The items joined by `&`, in their order.
     private(set) var bytes: [UInt8] = []
     /// One empty name is an item, too: empty bytes are not always none.

@@ -46,7 +46,7 @@ extension RequestURL.Writer {
 
 extension ArraySlice<UInt8> {
     /// The number of dots that a segment of a path consists of, bare or escaped: 1 or 2; `nil` for any other segment.
-    var dots: Int? {
+    package var dots: Int? {
         var (rest, count) = (self, 0)
         while let byte = rest.popFirst() {
             if byte == PercentEncoding.percent {

@@ -16,7 +16,7 @@ package struct RequestURL: Hashable {
     /// The position of the `?`, or the end.
     private let pathEnd: Int
     /// The text before `@`, still encoded: a credential, never part of ``text(adding:)``.
-    let userInfo: [UInt8]?
+    package let userInfo: [UInt8]?
 
     init(parsing text: String) throws(MalformedURL) {
         if let url = RequestURL(normal: text) {
@@ -69,7 +69,7 @@ package struct RequestURL: Hashable {
     private var hasQuery: Bool { pathEnd < whole.utf8.count }
 
     /// The URL to send, with `items` behind its own query. Without user info and fragment.
-    func text(adding items: QueryItems = QueryItems()) -> String {
+    package func text(adding items: QueryItems = QueryItems()) -> String {
         let sent = asWritten ?? whole
         guard !items.isEmpty else { return sent }
         return sent + (hasQuery ? "&" : "?") + String(decoding: items.bytes, as: UTF8.self)

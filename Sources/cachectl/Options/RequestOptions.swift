@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondCurlCommand
 import Foundation
 import HTTPTypes
 

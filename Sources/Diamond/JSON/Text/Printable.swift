@@ -16,7 +16,7 @@ extension String {
     }
 
     /// Whether every character of it can be seen, and acts on nothing.
-    var isPrintable: Bool { unicodeScalars.allSatisfy(\.isPrintable) }
+    package var isPrintable: Bool { unicodeScalars.allSatisfy(\.isPrintable) }
 }
 
 extension Unicode.Scalar {

@@ -61,7 +61,7 @@ public struct MultipartPart: Hashable, Sendable {
 
 extension MultipartPart {
     /// Returns the head of the part, with the empty line before the content.
-    func head() throws(RequestError) -> String {
+    package func head() throws(RequestError) -> String {
         var head = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\""
         if let filename { head += "; filename=\"\(Self.quoted(filename))\"" }
         guard let contentType else { return head + "\r\n\r\n" }

@@ -107,7 +107,7 @@ public indirect enum RequestBody: Hashable, Sendable {
     }
 
     /// Returns the bytes to send, of a body that is whole in memory.
-    func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
+    package func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
         case .jsonText(let json): Data(json.text.utf8)

@@ -1,9 +1,9 @@
-import HTTPTypes
+package import HTTPTypes
 
 extension HTTPFields {
     /// The largest number of fields taken from a server or a file. A real one sends a few dozen, and `HTTPFields` traps
     /// at 65,536.
-    static let mostReceived = 10_000
+    package static let mostReceived = 10_000
 
     /// Appends a received field; ignores it if there are ``mostReceived`` fields already.
     mutating func appendReceived(_ field: HTTPField) { if count < Self.mostReceived { append(field) } }

@@ -14,7 +14,7 @@ extension Duration {
     /// years.
     var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
 
-    static let longest: Int64 = 100 * 366 * 86_400_000
+    package static let longest: Int64 = 100 * 366 * 86_400_000
 
     /// Whole milliseconds, rounded down; the longest there are when there are more.
     package var milliseconds: Int64 {

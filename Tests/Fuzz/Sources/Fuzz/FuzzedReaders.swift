@@ -1,3 +1,4 @@
+import DiamondCurlCommand
 import Foundation
 
 @testable import Diamond

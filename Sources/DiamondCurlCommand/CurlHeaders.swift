@@ -1,3 +1,4 @@
+import Diamond
 import HTTPTypes
 
 /// The headers of a `curl` command: those it names, and those that other options make.

@@ -1,3 +1,4 @@
+import Diamond
 import Foundation
 
 /// The data of a `curl` command's options, joined as `curl` does.

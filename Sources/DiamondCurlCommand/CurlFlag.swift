@@ -1,3 +1,5 @@
+import Diamond
+
 /// The meaning of an option of `curl` for a request.
 enum CurlFlag: Hashable {
     case method, header, json, get, head, user, userAgent, referer, cookie, url, maxTime, globoff, pathAsIs

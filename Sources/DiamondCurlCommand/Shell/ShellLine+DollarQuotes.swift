@@ -1,3 +1,5 @@
+import Diamond
+
 /// The quotes of `$'…'` (bash manual, section 3.1.2.4), which browsers write for what is not plain ASCII.
 extension ShellLine.Scanner {
     mutating func dollarQuoted() throws(RequestError) -> [UInt8] {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondCurlCommand
 
 @Suite struct `A form of a curl command` {
     private static func parts(_ arguments: String) throws -> [MultipartPart]? {

@@ -1,9 +1,10 @@
+import Diamond
 import DiamondTestSupport
 import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Diamond
+@testable import DiamondCurlCommand
 
 @Suite(.timeLimit(.minutes(5))) struct `A curl command read as a request` {
     private static func request(_ arguments: String) throws -> Request { try Request(curl: "curl " + arguments) }

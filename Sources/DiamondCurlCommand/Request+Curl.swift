@@ -1,3 +1,4 @@
+public import Diamond
 import HTTPTypes
 
 extension Request {
@@ -12,13 +13,13 @@ extension Request {
     /// over: where output goes (`-o`, `-O`, `-D`, `-c`, `-w`), what is shown (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`),
     /// and what an engine does by itself (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
     /// others about speed and connections). Every other option is refused by its name. `-m` becomes
-    /// ``timeout``, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
-    /// becomes ``RequestBody/jsonText(_:)``, sent as it is, and a form ``RequestBody/form(_:)`` where that stays the same to
-    /// the byte. As in curl, `[]` in a URL stands for itself. `-F` becomes ``RequestBody/multipart(_:)``,
+    /// `timeout`, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
+    /// becomes `RequestBody.jsonText(_:)`, sent as it is, and a form `RequestBody.form(_:)` where that stays the same to
+    /// the byte. As in curl, `[]` in a URL stands for itself. `-F` becomes `RequestBody.multipart(_:)`,
     /// each part with the type that curl would tell; a file (`name=@path`, `name=<path`) is read when the request is
     /// sent, its path taken from the current directory.
     ///
-    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy: for what a shell
+    /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for what a shell
     ///   would act on (a variable: put its value in), any other option, a URL that stands for several, data or headers in a file, `-k`,
     ///   a form's part within a part, its own headers or encoding, or several files.
     public init(curl: String) throws(RequestError) {

@@ -1,3 +1,5 @@
+import Diamond
+
 extension ShellLine {
     /// Walks over the bytes of a command line, and reads what stands in quotes.
     struct Scanner {

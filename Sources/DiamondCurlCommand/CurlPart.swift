@@ -1,3 +1,4 @@
+import Diamond
 import Foundation
 
 /// A part of a multipart body as the option of `curl` that sends the same.

@@ -1,3 +1,4 @@
+import Diamond
 import Foundation
 import HTTPTypes
 

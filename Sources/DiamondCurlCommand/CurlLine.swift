@@ -1,3 +1,4 @@
+import Diamond
 import HTTPTypes
 
 /// The options of a `curl` command, read one by one.

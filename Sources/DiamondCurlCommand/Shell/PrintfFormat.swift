@@ -1,3 +1,5 @@
+import Diamond
+
 /// Any bytes as a format of the shell's `printf` (POSIX, XBD section 5), in printable ASCII without a quote.
 enum PrintfFormat {
     static func text(of bytes: some Sequence<UInt8>) -> String {

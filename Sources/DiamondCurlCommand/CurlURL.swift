@@ -1,3 +1,5 @@
+import Diamond
+
 /// The URL of a `curl` command, read as `curl` reads it.
 struct CurlURL {
     private let word: ShellWord

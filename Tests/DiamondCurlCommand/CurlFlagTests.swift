@@ -1,6 +1,7 @@
+import Diamond
 import Testing
 
-@testable import Diamond
+@testable import DiamondCurlCommand
 
 @Suite struct `An option of curl` {
     /// Those that `curl --help all` of 7.88 lists, and those of later versions in the manual.

@@ -1,3 +1,5 @@
+import Diamond
+
 /// The types that curl tells for a part that names none, by the end of its filename (`Curl_mime_contenttype` in its
 /// `mime.c`).
 enum CurlMediaType {

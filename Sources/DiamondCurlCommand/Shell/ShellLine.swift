@@ -1,3 +1,5 @@
+import Diamond
+
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
 /// Everything else that the shell would act on (variables, substitutions, pipes, redirections, comments, a second

@@ -1,3 +1,4 @@
+import Diamond
 import Foundation
 
 /// The value of `-F`, taken apart as curl does (curl(1), "--form"; `get_param_part` in its `tool_formparse.c`).

@@ -1,3 +1,5 @@
+import Diamond
+
 /// A word for a POSIX shell, of texts that stand for themselves and of variables.
 struct ShellText: Hashable {
     fileprivate enum Piece: Hashable {

@@ -1,3 +1,5 @@
+import Diamond
+
 /// Names of the shell variables that stand for a command's credentials, each given once.
 struct ShellVariables {
     private var given: Set<String> = []

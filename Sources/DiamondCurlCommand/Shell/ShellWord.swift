@@ -1,3 +1,5 @@
+import Diamond
+
 /// One word of a shell's command line, its quotes removed.
 struct ShellWord: Hashable {
     var bytes: [UInt8]
