@@ -141,6 +141,13 @@ let package = Package(
             name: "DiamondCurlCommand",
             dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]
         ),
+        // What only an operator asks of a store.
+        .target(
+            name: "DiamondInspection",
+            dependencies: [
+                "Diamond", "DiamondSchema", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         .target(
             name: "DiamondTesting",
             dependencies: [
@@ -152,6 +159,7 @@ let package = Package(
             dependencies: [
                 "Diamond",
                 "DiamondCurlCommand",
+                "DiamondInspection",
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
@@ -218,6 +226,7 @@ let package = Package(
                 "CDiamondSQLite",
                 "Diamond",
                 "DiamondCurlCommand",
+                "DiamondInspection",
                 "DiamondSQLite",
                 "DiamondSchema",
                 "DiamondTestSupport",
@@ -256,7 +265,8 @@ let package = Package(
         .testTarget(
             name: "cachectlTests",
             dependencies: [
-                "cachectl", "Diamond", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting", "SampleAPI",
+                "cachectl", "Diamond", "DiamondInspection", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting",
+                "SampleAPI",
             ],
             path: "Tests/cachectl"
         ),

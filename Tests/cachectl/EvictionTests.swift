@@ -1,3 +1,4 @@
+import DiamondInspection
 import DiamondTestSupport
 import DiamondTesting
 import Foundation

@@ -11,7 +11,7 @@ import Foundation
 /// Several processes share one store. Each finds what the others have written, and notices within a tenth of a second
 /// what they have replaced or removed.
 public final class Cache: Sendable {
-    let file: CacheFile
+    package let file: CacheFile
     let memory: MemoryTier
     let eviction: Eviction
     let invalidations = InvalidationLog()

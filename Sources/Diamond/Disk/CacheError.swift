@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 public import Foundation
 
 /// An error that says why a store cannot be used.
@@ -52,7 +52,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
 
     public var errorDescription: String? { message }
 
-    init(_ error: SQLiteError) {
+    package init(_ error: SQLiteError) {
         code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
         message = error.summary
     }

@@ -1,11 +1,11 @@
 import Crypto
-import DiamondSQLite
+package import DiamondSQLite
 import DiamondSchema
-import Foundation
+package import Foundation
 
 /// Opening a store's file, and setting it aside if it is damaged.
 extension CacheFile {
-    static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
+    package static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
 
     /// A file as it was opened, with its secret and its number.
     typealias Opened = (database: SQLiteDatabase, secret: Data, number: FileNumber?)
@@ -82,7 +82,8 @@ extension CacheFile {
     }
 
     /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
-    static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
+    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?)
+    {
         // Shared, so that a process that is stopped here does not keep others from the file.
         var lock = try openingLock(of: store, isShared: true)
         defer { withExtendedLifetime(lock) {} }
@@ -125,7 +126,7 @@ extension CacheFile {
     /// - Parameter number: the number of the damaged file. If another file is in its place, another process has already
     ///   set it aside.
     /// - Returns: its new path; `nil` if it was not renamed.
-    static func setAside(
+    package static func setAside(
         _ store: Store,
         unlessOtherThan number: FileNumber?
     ) throws(CacheError) -> String? {

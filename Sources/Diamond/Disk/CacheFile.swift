@@ -1,9 +1,9 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The file of a cache. It is opened when it is created, and opened again when it was replaced or removed. A damaged
 /// file is set aside, and another one is created.
-final class CacheFile: Sendable {
+package final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
         /// The sealing with the secret in the file: another process may have created the file again.
@@ -64,7 +64,7 @@ final class CacheFile: Sendable {
 
     var database: SQLiteDatabase { state.withLock { $0.database } }
 
-    func read<Result>(
+    package func read<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
         try run { (database) throws(SQLiteError) in try database.read(body) }

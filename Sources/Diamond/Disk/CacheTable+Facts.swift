@@ -1,15 +1,15 @@
 import Crypto
-import DiamondSQLite
-import Foundation
+package import DiamondSQLite
+package import Foundation
 
 /// The store's own facts: its secret, its changes, and the counts of each hour.
 extension CacheTable {
-    static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data? {
+    package static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data? {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'secret'")
         return try statement.step() ? statement.data(0) : nil
     }
 
-    static func keepSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    package static func keepSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("INSERT OR IGNORE INTO fact (name, value) VALUES ('secret', ?)")
         try statement.bind(secret, at: 1)
         try statement.run()

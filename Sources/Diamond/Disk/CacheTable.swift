@@ -3,7 +3,7 @@ import DiamondSQLite
 import Foundation
 
 /// The SQL of the cache's tables. This file has the lookup.
-enum CacheTable {
+package enum CacheTable {
     /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
     static let chunkSize = 128 << 10
     /// An entry's rows of `body` have the ids from `entry << 20` on: 2^20 chunks, 128 GiB.

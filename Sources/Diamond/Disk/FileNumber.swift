@@ -1,12 +1,12 @@
 import Foundation
 
 /// The device of a file, and its number there.
-struct FileNumber: Equatable, Sendable {
+package struct FileNumber: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64
 
     /// Creates the number of the file at a path; `nil` if there is no file.
-    init?(_ path: String) {
+    package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)

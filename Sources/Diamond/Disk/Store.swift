@@ -79,7 +79,7 @@ public struct Store: Hashable, Sendable {
     }
 
     /// The damaged files that were set aside, and the files that belong to them, by name.
-    var setAside: [URL] {
+    package var setAside: [URL] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().map(directory.appendingPathComponent)
     }
@@ -98,7 +98,7 @@ public struct Store: Hashable, Sendable {
     }
 
     /// Throws if the directory holds no cache yet, or cannot be looked into.
-    func requireCache() throws(CacheError) {
+    package func requireCache() throws(CacheError) {
         guard try !isThere(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }

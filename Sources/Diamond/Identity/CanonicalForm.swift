@@ -31,7 +31,7 @@ package struct CanonicalForm {
         bytes = try Writer.form(of: try WireRequest.read(request), rules)
     }
 
-    init(of request: borrowing WireRequest, rules: borrowing KeyRules) throws(RequestError) {
+    package init(of request: borrowing WireRequest, rules: borrowing KeyRules) throws(RequestError) {
         bytes = try Writer.form(of: request, rules)
     }
 

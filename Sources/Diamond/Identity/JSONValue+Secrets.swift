@@ -1,6 +1,6 @@
 extension JSONValue {
     /// Whether the name of a member, at any depth, says that its value is a credential.
-    func hasSecretMember(_ rules: KeyRules) -> Bool {
+    package func hasSecretMember(_ rules: KeyRules) -> Bool {
         switch self {
         case .array(let values): values.contains { $0.hasSecretMember(rules) }
         case .object(let members): members.contains { rules.isSecret($0.key) || $0.value.hasSecretMember(rules) }
@@ -9,7 +9,7 @@ extension JSONValue {
     }
 
     /// Without the members at the top that are ignored, and without those, at any depth, that are listed as secrets.
-    func removing(_ rules: IdentityRules) -> JSONValue {
+    package func removing(_ rules: IdentityRules) -> JSONValue {
         var value = self
         if !rules.ignoring.isEmpty, case .object(let members) = self {
             value = .object(members.filter { !rules.isIgnored($0.key) })

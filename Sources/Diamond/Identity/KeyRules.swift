@@ -39,7 +39,7 @@ package struct KeyRules: Sendable {
     /// Whether a header may tell answers apart.
     ///
     /// - Parameter header: in lower case.
-    func isSelecting(_ header: String) -> Bool {
+    package func isSelecting(_ header: String) -> Bool {
         header.withBytes { names.isSelecting(header: $0) } && (own.nonSelecting.isEmpty || !own.isNonSelecting(header))
     }
 
@@ -60,7 +60,7 @@ package struct KeyRules: Sendable {
     }
 
     /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
-    func isReplaced(_ name: HTTPField.Name) -> Bool { isReplaced(name.canonicalName) }
+    package func isReplaced(_ name: HTTPField.Name) -> Bool { isReplaced(name.canonicalName) }
 
     /// - Parameter header: in lower case.
     func isReplaced(_ header: String) -> Bool { header == "authorization" || header == "cookie" || isListed(header) }
@@ -73,7 +73,7 @@ package struct KeyRules: Sendable {
     func isSecret(_ name: String) -> Bool { name.withBytes { names.isSecret(member: $0) } || own.isSecret(name) }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, LetterSet(of: name)) }
+    package func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, LetterSet(of: name)) }
 
     /// - Parameter letters: those of the name.
     @inline(__always)
@@ -82,9 +82,9 @@ package struct KeyRules: Sendable {
     }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.
-    func isReplaced(parameter name: Span<UInt8>) -> Bool { !own.secrets.isEmpty && isListed(parameter: name) }
+    package func isReplaced(parameter name: Span<UInt8>) -> Bool { !own.secrets.isEmpty && isListed(parameter: name) }
 
-    func isIgnored(parameter name: Span<UInt8>) -> Bool { !own.ignoring.isEmpty && isListedAsIgnored(name) }
+    package func isIgnored(parameter name: Span<UInt8>) -> Bool { !own.ignoring.isEmpty && isListedAsIgnored(name) }
 
     // What is rare stands apart, out of the way of what is done for every name.
 

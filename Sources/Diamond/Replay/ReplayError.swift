@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 public import Foundation
 
 /// An error of the replay queue.
@@ -60,7 +60,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
 
     init(_ error: RequestError) { self.init(.badRequest, error.message) }
 
-    init(_ error: SQLiteError) {
+    package init(_ error: SQLiteError) {
         let code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
         // The file of a cache is made anew; this one must not be.
         let message = code == .corrupt ? "\(error.path): \(error.message): \(Self.remedyOfDamage)" : error.summary
@@ -73,7 +73,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     /// Whether an open queue may be used again later. This includes a process that can open no more files for now.
     var isPassingWhenOpen: Bool { isPassing || code == .cannotOpen }
 
-    static let remedyOfDamage =
+    package static let remedyOfDamage =
         "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
 
     private static let codes: [SQLiteError.Code: Code] = [

@@ -43,13 +43,13 @@ public struct IdentityRules: Hashable, Sendable {
         )
     }
 
-    func isIgnored(_ name: String) -> Bool {
+    package func isIgnored(_ name: String) -> Bool {
         ignoring.contains { NamePattern.matches(Array($0.utf8)[...], Array(name.utf8)[...]) }
     }
 
     func isNonSelecting(_ header: String) -> Bool { nonSelecting.contains { $0.lowercased() == header } }
 
-    func isSecret(_ name: some StringProtocol) -> Bool {
+    package func isSecret(_ name: some StringProtocol) -> Bool {
         !secrets.isEmpty && secrets.contains { $0.lowercased().isExactly(name.lowercased()) }
     }
 }

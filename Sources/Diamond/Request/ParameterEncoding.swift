@@ -38,7 +38,7 @@ public struct ParameterEncoding: Hashable, Sendable {
 
 extension Parameters {
     /// Returns the parameters as items of a query or a form, in their order.
-    func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
+    package func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
         var items = QueryItems()
         try append(to: &items, encoding)
         return items

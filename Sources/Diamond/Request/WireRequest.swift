@@ -9,11 +9,11 @@ package struct WireRequest {
     package var method: HTTPRequest.Method
     package var url: RequestURL
     /// The URL's own items in one form, and behind them the parameters that go to the query.
-    private(set) var items: QueryItems
+    package private(set) var items: QueryItems
     package var headers: HTTPFields
     package var body: RequestBody?
     package let encoding: ParameterEncoding
-    let identity: String?
+    package let identity: String?
     private var extras: Extras?
 }
 
@@ -72,7 +72,7 @@ extension WireRequest {
     var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
 
     /// The key that takes the place of the rest of the request in its identity.
-    var cacheKey: String? { extras?.fields.cacheKey }
+    package var cacheKey: String? { extras?.fields.cacheKey }
 
     package var credentials: [Credential] { extras?.fields.credentials ?? [] }
 
@@ -90,7 +90,7 @@ extension WireRequest {
     var filledHeaders: Set<String> { extras?.fields.secrets.headers ?? [] }
 
     /// Secrets that go to the query, behind the parameters.
-    var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
+    package var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
 
     /// Whether it brings rules of its own.
     var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }

@@ -9,7 +9,7 @@ package struct QueryItem: Hashable {
     var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
 
     /// Whether there is an `=`: an empty value is not none.
-    var hasValue: Bool { name.endIndex < text.endIndex }
+    package var hasValue: Bool { name.endIndex < text.endIndex }
 
     /// Each item of a text, in their order.
     package static func items(of text: [UInt8]) -> [QueryItem] {

@@ -117,7 +117,7 @@ extension QueryItems {
 
 extension QueryItems {
     /// Each item by itself.
-    var items: [QueryItem] {
+    package var items: [QueryItem] {
         isEmpty ? [] : QueryItem.items(of: bytes)
     }
 

@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondInspection
 import Foundation
 
 struct Doctor: ParsableCommand {
@@ -65,7 +66,7 @@ private struct HealthReport: Encodable {
         var freePages: Int64
         var freePart: Double
 
-        init(_ settings: CacheDiagnosis.Settings) {
+        init(_ settings: CacheTable.Settings) {
             schemaVersion = settings.schemaVersion
             applicationID = "0x" + String(settings.applicationID, radix: 16)
             journalMode = settings.journalMode

@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondInspection
 import Foundation
 
 struct Key: AsyncParsableCommand {

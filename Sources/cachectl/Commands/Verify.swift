@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondInspection
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(

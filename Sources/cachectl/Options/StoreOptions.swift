@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondInspection
 
 /// Which store a command works on, and the key that it is sealed with.
 struct StoreOptions: ParsableArguments {

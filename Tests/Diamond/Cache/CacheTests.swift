@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 @testable import DiamondSQLite
 
 @Suite struct `The cache on disk` {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 @testable import DiamondSQLite
 
 @Suite(.timeLimit(.minutes(5))) struct `What is marked stale behind the caller` {

@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite(.timeLimit(.minutes(5))) struct `A connection that is resumed` {
     private static let half = 2 << 20

@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `Accesses that wait to be written` {
     private func access(_ prefix: Int64, second: Int64 = 0, _ kind: CacheAccess.Kind = .hit) -> CacheAccess {

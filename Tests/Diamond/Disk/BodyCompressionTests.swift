@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `Compressed bodies` {
     let temporary = TemporaryStore()

@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `Of a sealed store` {
     let temporary = TemporaryStore()

@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// Real processes on one store.
 @Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// Every version that was ever released, oldest first; of the newest, what it writes now.
 @Suite struct `A store of an older program` {

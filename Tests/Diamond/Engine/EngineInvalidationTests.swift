@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// RFC 9111 section 4.4.
 @Suite(.timeLimit(.minutes(5))) struct `After an unsafe method` {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `An inspection` {
     let temporary = TemporaryStore()

@@ -31,6 +31,11 @@ package struct CacheAccess: Hashable, Sendable {
     package struct Passed: Hashable, Sendable {
         package var uses: Int64 = 0
         package var bytes: Int64 = 0
+
+        package init(uses: Int64 = 0, bytes: Int64 = 0) {
+            self.uses = uses
+            self.bytes = bytes
+        }
     }
 
     package init(prefix: Int64, bodySize: Int64, entrySize: Int64, second: Int64, kind: Kind) {

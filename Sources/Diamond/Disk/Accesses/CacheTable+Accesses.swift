@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The record of accesses: a ring, and how much of them is in it.
@@ -41,7 +41,7 @@ extension CacheTable {
     }
 
     /// All that is recorded, in the order in which it happened, and the bound of the cache that recorded last.
-    static func accesses(
+    package static func accesses(
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (accesses: [CacheAccess], capacity: Int64?) {
         let statement = try connection.statement(
@@ -58,7 +58,7 @@ extension CacheTable {
     }
 
     /// The bound of the cache that recorded last; `nil` where none has.
-    static func capacity(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
+    package static func capacity(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let capacity = try connection.integer("SELECT value FROM fact WHERE name = 'capacity'")
         return capacity > 0 ? capacity : nil
     }

@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The statements that write and read bodies in pieces.
@@ -144,7 +144,7 @@ extension CacheTable {
             "SELECT EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1)") == 1
     }
 
-    static func partialCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+    package static func partialCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         Int(
             try connection.integer("SELECT count(*) FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1"))
     }
@@ -159,7 +159,7 @@ extension CacheTable {
     /// oldest first.
     ///
     /// - Parameter limit: negative for all.
-    static func leftovers(
+    package static func leftovers(
         at now: Int64,
         limit: Int64 = -1,
         on connection: borrowing SQLiteConnection
@@ -178,7 +178,7 @@ extension CacheTable {
         return ids
     }
 
-    static func deleteLeftover(
+    package static func deleteLeftover(
         _ id: Int64,
         at now: Int64,
         on connection: borrowing SQLiteConnection

@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The statements of eviction, which reads and removes one slice at a time.
@@ -135,7 +135,7 @@ extension CacheTable {
         try connection.integer("SELECT value FROM fact WHERE name = 'hand'")
     }
 
-    static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    package static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "INSERT INTO fact (name, value) VALUES ('hand', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
         try statement.bind(Data("\(id)".utf8), at: 1)

@@ -2,7 +2,7 @@ import DiamondSQLite
 
 /// A worker that keeps the file within its bound. It removes the leftovers of transfers and expired entries first, then
 /// others by SIEVE, down to 90 % of the bound. It works in slices of a few milliseconds, on the writer's queue only.
-final class Eviction: Sendable {
+package final class Eviction: Sendable {
     private struct State {
         var capacity: Int64
         /// Whether eviction is in progress and continues below the bound.
@@ -14,7 +14,7 @@ final class Eviction: Sendable {
     }
 
     /// The bytes that the log next to the file takes. They count for the bound, too.
-    static let logBytes: Int64 = 16 << 20
+    package static let logBytes: Int64 = 16 << 20
     /// Pages given back to the file system in one slice: about a millisecond.
     private static let vacuumPages = 64
     /// Free pages are used again; from this part of the file on, they are given back.
@@ -22,7 +22,7 @@ final class Eviction: Sendable {
     /// The part of the bound that is written before the next look.
     private static let allowedPart: Int64 = 128
     /// No body is larger than this part of the bound.
-    static let largestPart: Int64 = 4
+    package static let largestPart: Int64 = 4
 
     private let file: CacheFile
     private let state: Guarded<State>
@@ -68,7 +68,7 @@ final class Eviction: Sendable {
 
     /// Returns the bytes of a capacity that entries use: the middle between the bound and the 90 % of it at which
     /// eviction stops.
-    static func usable(of capacity: Int64) -> Int64 { bound(of: capacity) / 100 * 95 }
+    package static func usable(of capacity: Int64) -> Int64 { bound(of: capacity) / 100 * 95 }
 
     /// Whether a body is so large that others would have to go for it in numbers.
     func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / Self.largestPart }
@@ -116,7 +116,7 @@ final class Eviction: Sendable {
     }
 
     /// Whether so much of a file holds nothing that it is given back.
-    static func isWasteful(free: Int64, used: Int64) -> Bool { free > max(used / freePart, 1 << 20) }
+    package static func isWasteful(free: Int64, used: Int64) -> Bool { free > max(used / freePart, 1 << 20) }
 
     /// - Returns: whether more can be given back.
     private func giveBack(_ usage: CacheUsage) throws(CacheError) -> Bool {

@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The queries for lists and statistics. They never read bodies.
@@ -126,7 +126,7 @@ extension CacheTable {
         return (listings, rows)
     }
 
-    static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
+    package static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
         // Each from an index alone: a million entries in some tens of milliseconds. A count that triggers keep would be
         // there at once, and every entry stored would pay for it. Not `sum`, which fails where damaged sizes are too much.
         let statement = try connection.statement(

@@ -1,5 +1,5 @@
-import DiamondSQLite
-import Foundation
+package import DiamondSQLite
+package import Foundation
 
 /// The statements for sealed rows.
 extension CacheTable {
@@ -97,7 +97,7 @@ extension CacheTable {
         return KeptRequest(seal: statement.isNull(0) ? nil : statement.text(0), bytes: statement.data(1))
     }
 
-    static func seals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Int] {
+    package static func seals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Int] {
         let statement = try connection.statement(
             "SELECT seal, count(*) FROM entry WHERE seal IS NOT NULL GROUP BY seal")
         var seals: [String: Int] = [:]
@@ -108,7 +108,7 @@ extension CacheTable {
     // MARK: The secret
 
     /// The store's secret, as each key has sealed it.
-    static func sealedSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Data] {
+    package static func sealedSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Data] {
         let statement = try connection.statement(
             "SELECT substr(name, 8), value FROM fact WHERE name > 'secret ' AND name < 'secret!'")
         var secrets: [String: Data] = [:]
@@ -117,7 +117,7 @@ extension CacheTable {
     }
 
     /// Keeps a sealed secret where the key has sealed none, or one that cannot be opened.
-    static func keepSecret(
+    package static func keepSecret(
         _ sealed: Data,
         keyID: String,
         replacing damaged: Data?,

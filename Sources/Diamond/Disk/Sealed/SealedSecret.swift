@@ -1,15 +1,15 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// The secret of a sealed store, which makes digests of credentials, tags and identities. Each key seals it under its
 /// own name, next to those of other keys. A new key takes over the secret that an older one has sealed, so that digests
 /// stay the same.
-struct SealedSecret {
+package struct SealedSecret {
     private static let context = Data("diamond 1 secret".utf8)
 
     private let seal: any CacheSeal
 
-    init(_ seal: any CacheSeal) { self.seal = seal }
+    package init(_ seal: any CacheSeal) { self.seal = seal }
 
     /// Returns the kept secret, or a fresh one.
     ///
@@ -23,7 +23,7 @@ struct SealedSecret {
     }
 
     /// Whether the key is the one that sealed the secret under its name. It is `true` if there is no such secret.
-    func isRight(for database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+    package func isRight(for database: SQLiteDatabase) throws(SQLiteError) -> Bool {
         guard let own = try database.read(CacheTable.sealedSecrets)[seal.keyID] else { return true }
         return try open(own, seal.keyID, database.path) != nil
     }

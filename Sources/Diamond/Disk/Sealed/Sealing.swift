@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+package import Foundation
 
 /// The sealing of entries: the values that are sealed, and the context that each is bound to.
 ///
@@ -8,14 +8,14 @@ import Foundation
 /// and to the digest of the sealed body. So nothing of a row can be changed or put in another's place. The values that
 /// are found by name are keyed digests: tags, identities, URLs and hosts. A reader of the file sees which entries share
 /// one, but cannot try out which value it is.
-struct Sealing: Sendable {
+package struct Sealing: Sendable {
     enum Column: String { case request, headers, body, tag, identity, url, host }
 
     let seal: any CacheSeal
     private let names: SymmetricKey
 
     /// - Parameter secret: the secret of the store.
-    init(_ seal: any CacheSeal, secret: Data) {
+    package init(_ seal: any CacheSeal, secret: Data) {
         self.seal = seal
         names = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret), info: Data("diamond names".utf8), outputByteCount: 32)

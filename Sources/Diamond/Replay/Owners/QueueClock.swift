@@ -4,7 +4,7 @@
 /// A wall clock may be wrong and be set: that of a board without a battery, or of a phone that has not heard the time
 /// yet. So the queue's time is the wall clock's only while the two clocks keep step. If the wall clock is set, the
 /// queue's time continues by the boot clock. Waits, expiries and other periods keep their lengths.
-struct QueueClock: Hashable, Sendable {
+package struct QueueClock: Hashable, Sendable {
     /// The id of the boot to which the other values belong.
     var boot: String
     /// The queue's time when that boot's clock stood at 0; milliseconds since 1970.
@@ -27,7 +27,7 @@ struct QueueClock: Hashable, Sendable {
     static let proof: Int64 = 3_600_000
 
     /// A queue that is new goes by the wall clock.
-    init(_ look: Look) {
+    package init(_ look: Look) {
         (boot, zero, uptime, wall) = (look.boot, look.wall - look.uptime, look.uptime, look.wall)
     }
 
@@ -37,7 +37,7 @@ struct QueueClock: Hashable, Sendable {
     }
 
     /// The clocks' values at one moment.
-    struct Look: Hashable, Sendable {
+    package struct Look: Hashable, Sendable {
         var boot: String
         /// Milliseconds since the boot.
         var uptime: Int64
@@ -57,7 +57,7 @@ struct QueueClock: Hashable, Sendable {
     }
 
     /// Returns the reckoning after another look.
-    func after(_ look: Look) -> QueueClock {
+    package func after(_ look: Look) -> QueueClock {
         var next = self
         if isOther(look) { next.begin(look) } else if doubt > 0 { next.judge(look) }
         (next.boot, next.uptime, next.wall) = (look.boot, look.uptime, look.wall)

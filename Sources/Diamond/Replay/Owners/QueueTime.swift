@@ -1,7 +1,7 @@
 import DiamondSQLite
 
 /// The time that a queue's jobs go by, the same for all who use the queue (``QueueClock``).
-final class QueueTime: Sendable {
+package final class QueueTime: Sendable {
     private let clock: ReplayClock
     private let known = Guarded<QueueClock?>(nil)
 
@@ -26,13 +26,13 @@ final class QueueTime: Sendable {
     }
 
     /// A moment by the queue's time.
-    struct Moment: Hashable, Sendable {
+    package struct Moment: Hashable, Sendable {
         /// Milliseconds since 1970.
-        let time: Int64
+        package let time: Int64
         /// The lead of the wall clock over the queue's time, in milliseconds; 0 if the wall clock was not set.
-        let lead: Int64
+        package let lead: Int64
 
-        init(_ reckoning: QueueClock, _ look: QueueClock.Look) {
+        package init(_ reckoning: QueueClock, _ look: QueueClock.Look) {
             time = reckoning.time(look)
             lead = look.wall - time
         }
@@ -43,7 +43,7 @@ final class QueueTime: Sendable {
 }
 
 extension ReplayClock {
-    var look: QueueClock.Look { QueueClock.Look(boot: boot, uptime: uptime(), wall: now()) }
+    package var look: QueueClock.Look { QueueClock.Look(boot: boot, uptime: uptime(), wall: now()) }
 }
 
 extension Int64 {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The clocks that the queue goes by.
-struct ReplayClock: Sendable {
+package struct ReplayClock: Sendable {
     /// The wall clock, in milliseconds since 1970. It decides when a job's time comes, and is shown to people.
     var now: @Sendable () -> Int64
     /// The time since the machine was started, in milliseconds, by a clock that cannot be set. It includes sleep, and
@@ -16,7 +16,7 @@ struct ReplayClock: Sendable {
     /// The time an owner's end waits for attempts that do not react to their cancellation, by a clock that always runs.
     var patience = Duration.seconds(5)
 
-    static let system = ReplayClock(
+    package static let system = ReplayClock(
         now: { Date().milliseconds },
         uptime: { BootClock.milliseconds },
         boot: BootClock.id,

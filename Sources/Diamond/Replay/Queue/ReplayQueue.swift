@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import DiamondSchema
 import Foundation
 
@@ -199,14 +199,14 @@ public final class ReplayQueue: Sendable {
 }
 
 extension Store {
-    var replaySchema: SQLiteConfiguration {
+    package var replaySchema: SQLiteConfiguration {
         var configuration = DiamondSchema.replay
         configuration.vfs = vfs
         return configuration
     }
 
     /// Whether the store has a queue. Throws if the directory cannot be read.
-    func hasQueue() throws(ReplayError) -> Bool {
+    package func hasQueue() throws(ReplayError) -> Bool {
         do throws(CacheError) {
             return try isThere(replayPath, in: replayDirectory)
         } catch {

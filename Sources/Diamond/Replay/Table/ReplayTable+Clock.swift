@@ -1,8 +1,8 @@
-import DiamondSQLite
+package import DiamondSQLite
 
 /// The queue's record of its time.
 extension ReplayTable {
-    static func reckoning(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
+    package static func reckoning(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
         let statement = try connection.statement("SELECT boot, zero, uptime, wall, doubt, since FROM clock")
         guard try statement.step() else { return nil }
         let numbers = (1...5).map { statement.int64($0).clamped(to: ReplayRow.sensible) }
@@ -60,7 +60,7 @@ extension ReplayTable {
 
     /// Returns the number of jobs whose times no rule makes: they wait too long, or were added or changed in the
     /// future.
-    static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+    package static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
             composed: "SELECT count(*) FROM job WHERE (\(isTooLate)) OR enqueued_at > ?1 + ?2 OR changed_at > ?1 + ?2")
         try statement.bind(now, at: 1)

@@ -1,10 +1,10 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// Jobs whose rows or requests are not what was written. None of them is sent, or written as if it were sound.
 extension ReplayTable {
     /// A job's row as it stands in the file.
-    struct WrittenRow {
+    package struct WrittenRow {
         var row: ReplayRow
         /// Whether it is what was written.
         var isSound: Bool
@@ -13,7 +13,7 @@ extension ReplayTable {
 
         /// The damage of the job, where its request was asked for; `nil` for a sound job and one that is given up. A missing
         /// request is another case.
-        var damage: String? {
+        package var damage: String? {
             guard isSound else { return row.isGivenUp ? nil : "its row's checksum is wrong" }
             guard row.state != .done else { return nil }
             return request.isEmpty || ReplayRow.digest(of: request) == row.digest
@@ -142,7 +142,8 @@ extension ReplayTable {
     // MARK: Looking
 
     /// Ids of jobs, a page of them.
-    static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
+    {
         let statement = try connection.statement("SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?")
         try statement.bind(last, at: 1)
         try statement.bind(slice, at: 2)

@@ -1,4 +1,4 @@
-import DiamondSQLite
+package import DiamondSQLite
 import Foundation
 
 /// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
@@ -13,7 +13,7 @@ package enum ReplayTable {
     }
 
     /// - Parameter withRequest: whether its request is read as well, in the same state of the file.
-    static func written(
+    package static func written(
         _ id: Int64, withRequest: Bool = false, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> WrittenRow? {
         let statement = try connection.statement(
@@ -200,7 +200,7 @@ package enum ReplayTable {
     }
 
     /// Returns the number of jobs in each state.
-    static func census(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
+    package static func census(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
         let statement = try connection.statement("SELECT state, count FROM census")
         var counts: [ReplayState: Int] = [:]
         while try statement.step() {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite(.timeLimit(.minutes(10))) struct `Bodies in pieces on a failing disk` {
     /// A body that is replaced in pieces, broken off, gone on with and read, on a disk of its own.

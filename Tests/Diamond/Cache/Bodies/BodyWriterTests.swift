@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite(.timeLimit(.minutes(5))) struct `A body that is written in pieces` {
     private static let mebibyte = 1 << 20

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite(.timeLimit(.minutes(5))) struct `What a broken transfer has left` {
     /// Receives the beginning of a body, and breaks off.

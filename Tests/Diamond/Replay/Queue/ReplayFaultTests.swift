@@ -7,6 +7,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// Time passes at once, but for what waits for a heartbeat: that never comes.
 struct PassingClock: Clock {

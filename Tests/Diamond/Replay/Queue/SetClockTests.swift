@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// A queue on a machine whose wall clock is wrong, and is set.
 @Suite(.timeLimit(.minutes(5))) struct SetClockTests {

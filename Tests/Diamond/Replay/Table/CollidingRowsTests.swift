@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 @testable import DiamondSQLite
 
 /// Queues in which a damaged job's row says what only another's may: no index over both can be made.

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// Jobs whose bytes on disk are not those that were written.
 @Suite struct ReplayDamageTests {

@@ -1,3 +1,5 @@
+package import Diamond
+
 /// Recorded accesses, ready to be replayed.
 struct Trace: Sendable {
     private struct Step {

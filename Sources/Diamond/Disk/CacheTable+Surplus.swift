@@ -1,9 +1,9 @@
-import DiamondSQLite
+package import DiamondSQLite
 
 /// Rows behind the end of a body: a lookup stops before them, and they take space.
 extension CacheTable {
     /// Returns the number of such rows of an entry.
-    static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+    package static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         // The bytes before a row; their number is in the row's head, so that no body is read.
         let statement = try connection.statement(
             """
@@ -18,7 +18,9 @@ extension CacheTable {
     }
 
     /// - Returns: `false` where there are none by now.
-    static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         let statement = try connection.statement(
             """
             DELETE FROM body WHERE id IN (

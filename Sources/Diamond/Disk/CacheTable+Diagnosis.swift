@@ -1,9 +1,24 @@
-import DiamondSQLite
+package import DiamondSQLite
 
 /// The reads of a diagnosis: settings and sizes.
 extension CacheTable {
-    static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheDiagnosis.Settings {
-        CacheDiagnosis.Settings(
+    /// The settings that the file records.
+    package struct Settings: Hashable, Sendable {
+        package var schemaVersion: Int64
+        package var applicationID: Int64
+        package var journalMode: String
+        /// 0 none, 1 full, 2 incremental.
+        package var autoVacuum: Int64
+        package var pageSize: Int64
+        package var pages: Int64
+        package var freePages: Int64
+
+        package var freeBytes: Int64 { freePages * pageSize }
+        package var usedBytes: Int64 { (pages - freePages) * pageSize }
+    }
+
+    package static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Settings {
+        Settings(
             schemaVersion: try connection.integer("PRAGMA user_version"),
             applicationID: try connection.integer("PRAGMA application_id"),
             journalMode: try text("PRAGMA journal_mode", on: connection),

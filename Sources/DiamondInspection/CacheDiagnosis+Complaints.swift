@@ -1,3 +1,4 @@
+import Diamond
 import DiamondSQLite
 import DiamondSchema
 import Foundation
@@ -38,7 +39,7 @@ extension CacheDiagnosis {
         }
     }
 
-    private func judge(_ settings: Settings) -> [Complaint] {
+    private func judge(_ settings: CacheTable.Settings) -> [Complaint] {
         guard failure == nil else { return [] }
         guard settings.isCurrent else {
             let what = "the schema's version is \(settings.schemaVersion), not \(DiamondSchema.cache.migrations.count)"
@@ -47,7 +48,7 @@ extension CacheDiagnosis {
         return settings.complaints + state(settings)
     }
 
-    private func state(_ settings: Settings) -> [Complaint] {
+    private func state(_ settings: CacheTable.Settings) -> [Complaint] {
         var complaints = schemaFaults.map { Complaint(what: $0, remedy: "'cachectl verify --repair' mends it") }
         // Without its tables nothing was read.
         guard totals != nil else { return complaints }
@@ -82,7 +83,7 @@ extension CacheDiagnosis {
     }
 }
 
-extension CacheDiagnosis.Settings {
+extension CacheTable.Settings {
     /// The complaints about settings that are fixed when the file is made, or mended when it is opened.
     fileprivate var complaints: [CacheDiagnosis.Complaint] {
         var complaints: [CacheDiagnosis.Complaint] = []

@@ -1,3 +1,4 @@
+package import Diamond
 import DiamondSQLite
 import DiamondSchema
 import Foundation
@@ -12,21 +13,6 @@ package struct CacheDiagnosis: Sendable {
         package var mode: Int
     }
 
-    /// The settings that the file records.
-    package struct Settings: Hashable, Sendable {
-        package var schemaVersion: Int64
-        package var applicationID: Int64
-        package var journalMode: String
-        /// 0 none, 1 full, 2 incremental.
-        package var autoVacuum: Int64
-        package var pageSize: Int64
-        package var pages: Int64
-        package var freePages: Int64
-
-        package var freeBytes: Int64 { freePages * pageSize }
-        package var usedBytes: Int64 { (pages - freePages) * pageSize }
-    }
-
     package let store: Store
     package var sqliteVersion = SQLiteLibrary.version
     package var sqliteOptions = SQLiteLibrary.options
@@ -37,7 +23,7 @@ package struct CacheDiagnosis: Sendable {
     /// Damaged files that were set aside.
     package var setAside: [File] = []
     /// `nil` where the file cannot be read.
-    package var settings: Settings?
+    package var settings: CacheTable.Settings?
     package var totals: CacheTotals?
     package var hasSecret = false
     /// Whether it has sealed entries; asked only where the secret is missing.
@@ -113,7 +99,7 @@ extension CacheDiagnosis.File {
     }
 }
 
-extension CacheDiagnosis.Settings {
+extension CacheTable.Settings {
     /// Written by a program that knows the schema this one knows.
     var isCurrent: Bool {
         applicationID == DiamondSchema.cache.applicationID && schemaVersion == DiamondSchema.cache.migrations.count

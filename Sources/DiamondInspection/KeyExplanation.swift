@@ -1,3 +1,4 @@
+import Diamond
 import HTTPTypes
 
 /// The parts of a request that are in no line of its canonical form.

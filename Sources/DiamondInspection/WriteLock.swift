@@ -1,3 +1,4 @@
+import Diamond
 import Foundation
 
 /// The lock that a process takes to write a SQLite file in WAL mode, and the process that holds it. A process that is

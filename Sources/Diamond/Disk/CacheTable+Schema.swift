@@ -1,9 +1,9 @@
-import DiamondSQLite
+package import DiamondSQLite
 
 /// The reads and repairs of the file's schema.
 extension CacheTable {
     /// Without SQLite's own tables and indexes.
-    static func schema(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheSchema {
+    package static func schema(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheSchema {
         let statement = try connection.statement(
             "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY name")
         var parts: [CacheSchema.Part] = []
@@ -42,7 +42,7 @@ extension CacheTable {
     /// Removes and makes what is wrong, unless another program has mended it meanwhile.
     ///
     /// - Returns: what was mended.
-    static func mend(
+    package static func mend(
         _ faults: [CacheSchema.Fault],
         _ expected: CacheSchema,
         on connection: borrowing SQLiteConnection

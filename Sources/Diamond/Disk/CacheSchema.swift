@@ -1,36 +1,36 @@
-import DiamondSQLite
+package import DiamondSQLite
 import DiamondSchema
 
 /// The schema of a file: tables by their columns, indexes and triggers by their definitions.
-struct CacheSchema: Hashable, Sendable {
-    enum Kind: String, Hashable, Sendable, CaseIterable { case table, view, index, trigger }
+package struct CacheSchema: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable { case table, view, index, trigger }
 
-    struct Part: Hashable, Sendable {
-        var kind: Kind
-        var name: String
+    package struct Part: Hashable, Sendable {
+        package var kind: Kind
+        package var name: String
         /// The SQL that makes it, as it was written.
-        var sql: String
+        package var sql: String
         /// The text that has to be equal: of a table the columns, otherwise the SQL without comments and breaks. A
         /// table that was migrated to this version has other SQL than one that was made in it.
-        var meaning: String
+        package var meaning: String
 
-        var title: String { "the \(kind) \(name)" }
+        package var title: String { "the \(kind) \(name)" }
     }
 
     /// A part that is not as it has to be.
-    struct Fault: Hashable, Sendable {
-        enum Cause: Hashable, Sendable {
+    package struct Fault: Hashable, Sendable {
+        package enum Cause: Hashable, Sendable {
             case missing
             /// Another of the same name; the one that has to be there.
             case changed
             case surplus
         }
 
-        var cause: Cause
+        package var cause: Cause
         /// The one that has to be there, or else the one that must not be.
-        var part: Part
+        package var part: Part
 
-        var what: String {
+        package var what: String {
             switch cause {
             case .missing: "\(part.title) is missing"
             case .changed where part.kind == .table: "\(part.title) has other columns"
@@ -40,15 +40,15 @@ struct CacheSchema: Hashable, Sendable {
         }
     }
 
-    var parts: [Part]
+    package var parts: [Part]
 
     /// Returns the schema of a store of this version.
-    static func expected() throws(SQLiteError) -> CacheSchema {
+    package static func expected() throws(SQLiteError) -> CacheSchema {
         try SQLiteDatabase.fresh(DiamondSchema.cache, CacheTable.schema)
     }
 
     /// Tables first, because the others stand on them; what has to go before what has to come.
-    func faults(comparedTo expected: CacheSchema) -> [Fault] {
+    package func faults(comparedTo expected: CacheSchema) -> [Fault] {
         let surplus = parts.filter { part in !expected.parts.contains { $0.isNamed(like: part) } }
         let others = expected.parts.compactMap { part in
             let own = parts.first { $0.isNamed(like: part) }
@@ -58,11 +58,11 @@ struct CacheSchema: Hashable, Sendable {
     }
 
     /// Whether it has all tables of a schema, each with the same columns, and is so a file of ours whatever it says.
-    func hasTables(of expected: CacheSchema) -> Bool {
+    package func hasTables(of expected: CacheSchema) -> Bool {
         !faults(comparedTo: expected).contains { $0.part.kind == .table && $0.cause != .surplus }
     }
 
-    func hasAllParts(of expected: CacheSchema) -> Bool {
+    package func hasAllParts(of expected: CacheSchema) -> Bool {
         faults(comparedTo: expected).allSatisfy { $0.cause == .surplus }
     }
 }
@@ -72,5 +72,5 @@ extension CacheSchema.Part {
 }
 
 extension CacheSchema.Kind: CustomStringConvertible {
-    var description: String { rawValue }
+    package var description: String { rawValue }
 }

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `The explanation of a canonical form` {
     private static func request(_ body: RequestBody?, parameters: Parameters = [:]) -> Request {

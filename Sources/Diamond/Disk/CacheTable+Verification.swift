@@ -1,29 +1,29 @@
-import DiamondSQLite
-import Foundation
+package import DiamondSQLite
+package import Foundation
 
 /// The reads of a verification, a page at a time, and the repairs of what it found.
 extension CacheTable {
     /// One entry, read with its body.
-    struct Inspected {
+    package struct Inspected {
         /// `nil` where the row holds none.
-        var key: RequestKey?
-        var url: String
-        var bodySize: Int64
+        package var key: RequestKey?
+        package var url: String
+        package var bodySize: Int64
         /// The checksum that its row holds.
-        var checksum: Int64
+        package var checksum: Int64
         /// The damage of the entry.
-        var damage: String?
+        package var damage: String?
         /// Whether it is sealed, and was not opened.
-        var isLocked = false
+        package var isLocked = false
         /// Rows behind the end of its body, which no lookup reads.
-        var surplus = 0
+        package var surplus = 0
     }
 
     /// Rows of one page.
     private static let pageSize: Int64 = 1024
 
     /// Returns the faults that SQLite itself finds in the file, at most 100 lines.
-    static func malformations(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+    package static func malformations(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let check = try connection.statement("PRAGMA integrity_check(100)")
         var lines: [String] = []
         while try check.step() { lines.append(check.text(0)) }
@@ -33,7 +33,7 @@ extension CacheTable {
     // MARK: Entries
 
     /// The next entries behind one.
-    static func ids(after id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+    package static func ids(after id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT ?")
         try statement.bind(id, at: 1)
         try statement.bind(pageSize, at: 2)
@@ -45,7 +45,7 @@ extension CacheTable {
     /// Reads an entry as a lookup does, a chunk of its body at a time; `nil` where it has gone meanwhile.
     ///
     /// - Parameter sealing: opens what is sealed; `nil` where the key is not given, and only checksums can be held.
-    static func inspect(
+    package static func inspect(
         _ id: Int64,
         _ sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
@@ -109,7 +109,7 @@ extension CacheTable {
     /// Removes a damaged entry, unless a program has replaced it since it was looked at.
     ///
     /// - Parameter checksum: the one that its row held.
-    static func deleteDamaged(
+    package static func deleteDamaged(
         _ id: Int64,
         checksum: Int64,
         on connection: borrowing SQLiteConnection
@@ -127,14 +127,14 @@ extension CacheTable {
     // MARK: Orphans
 
     /// Rows that name no entry that there is, by the entry they name.
-    struct Orphans {
-        var counts: [Int64: Int] = [:]
+    package struct Orphans {
+        package var counts: [Int64: Int] = [:]
         /// The position where the next page begins; `nil` behind the last.
-        var last: Int64?
+        package var last: Int64?
     }
 
     /// A page of the rows of bodies.
-    static func orphanedBodies(
+    package static func orphanedBodies(
         after id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Orphans {
@@ -156,7 +156,7 @@ extension CacheTable {
     }
 
     /// All tags: they are few, and in one index.
-    static func orphanedTags(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Orphans {
+    package static func orphanedTags(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Orphans {
         let statement = try connection.statement(
             "SELECT entry, count(*) FROM tag WHERE entry NOT IN (SELECT id FROM entry) GROUP BY entry")
         var orphans = Orphans()
@@ -165,7 +165,9 @@ extension CacheTable {
     }
 
     /// Removes the rows that name an entry, unless there is one by now.
-    static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         guard try inspect(id, on: connection) == nil else { return false }
         try deleteBody(of: id, on: connection)
         let count = connection.changes
@@ -177,14 +179,14 @@ extension CacheTable {
 
     /// Whether the hand of eviction is a number. A number behind the last entry is none of the faults: eviction begins
     /// again there.
-    static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'hand'")
         guard try statement.step() else { return true }
         return Int64(statement.text(0)).map { $0 >= 0 } ?? false
     }
 
     /// A sealed store has its own sealed.
-    static func hasSoundSecret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func hasSoundSecret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         guard let secret = try secret(on: connection) else { return try !sealedSecrets(on: connection).isEmpty }
         return secret.count == 32
     }
@@ -192,7 +194,9 @@ extension CacheTable {
     /// Puts a new secret in the place of one that is missing or too short.
     ///
     /// - Returns: `false` where it is there by now.
-    static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         guard try !hasSoundSecret(on: connection) else { return false }
         try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
         try keepSecret(secret, on: connection)

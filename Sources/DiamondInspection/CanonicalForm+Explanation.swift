@@ -1,3 +1,5 @@
+package import Diamond
+
 extension CanonicalForm {
     /// Why the form of a request is what it is.
     package struct Explanation {

@@ -1,3 +1,4 @@
+import Diamond
 import DiamondSQLite
 import DiamondSchema
 
@@ -64,7 +65,7 @@ extension CacheFinding {
     var comesFirst: Bool { kind == .header || kind == .schema }
 }
 
-extension CacheDiagnosis.Settings {
+extension CacheTable.Settings {
     /// Returns the mistake in the header of the file, judged by what the file holds; `nil` where the header is right,
     /// is to be migrated, is newer, or is another program's.
     func mistake(_ schema: CacheSchema, _ expected: CacheSchema) -> String? {

@@ -1,3 +1,4 @@
+package import Diamond
 import DiamondSQLite
 import DiamondSchema
 import Foundation

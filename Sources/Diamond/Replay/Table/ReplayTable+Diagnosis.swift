@@ -1,10 +1,38 @@
-import DiamondSQLite
+package import DiamondSQLite
 
 /// The reads of a diagnosis of the queue. Each read is one statement, so that a write meanwhile is no discord.
 extension ReplayTable {
-    static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayDiagnosis.Settings {
+    /// The settings that the file records.
+    package struct Settings: Hashable, Sendable {
+        package var schemaVersion: Int64
+        package var applicationID: Int64
+        package var journalMode: String
+        package var pageSize: Int64
+        package var pages: Int64
+    }
+
+    /// The records that do not agree, counted.
+    package struct Discord: Hashable, Sendable {
+        /// States whose number of jobs is another one than is written.
+        package var census = 0
+        /// Ordering keys whose first job is not marked as it, and jobs that are marked and are not first.
+        package var heads = 0
+        /// Jobs without a request that are not done.
+        package var payloads = 0
+        /// Jobs that run without an owner.
+        package var owners = 0
+
+        package init(census: Int = 0, heads: Int = 0, payloads: Int = 0, owners: Int = 0) {
+            self.census = census
+            self.heads = heads
+            self.payloads = payloads
+            self.owners = owners
+        }
+    }
+
+    package static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Settings {
         let mode = try connection.statement("PRAGMA journal_mode")
-        return ReplayDiagnosis.Settings(
+        return Settings(
             schemaVersion: try connection.integer("PRAGMA user_version"),
             applicationID: try connection.integer("PRAGMA application_id"),
             journalMode: try mode.step() ? mode.text(0) : "",
@@ -13,14 +41,14 @@ extension ReplayTable {
         )
     }
 
-    static func damages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+    package static func damages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let statement = try connection.statement("PRAGMA integrity_check(10)")
         var lines: [String] = []
         while try statement.step() { lines.append(statement.text(0)) }
         return lines == ["ok"] ? [] : lines
     }
 
-    static func discord(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayDiagnosis.Discord {
+    package static func discord(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Discord {
         let census = try connection.integer(
             """
             SELECT count(*) FROM census
@@ -34,7 +62,7 @@ extension ReplayTable {
         )
         let owners = try connection.integer(
             "SELECT count(*) FROM job WHERE state = 2 AND (owner IS NULL OR owner NOT IN (SELECT id FROM owner))")
-        return ReplayDiagnosis.Discord(
+        return Discord(
             census: Int(census), heads: Int(try wrongHeads(on: connection)), payloads: Int(payloads),
             owners: Int(owners))
     }

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `A simulation of other sizes` {
     private typealias Misses = Simulation.Misses

@@ -1,3 +1,4 @@
+package import Diamond
 import Foundation
 
 /// A simulation of caches of other sizes, over the accesses that this one has recorded.

@@ -1,3 +1,4 @@
+package import Diamond
 import DiamondSQLite
 import DiamondSchema
 import Foundation
@@ -5,36 +6,15 @@ import Foundation
 /// The state of a store's queue: its files, its settings, whether its records of its jobs agree. Asking changes
 /// nothing.
 package struct ReplayDiagnosis: Sendable {
-    /// The settings that the file records.
-    package struct Settings: Hashable, Sendable {
-        package var schemaVersion: Int64
-        package var applicationID: Int64
-        package var journalMode: String
-        package var pageSize: Int64
-        package var pages: Int64
-    }
-
-    /// The records that do not agree, counted.
-    package struct Discord: Hashable, Sendable {
-        /// States whose number of jobs is another one than is written.
-        package var census = 0
-        /// Ordering keys whose first job is not marked as it, and jobs that are marked and are not first.
-        package var heads = 0
-        /// Jobs without a request that are not done.
-        package var payloads = 0
-        /// Jobs that run without an owner.
-        package var owners = 0
-    }
-
     package let store: Store
     /// Database, log and index, as far as they are there.
     package var files: [CacheDiagnosis.File]
     /// `nil` where the file cannot be read.
-    package var settings: Settings?
+    package var settings: ReplayTable.Settings?
     /// The faults that SQLite's own check finds, at most 10 lines.
     package var damages: [String] = []
     package var counts: [ReplayState: Int] = [:]
-    package var discord = Discord()
+    package var discord = ReplayTable.Discord()
     /// Jobs that are not what was written, and were not given up.
     package var damagedJobs: [ReplayJob.ID] = []
     /// Jobs whose times no rule makes: they wait for too long, or were added or changed in the future.
@@ -103,7 +83,7 @@ package struct ReplayDiagnosis: Sendable {
     }
 }
 
-extension ReplayDiagnosis.Settings {
+extension ReplayTable.Settings {
     /// Written by a program that knows the schema this one knows.
     fileprivate var isCurrent: Bool {
         applicationID == DiamondSchema.replay.applicationID && schemaVersion == DiamondSchema.replay.migrations.count
@@ -130,7 +110,7 @@ extension ReplayDiagnosis {
 
     private var jobComplaints: [CacheDiagnosis.Complaint] {
         guard let first = damagedJobs.first else { return [] }
-        let count = Discord.text(damagedJobs.count, "job")
+        let count = ReplayTable.Discord.text(damagedJobs.count, "job")
         let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
         let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
         return [.init(what: what, remedy: remedy)]
@@ -138,7 +118,8 @@ extension ReplayDiagnosis {
 
     private var timeComplaints: [CacheDiagnosis.Complaint] {
         guard untimelyJobs > 0 else { return [] }
-        let what = "\(Discord.text(untimelyJobs, "job")) of the queue have times in the future that no rule makes"
+        let what =
+            "\(ReplayTable.Discord.text(untimelyJobs, "job")) of the queue have times in the future that no rule makes"
         return [.init(what: what, remedy: "see that the clock is right; 'cachectl queue retry' sends them now")]
     }
 
@@ -170,7 +151,7 @@ extension ReplayDiagnosis {
     }
 }
 
-extension ReplayDiagnosis.Discord {
+extension ReplayTable.Discord {
     fileprivate var complaints: [CacheDiagnosis.Complaint] {
         let found = [
             (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))", Self.move),

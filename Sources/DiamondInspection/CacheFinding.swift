@@ -1,3 +1,5 @@
+package import Diamond
+
 /// Something in a store that is not as it was written.
 package struct CacheFinding: Hashable, Sendable {
     /// The kinds of damage.
