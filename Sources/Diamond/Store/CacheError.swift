@@ -71,3 +71,10 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         .notPrivate: .cannotOpen,
     ]
 }
+
+extension SQLiteError.Code {
+    /// The seal failed to seal a value, or to open the secret.
+    static let cannotSeal = Self(rawValue: -16)
+    /// The row of a partial entry was replaced or removed.
+    static let entryGone = Self(rawValue: -17)
+}

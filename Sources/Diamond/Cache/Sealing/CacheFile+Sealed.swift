@@ -1,11 +1,6 @@
 import DiamondSQLite
 import Foundation
 
-extension SQLiteError.Code {
-    /// The seal failed to seal a value, or to open the secret.
-    static let cannotSeal = Self(rawValue: -16)
-}
-
 extension SQLiteError {
     init(cannotSeal error: any Error, path: String) {
         self.init(.cannotSeal, "its seal failed, \(CacheSealError.reason(of: error))", path: path)

@@ -17,11 +17,6 @@ struct PartialRow: Sendable {
     var checksum: Int64
 }
 
-extension SQLiteError.Code {
-    /// The row of a partial entry was replaced or removed.
-    static let entryGone = Self(rawValue: -17)
-}
-
 /// The next chunks of a partial entry, sealed before the transaction that writes them.
 struct PreparedChunks: Sendable {
     fileprivate struct Chunk: Sendable {

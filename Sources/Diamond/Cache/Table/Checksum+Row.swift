@@ -1,0 +1,31 @@
+import Crypto
+import Foundation
+
+extension Checksum {
+    /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
+    /// The app sets the other flags in many rows at once.
+    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed, .partial]
+
+    /// Returns a checksum of 64 bits over everything of an entry that a hit reads, the body's digest included.
+    static func row(
+        key: RequestKey,
+        request: [UInt8],
+        stored: StoredResponse,
+        bodySize: Int64,
+        digest: some ContiguousBytes
+    ) -> Int64 {
+        var hash = SHA256()
+        key.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        request.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        stored.headerBlock.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        digest.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        // The lengths tell where one ends and the next begins.
+        let numbers: [Int64] = [
+            Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,
+            stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.guarded).rawValue,
+            stored.duration, bodySize,
+        ]
+        numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    }
+}
