@@ -21,7 +21,7 @@ package struct ReplayDiagnosis: Sendable {
     package var untimelyJobs = 0
     /// By how much the wall clock is ahead of the queue's time; milliseconds, 0 where it was not set.
     package var lead: Int64 = 0
-    private let look: QueueClock.Look
+    private let clockReading: QueueClock.Reading
     /// The process that keeps others from writing, if ``findWriter()`` has found one.
     package var writer: WriteLock?
     /// Why the queue cannot be used.
@@ -31,7 +31,7 @@ package struct ReplayDiagnosis: Sendable {
     package init?(of store: Store) { self.init(of: store, clock: .system) }
 
     init?(of store: Store, clock: ReplayClock) {
-        (self.store, look) = (store, clock.look)
+        (self.store, clockReading) = (store, clock.reading)
         files = ["", "-wal", "-shm"].compactMap {
             CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
         }
@@ -73,10 +73,10 @@ package struct ReplayDiagnosis: Sendable {
         damages = try ReplayTable.damages(on: connection)
         // What is damaged agrees with nothing.
         guard damages.isEmpty else { return }
-        counts = try ReplayTable.census(on: connection)
+        counts = try ReplayTable.stateCounts(on: connection)
         discord = try ReplayTable.discord(on: connection)
-        let reckoning = try ReplayTable.reckoning(on: connection)?.after(look) ?? QueueClock(look)
-        let moment = QueueTime.Moment(reckoning, look)
+        let record = try ReplayTable.queueClock(on: connection)?.updated(by: clockReading) ?? QueueClock(clockReading)
+        let moment = QueueTime.Moment(record, at: clockReading)
         lead = moment.lead
         untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)
         damagedJobs = try ReplayInspection(jobsOn: connection).findings.compactMap(\.id)

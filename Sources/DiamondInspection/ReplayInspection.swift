@@ -55,7 +55,7 @@ package struct ReplayInspection: Sendable {
         let ids = try ReplayTable.ids(after: last, on: connection)
         for id in ids {
             jobs += 1
-            if let damage = try ReplayTable.written(id, withRequest: true, on: connection)?.damage {
+            if let damage = try ReplayTable.storedRow(id, withRequest: true, on: connection)?.damage {
                 findings.append(Finding(id: id, what: "job \(id): \(damage)"))
             }
         }

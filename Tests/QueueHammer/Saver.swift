@@ -87,7 +87,7 @@ final class Saver {
     /// Sends all that waits, at whatever time, and collects the answers.
     private func drain() async throws {
         let replayer = try engine.replayer { [fault] in fault.pass($0.rawValue) }
-        while try queue.jobsKeepingAnswers().contains(where: { !$0.isTaken }) {
+        while try queue.jobsStoringAnswers().contains(where: { !$0.isConsumed }) {
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
             await replayer.replay()
             try await context.collectSaves(of: HammerNote.self)

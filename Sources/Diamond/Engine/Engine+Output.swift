@@ -45,13 +45,13 @@ private struct Refusal: Error {
 extension Engine {
     /// Keeps a durable request on disk and sends it where nothing stands before it, for this package's other targets.
     ///
-    /// - Parameter whenKept: called when it is on disk.
+    /// - Parameter whenQueued: called when it is on disk.
     /// - Throws: ``ConnectionError``; `queued` where it is sent later, `badStatus` for a status other than 2xx.
     package func keptResponse(
-        to request: Request, whenKept: @escaping @Sendable () -> Void
+        to request: Request, whenQueued: @escaping @Sendable () -> Void
     ) async throws(ConnectionError) -> Response {
         guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
-        let ticket = DurableRequest(whenKept: whenKept)
+        let ticket = DurableRequest(whenQueued: whenQueued)
         let response = try await pipeline.response(to: request, for: Caller(ticket: ticket))
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response

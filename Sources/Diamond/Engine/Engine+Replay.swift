@@ -11,7 +11,7 @@ extension Engine {
         guard let replays = pipeline.replays else {
             throw ReplayError(.noStore, "the engine has no store: give its configuration one")
         }
-        return try replays.take()
+        return try replays.open()
     }
 
     /// Makes a replayer that sends the jobs of the queue through this engine: its lanes, credentials, interceptors and
@@ -59,7 +59,7 @@ extension Engine {
     /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened keeps no
     /// request from being sent.
     func keepToHolds() {
-        do throws(ReplayError) { _ = try pipeline.replays?.takeIfThere() } catch {
+        do throws(ReplayError) { _ = try pipeline.replays?.openIfExists() } catch {
             activity.report(.queueFailed(reason: error.message))
         }
     }
@@ -67,7 +67,7 @@ extension Engine {
     /// Holds the jobs of an identity, for a logout.
     func holdJobs(of identity: String) async {
         do throws(ReplayError) {
-            try await pipeline.replays?.takeIfThere()?.hold(.identity(identity), reason: "signed out")
+            try await pipeline.replays?.openIfExists()?.hold(.identity(identity), reason: "signed out")
         } catch {
             activity.report(.queueFailed(reason: error.message))
         }

@@ -50,7 +50,7 @@ extension Pipeline {
         var clock = ReplayClock.system
         clock.now = { now().milliseconds }
         (clock.uptime, clock.sleep, clock.draw) = (configuration.uptime, configuration.clock, draw)
-        clock.patience = configuration.patience
+        clock.endTimeout = configuration.patience
         return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)

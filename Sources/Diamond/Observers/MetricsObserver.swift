@@ -44,7 +44,7 @@ public final class MetricsObserver: ActivityObserver {
         case .stored: count("diamond.cache.stores")
         case .evicted(let entries): count("diamond.cache.evictions", by: entries)
         case .cacheEntryDropped, .cacheEntriesLocked, .cacheSetAside, .cacheFailed: count("diamond.cache.failures")
-        case .job(let transition): count("diamond.queue.transitions", [("verb", transition.verb.rawValue)])
+        case .job(let transition): count("diamond.queue.transitions", [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
         case .oddRedirect: count("diamond.redirects.odd")
         }

@@ -13,7 +13,7 @@ import HTTPTypes
 /// 6. **Store** the response (``ResponseStore``).
 ///
 /// A redirect is another hop through the same stages. A request that is kept to be sent later goes through
-/// ``keeping(_:for:)`` first.
+/// ``durableResponse(to:for:)`` first.
 ///
 /// A class, because everything that goes on has it.
 final class Pipeline: Sendable {
@@ -92,7 +92,7 @@ final class Pipeline: Sendable {
         for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            guard !request.isKept else { return try await keeping(request, for: caller) }
+            guard !request.isKept else { return try await durableResponse(to: request, for: caller) }
             return try await unkeptResponse(to: request, for: caller)
         } catch {
             throw await transformed(error, for: caller)

@@ -3,8 +3,9 @@ public import Foundation
 
 /// An error of the replay queue.
 public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of failure; new ones may come.
+    /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the kind, such as `queueFull`.
         public let description: String
 
         /// The request has no written form, or holds a secret that may not be written.
@@ -15,11 +16,11 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let noJob = Code(description: "noJob")
         /// The job's state does not allow the operation.
         public static let wrongState = Code(description: "wrongState")
-        /// Another job with the same unique name waits.
+        /// Another job has the same unique name.
         public static let notUnique = Code(description: "notUnique")
         /// Two requests with the same unique name cannot be merged.
         public static let cannotMerge = Code(description: "cannotMerge")
-        /// The directory or the file cannot be made or opened.
+        /// The directory or the file cannot be created or opened.
         public static let cannotOpen = Code(description: "cannotOpen")
         /// The store does not exist yet.
         public static let noStore = Code(description: "noStore")
@@ -27,28 +28,28 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let newerStore = Code(description: "newerStore")
         /// The file at the queue's path belongs to another program.
         public static let foreignFile = Code(description: "foreignFile")
-        /// The file or its directory cannot be written by this user.
+        /// This user may not write the file or its directory.
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk; nothing was added.
         public static let diskFull = Code(description: "diskFull")
-        /// Another process holds the file for longer than 30 seconds.
+        /// Another process has locked the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
-        /// The disk fails to read or write.
+        /// A read or write of the disk failed.
         public static let diskError = Code(description: "diskError")
-        /// The file is damaged. It is left as it is: jobs may be in it that exist nowhere else.
+        /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
         public static let corrupt = Code(description: "corrupt")
         /// The queue was closed.
         public static let closed = Code(description: "closed")
-        /// Something else; the message says what.
+        /// Another failure. The message describes it.
         public static let other = Code(description: "other")
     }
 
     /// The kind of failure.
-    public var code: Code
+    public let code: Code
     /// A description of the error and its remedy, in one line, without secrets.
-    public var message: String
+    public let message: String
 
-    /// For tests.
+    /// Creates an error, for tests.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message.printable
@@ -62,16 +63,16 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
 
     package init(_ error: SQLiteError) {
         let code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
-        // The file of a cache is made anew; this one must not be.
+        // A cache's file is replaced when it is damaged. The queue's file must not be, so its message differs.
         let message = code == .corrupt ? "\(error.path): \(error.message): \(Self.remedyOfDamage)" : error.summary
         self.init(code, message)
     }
 
     /// Whether the same operation may succeed a moment later.
-    var isPassing: Bool { [.busy, .diskFull, .diskError].contains(code) }
+    var isTransient: Bool { [.busy, .diskFull, .diskError].contains(code) }
 
     /// Whether an open queue may be used again later. This includes a process that can open no more files for now.
-    var isPassingWhenOpen: Bool { isPassing || code == .cannotOpen }
+    var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }
 
     package static let remedyOfDamage =
         "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"

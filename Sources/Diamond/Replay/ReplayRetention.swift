@@ -1,6 +1,6 @@
-/// The retention of ended jobs. Jobs in review are kept until a person has decided.
+/// The retention of ended jobs. Jobs in review stay until a person has decided.
 public struct ReplayRetention: Hashable, Sendable {
-    /// The maximum age and number of jobs. Once an hour, replayers forget the jobs beyond either, the oldest first.
+    /// The maximum age and number of jobs. Once an hour, replayers delete the jobs beyond either, the oldest first.
     public struct Limit: Hashable, Sendable {
         /// The maximum age, in whole milliseconds, from 0 to a hundred years.
         public var age: Duration { didSet { age = age.bounded } }
@@ -8,7 +8,10 @@ public struct ReplayRetention: Hashable, Sendable {
         public var count: Int { didSet { count = max(0, count) } }
 
         /// Creates a limit from both bounds.
-        public init(age: Duration, count: Int) { (self.age, self.count) = (age.bounded, max(0, count)) }
+        public init(age: Duration, count: Int) {
+            self.age = age.bounded
+            self.count = max(0, count)
+        }
     }
 
     /// The limit for done jobs. Default: a day and 10,000 jobs.

@@ -17,7 +17,7 @@ extension ModelContext {
         var models: [Object] = []
         // What the program has set by now is newer than what waits.
         var newer: [ObjectIdentifier: [AnyProperty]] = [:]
-        for (job, isTaken) in try queue.jobsKeepingAnswers() where !isTaken && !job.hasEnded {
+        for (job, isConsumed) in try queue.jobsStoringAnswers() where !isConsumed && !job.hasEnded {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
                 continue
             }

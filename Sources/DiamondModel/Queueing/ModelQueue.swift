@@ -43,8 +43,8 @@ struct ModelQueue {
         let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
         guard let id = model.serverID else { return "\(list)/\(model.localID)" }
         // Calls from before the server gave the id may still wait, and go first.
-        let earlier = try queue.jobsKeepingAnswers().first { job, isTaken in
-            guard !isTaken, job.identity == identity, let subject = QueuedSubject(job) else { return false }
+        let earlier = try queue.jobsStoringAnswers().first { job, isConsumed in
+            guard !isConsumed, job.identity == identity, let subject = QueuedSubject(job) else { return false }
             return subject.isSame(as: model) && subject.serverID == id
         }
         return earlier?.job.orderingKey ?? "\(list)/\(id)"
@@ -52,8 +52,8 @@ struct ModelQueue {
 
     /// The object's calls that have not been answered, or whose answers were not collected.
     func waitingCalls() throws -> [Waiting] {
-        try queue.jobsKeepingAnswers().compactMap { job, isTaken in
-            guard !isTaken, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
+        try queue.jobsStoringAnswers().compactMap { job, isConsumed in
+            guard !isConsumed, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
             return Waiting(job: job, subject: subject)
         }
     }
@@ -89,7 +89,7 @@ struct ModelQueue {
         (request.replay.orderingKey, request.replay.order) = (key, .ordered)
         (request.replay.unique, request.replay.uniqueness) = (key, .merge)
         request.replay.metadata.merge(subject.metadata) { $1 }
-        request.replay.keepsAnswer = true
+        request.replay.storesAnswer = true
         var sending: Task<ConnectionError?, Never>?
         if call != .create, subject.serverID == nil {
             request.replay.awaitsID = true

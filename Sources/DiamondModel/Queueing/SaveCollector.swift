@@ -7,7 +7,7 @@ struct SaveCollector {
     /// An answered call, and the members of the object that it has sent.
     private struct Answered {
         let subject: QueuedSubject
-        let kept: ReplayQueue.KeptJob
+        let kept: ReplayQueue.AnsweredJob
         let sent: [String: JSONValue]?
     }
 
@@ -25,11 +25,11 @@ struct SaveCollector {
     /// - Throws: `ReplayError` where the queue cannot be read or written; what ``ModelContext/recordSaves`` throws.
     nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
         var saves: [QueuedSave] = []
-        for (job, isTaken) in try jobs() where job.hasEnded {
+        for (job, isConsumed) in try jobs() where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
             // Another context has taken it, and an object of this one has no id yet.
-            if isTaken, context.existing(type, for: subject)?.isNew != true { continue }
-            guard let kept = try queue.keptJob(job.id) else { continue }
+            if isConsumed, context.existing(type, for: subject)?.isNew != true { continue }
+            guard let kept = try queue.answeredJob(job.id) else { continue }
             saves.append(take(answered(subject, by: kept)))
         }
         let orphans = try await settleWaiting()
@@ -41,18 +41,18 @@ struct SaveCollector {
         for kept in orphans { try? await queue.discard(kept.job.id) }
         // The ids that the server has given are kept for others who need them.
         let makers = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
-        try await queue.takeAnswers(of: saves.map(\.jobID), keeping: Set(makers))
+        try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(makers))
         context.noteEnd(of: Set(saves.map(\.jobID)))
         return saves
     }
 
-    private func jobs() throws -> [(job: ReplayJob, isTaken: Bool)] {
-        try queue.jobsKeepingAnswers().filter { job, _ in
+    private func jobs() throws -> [(job: ReplayJob, isConsumed: Bool)] {
+        try queue.jobsStoringAnswers().filter { job, _ in
             isMeant(job) && QueuedSubject(job)?.type == type.queueName
         }
     }
 
-    private func answered(_ subject: QueuedSubject, by kept: ReplayQueue.KeptJob) -> Answered {
+    private func answered(_ subject: QueuedSubject, by kept: ReplayQueue.AnsweredJob) -> Answered {
         let sent = kept.request.flatMap { try? type.object(in: $0)?.modelObject() }
         return Answered(subject: subject, kept: kept, sent: sent)
     }
@@ -107,7 +107,7 @@ struct SaveCollector {
         context.endLeaving(key, isDestroyed: true)
     }
 
-    private func response(of kept: ReplayQueue.KeptJob) throws -> Response {
+    private func response(of kept: ReplayQueue.AnsweredJob) throws -> Response {
         guard let answer = kept.answer else {
             throw kept.failure ?? ReplayError(.other, "job \(kept.job.id) has ended without an answer")
         }
@@ -134,16 +134,16 @@ struct SaveCollector {
     /// Puts the ids that are there into the calls that wait for them.
     ///
     /// - Returns: the calls whose objects will get none.
-    private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.KeptJob] {
-        var orphans: [ReplayQueue.KeptJob] = []
-        for (job, isTaken) in try jobs() where !isTaken && job.reason == .awaitingID {
+    private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.AnsweredJob] {
+        var orphans: [ReplayQueue.AnsweredJob] = []
+        for (job, isConsumed) in try jobs() where !isConsumed && job.reason == .awaitingID {
             guard let subject = QueuedSubject(job), let localID = subject.localID else { continue }
             if let id = try id(for: subject, in: job.orderingKey) {
                 try await queue.complete(job.id) { request in
                     request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
                     request.replay.metadata["id"] = id.json
                 }
-            } else if try !isBeingMade(in: job.orderingKey), let kept = try queue.keptJob(job.id) {
+            } else if try !isBeingMade(in: job.orderingKey), let kept = try queue.answeredJob(job.id) {
                 orphans.append(kept)
             }
         }
@@ -154,7 +154,7 @@ struct SaveCollector {
     private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
         if let id = context.existing(type, for: subject)?.serverID { return id }
         for (job, _) in try jobs() where job.orderingKey == key && job.state == .done {
-            guard QueuedSubject(job)?.call == .create, let kept = try queue.keptJob(job.id),
+            guard QueuedSubject(job)?.call == .create, let kept = try queue.answeredJob(job.id),
                 let response = try? response(of: kept)
             else { continue }
             return try? PendingSave.id(in: response, type)

@@ -76,8 +76,8 @@ struct HoldOptions: ParsableArguments {
     private func tellHolds(in place: PlaceOptions) throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
-            for (hold, reason, since) in try queue.holds() {
-                Output.note(HoldForm(hold, reason: reason, since: since).note(in: place))
+            for active in try queue.holds() {
+                Output.note(HoldForm(active.hold, reason: active.reason, since: active.since).note(in: place))
             }
         } catch {
             throw Failure.report(error)
@@ -91,9 +91,9 @@ struct HoldOptions: ParsableArguments {
         in queue: ReplayQueue
     ) async throws(ReplayError) -> Int {
         switch (action, jobs.dryRun) {
-        case (.release, true): try await queue.end(hold, isTrial: true)
+        case (.release, true): try await queue.end(hold, isDryRun: true)
         case (.release, false): try await queue.release(hold)
-        case (_, true): try await queue.apply(hold, isTrial: true)
+        case (_, true): try await queue.apply(hold, isDryRun: true)
         default: try await queue.hold(hold, reason: reason)
         }
     }

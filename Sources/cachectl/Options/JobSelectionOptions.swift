@@ -26,13 +26,13 @@ struct JobSelectionOptions: ParsableArguments {
     /// Does it, and tells what has come of it.
     func apply(_ action: JobAction, in place: PlaceOptions) async throws {
         let queue = try place.openQueue()
-        let sweep: ReplayQueue.Sweep
+        let sweep: ReplayQueue.BulkResult
         let counts: [ReplayState: Int]
         do throws(ReplayError) {
             if ids.isEmpty {
-                sweep = try await queue.apply(action, to: filter.filter, isTrial: dryRun)
+                sweep = try await queue.apply(action, to: filter.filter, isDryRun: dryRun)
             } else {
-                sweep = try await queue.apply(action, to: ids, isTrial: dryRun)
+                sweep = try await queue.apply(action, to: ids, isDryRun: dryRun)
             }
             counts = try queue.counts()
         } catch {
@@ -57,7 +57,7 @@ private struct SweepForm: Encodable {
     var refused: [Refusal]
     var counts: CountsForm
 
-    init(_ action: JobAction, _ sweep: ReplayQueue.Sweep, _ counts: [ReplayState: Int], dryRun: Bool) {
+    init(_ action: JobAction, _ sweep: ReplayQueue.BulkResult, _ counts: [ReplayState: Int], dryRun: Bool) {
         (verb, self.dryRun, jobs) = (action.rawValue, dryRun, sweep.done)
         refused = sweep.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
         self.counts = CountsForm(counts)

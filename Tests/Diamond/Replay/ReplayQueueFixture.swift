@@ -30,7 +30,7 @@ final class ReplayQueueFixture {
         let (value, transitions) = try database.write { (connection) throws(SQLiteError) in
             var ledger = ReplayLedger(now: now, uptime: uptime)
             let value = try body(connection, &ledger)
-            try ReplayTable.count(ledger, on: connection)
+            try ReplayTable.countTransitions(of: ledger, on: connection)
             return (value, ledger.transitions)
         }
         self.transitions += transitions
@@ -64,21 +64,21 @@ final class ReplayQueueFixture {
         var draft = try draft(method, policy, identity: identity, lane: lane)
         if delay > 0 { draft.runAt = now + delay }
         let addition = try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.add(draft, limit: .max, on: connection, &ledger)
+            try ReplayTable.add(draft, limit: .max, on: connection, ledger: &ledger)
         }
         return addition.id ?? 0
     }
 
     func add(_ draft: ReplayDraft) throws -> ReplayTable.Addition {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.add(draft, limit: .max, on: connection, &ledger)
+            try ReplayTable.add(draft, limit: .max, on: connection, ledger: &ledger)
         }
     }
 
     func owner(_ name: String = UUID().uuidString, lease: Int64 = 60_000, boot: String = "boot") throws -> Int64 {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.addOwner(
-                name, boot: boot, process: 1, program: "test", lease: lease, on: connection, ledger)
+                name, boot: boot, process: 1, program: "test", lease: lease, on: connection, ledger: ledger)
         }
     }
 
@@ -90,34 +90,34 @@ final class ReplayQueueFixture {
     ) throws -> [ReplayTable.Claimed] {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.claim(
-                limit, of: identities, in: lanes, by: owner, on: connection, &ledger
+                limit, of: identities, in: lanes, by: owner, on: connection, ledger: &ledger
             ).jobs
         }
     }
 
     func begin(_ job: ReplayTable.Claimed, by owner: Int64) throws -> Bool {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger)
+            try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, ledger: &ledger)
         }
     }
 
     @discardableResult
     func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) throws -> ReplayState? {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.finish(job.id, token: job.token, outcome, draw: 0.5, on: connection, &ledger)
+            try ReplayTable.finish(job.id, token: job.token, outcome, draw: 0.5, on: connection, ledger: &ledger)
         }
     }
 
     func bury(_ owner: Int64, isInnocent: Bool = false) throws {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.bury(owner, isInnocent: isInnocent, on: connection, &ledger)
+            try ReplayTable.removeDeadOwner(owner, isInnocent: isInnocent, on: connection, ledger: &ledger)
         }
     }
 
     @discardableResult
     func apply(_ action: JobAction, to id: Int64) throws -> ReplayTable.Effect {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.apply(action, to: id, on: connection, &ledger)
+            try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)
         }
     }
 

@@ -96,7 +96,7 @@ struct ReplaySimulation {
         var copy = self
         do {
             try fixture.write { (connection, ledger) throws(SQLiteError) in
-                for _ in 0..<count { try copy.step(on: connection, &ledger) }
+                for _ in 0..<count { try copy.step(on: connection, ledger: &ledger) }
                 if chance(0.1) { try copy.check(on: connection) }
                 // The disk fails at the end of it.
                 if isLost { throw SQLiteError(.ioError, "lost", path: "") }
@@ -132,26 +132,26 @@ struct ReplaySimulation {
     // MARK: Steps
 
     private mutating func step(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let worker = Int.random(in: world.workers.indices, using: &random)
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<14: try produce(on: connection, &ledger)
-        case 14..<34: try claim(worker, on: connection, &ledger)
-        case 34..<54: try begin(worker, on: connection, &ledger)
+        case 0..<14: try produce(on: connection, ledger: &ledger)
+        case 14..<34: try claim(worker, on: connection, ledger: &ledger)
+        case 34..<54: try begin(worker, on: connection, ledger: &ledger)
         case 54..<70: send(worker)
-        case 70..<88: try finish(worker, on: connection, &ledger)
-        case 88..<90: try die(worker, on: connection, &ledger)
-        case 90..<91: try rescue(on: connection, &ledger)
-        case 91..<94: try haunt(on: connection, &ledger)
-        case 94..<96: try tend(on: connection, &ledger)
-        case 96..<97: try hold(on: connection, &ledger)
-        default: try renew(worker, on: connection, &ledger)
+        case 70..<88: try finish(worker, on: connection, ledger: &ledger)
+        case 88..<90: try die(worker, on: connection, ledger: &ledger)
+        case 90..<91: try rescue(on: connection, ledger: &ledger)
+        case 91..<94: try haunt(on: connection, ledger: &ledger)
+        case 94..<96: try tend(on: connection, ledger: &ledger)
+        case 96..<97: try hold(on: connection, ledger: &ledger)
+        default: try renew(worker, on: connection, ledger: &ledger)
         }
     }
 
     private mutating func produce(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let method = Int.random(in: 0..<4, using: &random)
         let server = chance(0.8) ? 0 : 2
@@ -161,7 +161,7 @@ struct ReplaySimulation {
         draft.policy.priority = Int.random(in: -1...1, using: &random)
         draft.policy.attempts = Int.random(in: 1...6, using: &random)
         if chance(0.2) { draft.runAt = ledger.now + Int64.random(in: 1...60_000, using: &random) }
-        let addition = try ReplayTable.add(draft, limit: 300, rules: rules, on: connection, &ledger)
+        let addition = try ReplayTable.add(draft, limit: 300, rules: rules, on: connection, ledger: &ledger)
         guard case .added(let id) = addition else { return }
         world.ids.append(id)
         world.known[id] = Known(
@@ -170,20 +170,20 @@ struct ReplaySimulation {
     }
 
     private mutating func claim(
-        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard world.workers[worker].works.count < 5 else { return }
         if world.workers[worker].owner == nil {
             world.workers[worker].owner = try ReplayTable.addOwner(
                 UUID().uuidString, boot: "boot", process: 1, program: "simulation", lease: 60_000, on: connection,
-                ledger)
+                ledger: ledger)
         }
         guard let owner = world.workers[worker].owner,
             try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
         else { return }
         let identities: ReplayTable.Identities = chance(0.5) ? .all : .only(chance(0.5) ? ["anna"] : [])
         for job in try ReplayTable.claim(
-            Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, &ledger
+            Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, ledger: &ledger
         ).jobs {
             if case .only(let names) = identities, let identity = try ReplayTable.row(job.id, on: connection)?.identity,
                 !names.contains(identity)
@@ -198,13 +198,13 @@ struct ReplaySimulation {
     }
 
     private mutating func begin(
-        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let index = world.workers[worker].works.firstIndex(where: { $0.stage == .claimed }),
             let owner = world.workers[worker].owner
         else { return }
         let work = world.workers[worker].works[index]
-        if try ReplayTable.begin(work.job.id, token: work.job.token, by: owner, on: connection, &ledger) {
+        if try ReplayTable.begin(work.job.id, token: work.job.token, by: owner, on: connection, ledger: &ledger) {
             if work.owner != owner { violate("job \(work.job.id) was begun by another than its owner") }
             world.workers[worker].works[index].stage = .begun
         } else {
@@ -250,7 +250,7 @@ struct ReplaySimulation {
     }
 
     private mutating func finish(
-        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard
             let index = world.workers[worker].works.firstIndex(where: {
@@ -258,17 +258,17 @@ struct ReplaySimulation {
             })
         else { return }
         let work = world.workers[worker].works.remove(at: index)
-        try acknowledge(work, on: connection, &ledger)
+        try acknowledge(work, on: connection, ledger: &ledger)
     }
 
     private mutating func acknowledge(
-        _ work: Work, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ work: Work, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard case .sent(let outcome) = work.stage else { return }
         let row = try ReplayTable.row(work.job.id, on: connection)
         let state = try ReplayTable.finish(
             work.job.id, token: work.job.token, outcome, draw: .random(in: 0..<1, using: &random), on: connection,
-            &ledger)
+            ledger: &ledger)
         if state != nil, row?.token != work.job.token { violate("an old token was taken for job \(work.job.id)") }
         if state == .done { world.known[work.job.id]?.isGone = true }
         notePassing(work.job.id, state)
@@ -281,13 +281,13 @@ struct ReplaySimulation {
     // MARK: Deaths
 
     private mutating func die(
-        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let owner = world.workers[worker].owner else { return }
         // One that is only taken for dead goes on with what it has.
         makeGhosts(of: owner)
         world.workers[worker] = Worker()
-        try bury(owner, on: connection, &ledger)
+        try bury(owner, on: connection, ledger: &ledger)
     }
 
     private mutating func makeGhosts(of owner: Int64) {
@@ -298,36 +298,38 @@ struct ReplaySimulation {
     }
 
     private mutating func rescue(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for owner in try ReplayTable.owners(on: connection) where owner.leaseUntil <= ledger.uptime {
             makeGhosts(of: owner.id)
             for index in world.workers.indices where world.workers[index].owner == owner.id {
                 world.workers[index] = Worker()
             }
-            try bury(owner.id, on: connection, &ledger)
+            try bury(owner.id, on: connection, ledger: &ledger)
         }
     }
 
     private mutating func bury(
-        _ owner: Int64, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ owner: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let before = ledger.transitions.count
-        try ReplayTable.bury(owner, isInnocent: chance(0.3), on: connection, &ledger)
+        try ReplayTable.removeDeadOwner(owner, isInnocent: chance(0.3), on: connection, ledger: &ledger)
         for transition in ledger.transitions.dropFirst(before) { notePassing(transition.jobID, transition.to) }
     }
 
     /// Somebody who is not needed any more wakes up. It may send what it had begun to send: the queue cannot keep it from
     /// that, the server's idempotency key does. What it had not begun, it must not begin.
     private mutating func haunt(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard !world.ghosts.isEmpty else { return }
         let index = Int.random(in: world.ghosts.indices, using: &random)
         var ghost = world.ghosts.remove(at: index)
         switch ghost.stage {
         case .claimed:
-            if try ReplayTable.begin(ghost.job.id, token: ghost.job.token, by: ghost.owner, on: connection, &ledger) {
+            if try ReplayTable.begin(
+                ghost.job.id, token: ghost.job.token, by: ghost.owner, on: connection, ledger: &ledger)
+            {
                 violate("a dead owner began job \(ghost.job.id)")
             }
         case .begun:
@@ -335,13 +337,13 @@ struct ReplaySimulation {
             world.ghosts.append(ghost)
         case .sent(let outcome):
             let state = try ReplayTable.finish(
-                ghost.job.id, token: ghost.job.token, outcome, draw: 0, on: connection, &ledger)
+                ghost.job.id, token: ghost.job.token, outcome, draw: 0, on: connection, ledger: &ledger)
             if state != nil { violate("a dead owner's word was taken for job \(ghost.job.id)") }
         }
     }
 
     private mutating func renew(
-        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let owner = world.workers[worker].owner else { return }
         guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
@@ -349,18 +351,20 @@ struct ReplaySimulation {
             world.workers[worker].owner = nil
             return
         }
-        _ = try ReplayTable.renew(owner, lease: 60_000, on: connection, ledger)
+        _ = try ReplayTable.renew(owner, lease: 60_000, on: connection, ledger: ledger)
     }
 
     // MARK: People
 
     private mutating func tend(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let id = world.ids.randomElement(using: &random) else { return }
         let actions: [JobAction] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
         let action = actions.randomElement(using: &random) ?? .retry
-        guard case .done(let state) = try ReplayTable.apply(action, to: id, on: connection, &ledger) else { return }
+        guard case .done(let state) = try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger) else {
+            return
+        }
         if action == .redrive {
             world.known[id]?.wasRedriven = true
             world.known[id]?.wasPassed = true
@@ -369,24 +373,24 @@ struct ReplaySimulation {
     }
 
     private mutating func hold(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let names: [ReplayHold] = [.key("a"), .key("b"), .identity("anna"), .queue, .lane(.default)]
         let hold = names.randomElement(using: &random) ?? .queue
         let isHolding = chance(0.3)
         if isHolding {
-            try ReplayTable.add(hold, reason: "", on: connection, ledger)
+            try ReplayTable.add(hold, reason: "", on: connection, ledger: ledger)
         } else {
-            try ReplayTable.remove(hold, on: connection, &ledger)
+            try ReplayTable.remove(hold, on: connection, ledger: &ledger)
         }
         // Whoever does it may die before the last of its slices.
         var ids = try ReplayTable.ids(
             of: hold, in: isHolding ? [.ready, .waiting] : [.held], after: 0, on: connection)
         if chance(0.3) { ids.removeLast(Int.random(in: 0...ids.count, using: &random)) }
         if isHolding {
-            _ = try ReplayTable.hold(ids, on: connection, &ledger)
+            _ = try ReplayTable.hold(ids, on: connection, ledger: &ledger)
         } else {
-            _ = try ReplayTable.release(ids, on: connection, &ledger)
+            _ = try ReplayTable.release(ids, on: connection, ledger: &ledger)
         }
     }
 

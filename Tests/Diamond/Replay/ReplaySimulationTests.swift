@@ -40,16 +40,16 @@ import Testing
         let fixture = simulation.fixture
         try fixture.write { (connection, ledger) throws(SQLiteError) in
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
-                try ReplayTable.remove(hold, on: connection, &ledger)
+                try ReplayTable.remove(hold, on: connection, ledger: &ledger)
             }
-            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, &ledger)
+            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, ledger: &ledger)
             for owner in try ReplayTable.owners(on: connection) {
-                try ReplayTable.bury(owner.id, isInnocent: true, on: connection, &ledger)
+                try ReplayTable.removeDeadOwner(owner.id, isInnocent: true, on: connection, ledger: &ledger)
             }
             for id in simulation.world.known.keys.sorted() {
-                _ = try ReplayTable.apply(.release, to: id, on: connection, &ledger)
+                _ = try ReplayTable.apply(.release, to: id, on: connection, ledger: &ledger)
                 guard let row = try ReplayTable.row(id, on: connection), row.isStrict, row.state.isEnd else { continue }
-                _ = try ReplayTable.apply(.discard, to: id, on: connection, &ledger)
+                _ = try ReplayTable.apply(.discard, to: id, on: connection, ledger: &ledger)
             }
         }
         let owner = try fixture.owner(lease: .max / 2)
@@ -60,7 +60,7 @@ import Testing
             }
         }
         let open = try fixture.database.read { (connection) throws(SQLiteError) in
-            try ReplayTable.census(on: connection).filter { !$0.key.isEnd && $0.value > 0 }
+            try ReplayTable.stateCounts(on: connection).filter { !$0.key.isEnd && $0.value > 0 }
         }
         #expect(open.isEmpty)
     }

@@ -16,7 +16,7 @@ final class QueuedAPI: Sendable {
 
         /// The calls whose answers wait to be collected.
         var waiting: [ReplayJob] {
-            get throws { try queue.jobsKeepingAnswers().filter { !$0.isTaken }.map(\.job) }
+            get throws { try queue.jobsStoringAnswers().filter { !$0.isConsumed }.map(\.job) }
         }
 
         /// Sends all that is to be sent, whatever time it waits for.

@@ -1,16 +1,16 @@
-/// The errors of kept requests.
+/// The errors of requests with a replay policy.
 extension ConnectionError {
-    /// Whether the request was given up: canceled or paused, or refused by the gate of its job.
-    var isGivenUp: Bool { code == .cancelled }
+    /// Whether the request was canceled or paused, or refused by the gate of its job.
+    var isCancellation: Bool { code == .cancelled }
 
-    /// The request was given up; its job stays.
-    init(leaving id: ReplayJob.ID, _ arrival: Result<Response, ConnectionError>) {
+    /// Creates the error of a request that was canceled or paused while its job stays in the queue.
+    init(canceledWithJob id: ReplayJob.ID, _ response: Result<Response, ConnectionError>) {
         self = .cancelled
-        if case .failure(let error) = arrival, error.isGivenUp { self = error }
+        if case .failure(let error) = response, error.isCancellation { self = error }
         jobID = id
     }
 
-    /// Runs `body`, and throws the error of the queue as the caller gets it.
+    /// Runs `body`, and converts an error of the queue to the caller's error.
     static func queueing<Value>(
         _ body: () async throws(ReplayError) -> Value
     ) async throws(ConnectionError) -> Value {
@@ -20,24 +20,27 @@ extension ConnectionError {
         }
     }
 
-    /// The request waits behind other jobs, and was not sent.
-    init(queued id: ReplayJob.ID?, _ request: Request) {
+    /// Creates the error of a request that waits for other jobs, and was not sent.
+    init(queued id: ReplayJob.ID?, request: Request) {
         let message = id.map { "\(request) is kept as job \($0), behind others" } ?? "\(request) has to be sent no more"
         self.init(.queued, message)
         jobID = id
     }
 
-    /// The time that the policy allows was over before the request could be sent.
-    init(expired id: ReplayJob.ID, _ request: Request, _ error: ConnectionError) {
+    /// Creates the error of a request that expired before it could be sent.
+    init(expired id: ReplayJob.ID, request: Request, after error: ConnectionError) {
         let message = "the time of \(request) was over before it could be sent: redrive job \(id), or allow it more"
         self.init(.timedOut, message)
-        (attempts, jobID) = (error.attempts, id)
+        attempts = error.attempts
+        jobID = id
     }
 
-    /// The request has failed, and waits in the queue.
-    init(queued id: ReplayJob.ID?, _ request: Request, _ error: ConnectionError) {
+    /// Creates the error of a request that has failed, and waits in the queue.
+    init(queued id: ReplayJob.ID?, request: Request, after error: ConnectionError) {
         let kept = id.map { "is kept as job \($0)" } ?? "has to be sent no more"
         self.init(.queued, "\(request) \(kept): \(error.message)", cause: error)
-        (response, attempts, jobID) = (error.response, error.attempts, id)
+        response = error.response
+        attempts = error.attempts
+        jobID = id
     }
 }

@@ -1,4 +1,4 @@
-/// One run of a caller's kept request, from its place in the queue to the response.
+/// A run of a caller's request with a replay policy, from its admission to the queue to the response.
 struct DurableRun: Sendable {
     let sender: JobSender
     let durable: DurableRequest
@@ -9,14 +9,16 @@ struct DurableRun: Sendable {
 
     private var queue: ReplayQueue { draft.queue }
 
-    /// - Throws: ``ConnectionError``; `queued` if the request is kept, and sent later.
+    /// Adds the request to the queue if its policy requires it, sends it, and waits for the response.
+    ///
+    /// - Throws: ``ConnectionError``; `queued` if the request is in the queue, and sent later.
     func response() async throws(ConnectionError) -> Response {
-        let place = try await ConnectionError.queueing { () async throws(ReplayError) in
-            try await durable.place(draft)
+        let admission = try await ConnectionError.queueing { () async throws(ReplayError) in
+            try await durable.admit(draft)
         }
-        switch place {
+        switch admission {
         case .claimed(let job): return try await response(to: job)
-        case .queued(let id): throw ConnectionError(queued: id, request)
+        case .queued(let id): throw ConnectionError(queued: id, request: request)
         case .unqueued: return try await responseOrJob()
         }
     }
@@ -25,37 +27,43 @@ struct DurableRun: Sendable {
         JobAttempt(of: subject, request, exchanges: durable.exchanges, in: queue)
     }
 
-    /// Whether the run may write its result. If a pause has given it up, the next run sends the request again, with the same job.
-    private func records() -> Bool { caller.run?.mayRecord() != false }
+    /// Whether the run may write its result. If a pause has ended it, the next run sends the request again, with the same job.
+    private func mayWriteResult() -> Bool { caller.run?.mayRecord() != false }
 
     // MARK: Durable
 
     private func response(to job: ReplayTable.Claimed) async throws(ConnectionError) -> Response {
         let attempt = attempt(of: .job(job))
-        return try await queue.owner.attempt { isGivenUp in
+        return try await queue.owner.runAttempt { isEndedByOwner in
             let sent = await sender.send(attempt, for: caller)
-            let isReturned = isGivenUp()
+            let isReturned = isEndedByOwner()
             return await Result { () async throws(ConnectionError) in
-                try await response(of: sent, to: job, attempt, isReturned: isReturned)
+                try await finish(job, attempt: attempt, sent: sent, isReturned: isReturned)
             }
         }.get()
     }
 
-    /// - Parameter isReturned: whether this process gives the job back, because its lease or its queue ends.
-    private func response(
-        of sent: SentRequest, to job: ReplayTable.Claimed, _ attempt: JobAttempt, isReturned: Bool
+    /// Writes the result of the job, and returns the response for the caller.
+    ///
+    /// - Parameter isReturned: whether this process gives the job back, because its lease ends or its queue is closed.
+    private func finish(
+        _ job: ReplayTable.Claimed, attempt: JobAttempt, sent: SentRequest, isReturned: Bool
     ) async throws(ConnectionError) -> Response {
-        guard !sent.isInterrupted || isReturned, records() else {
-            // Not settled: a resumed connection continues with the same job, and a released one gives it back.
-            await attempt.giveUp(interrupting: sent.interruptedAnswer)
-            throw ConnectionError(leaving: job.id, sent.response)
+        guard !sent.isInterrupted || isReturned, mayWriteResult() else {
+            // No result: a resumed connection continues with the same job, and a released one gives it back.
+            await attempt.markUnsent(interruptedAnswer: sent.interruptedAnswer)
+            throw ConnectionError(canceledWithJob: job.id, sent.response)
         }
         let result = attempt.known(sent.result(draft.draft.policy, in: queue), isWanted: !isReturned)
-        let state = await durable.settle(job, result, in: queue)
-        // A caller that has gone away is told so, though there was an answer.
-        guard !sent.isGivenUp || isReturned else { throw ConnectionError(leaving: job.id, sent.response) }
-        guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, sent.failure) }
-        if sent.isRefused { throw ConnectionError(expired: job.id, request, sent.failure) }
+        let state = await durable.finish(job, result: result, in: queue)
+        // A caller that has canceled receives the cancellation, even if there was an answer.
+        guard !sent.isCanceled || isReturned else {
+            throw ConnectionError(canceledWithJob: job.id, sent.response)
+        }
+        guard state == .done || state == .dead else {
+            throw ConnectionError(queued: job.id, request: request, after: sent.failure)
+        }
+        if sent.isRefused { throw ConnectionError(expired: job.id, request: request, after: sent.failure) }
         return try sent.response.get()
     }
 
@@ -65,23 +73,26 @@ struct DurableRun: Sendable {
     private func responseOrJob() async throws(ConnectionError) -> Response {
         let attempt = attempt(of: .draft(draft.draft))
         let sent = await sender.send(attempt, for: caller)
-        // If the engine was closed meanwhile, nobody wants the request any more, and it is not kept.
+        // If the engine was closed meanwhile, the request is not queued.
         let result = attempt.known(sent.result(draft.draft.policy, in: queue), isWanted: false)
-        guard !sent.isGivenUp, result.outcome.isWorthKeeping else { return try sent.response.get() }
-        guard records() else { throw .cancelled }
-        throw try await enqueued(after: sent.failure, result)
+        guard !sent.isCanceled, result.outcome.isWorthQueueing else { return try sent.response.get() }
+        guard mayWriteResult() else { throw .cancelled }
+        throw try await enqueue(after: sent.failure, result: result)
     }
 
+    /// Adds the failed request to the queue.
+    ///
     /// - Returns: the error for the caller.
-    private func enqueued(
-        after error: ConnectionError, _ result: JobResult
+    private func enqueue(
+        after error: ConnectionError, result: JobResult
     ) async throws(ConnectionError) -> ConnectionError {
         var failed = draft.draft
-        failed.history = ReplayDraft.History(error.attempts, result, in: queue)
+        failed.history = ReplayDraft.History(of: error.attempts, result: result, in: queue)
         do throws(ReplayError) {
-            return ConnectionError(queued: try await durable.enqueue(failed, to: queue), request, error)
+            let id = try await durable.enqueue(failed, to: queue)
+            return ConnectionError(queued: id, request: request, after: error)
         } catch let failure {
-            // Two things went wrong, and the caller has to know both: nothing is kept.
+            // The caller receives both failures, because the request is not in the queue.
             var error = error
             error.code = .cannotQueue
             error.message += "; and it could not be kept: \(failure.message)"

@@ -1,6 +1,6 @@
-/// Sends kept requests: one sender for callers that wait for the response, and for replayers.
+/// The sender of requests with a replay policy, for callers that wait for the response and for replayers.
 ///
-/// Every exchange passes a ``SendGate`` first.
+/// A ``SendGate`` checks each exchange before it begins.
 struct JobSender: Sendable {
     let pipeline: Pipeline
 
@@ -9,7 +9,7 @@ struct JobSender: Sendable {
         var request = attempt.request
         let timeout = request.retry?.attemptTimeout ?? Self.replayTimeout
         request.retry = RetryPolicy(attempts: 1, attemptTimeout: timeout, statuses: statuses(of: request))
-        return await send(attempt, request, for: Caller())
+        return await send(attempt, request: request, for: Caller())
     }
 
     /// The attempt timeout of a replayed request that has none (River's `JobTimeoutDefault`).
@@ -17,54 +17,55 @@ struct JobSender: Sendable {
 
     /// Sends the request of an attempt for a caller.
     func send(_ attempt: JobAttempt, for caller: Caller) async -> SentRequest {
-        await send(attempt, attempt.request, for: caller)
+        await send(attempt, request: attempt.request, for: caller)
     }
 
-    private func send(_ attempt: JobAttempt, _ request: Request, for caller: Caller) async -> SentRequest {
+    private func send(_ attempt: JobAttempt, request: Request, for caller: Caller) async -> SentRequest {
         var request = request
         request.replay = .never
-        let gate = gate(for: attempt, request)
+        let gate = gate(for: attempt, request: request)
         let response = await Result { [request] () async throws(ConnectionError) in
             try await pipeline.unkeptResponse(to: request, for: caller.behind(gate))
         }
         return SentRequest(
-            response: response, outcome: outcome(of: response, request, gate, attempt.refusal),
+            response: response,
+            outcome: outcome(of: response, to: request, gate: gate, refusal: attempt.refusal),
             isRefused: gate.hasRefused)
     }
 
-    private func gate(for attempt: JobAttempt, _ request: Request) -> SendGate {
+    private func gate(for attempt: JobAttempt, request: Request) -> SendGate {
         let isHarmless = retry(of: attempt.request).retriesUnsafeMethods
         return SendGate { isUnderWay in
-            // Asked last, because another user may have signed in while the request waited for its place.
+            // Checked here, because another user may have signed in while the request waited for its permit.
             if attempt.isJob, let refusal = await refusal(of: request) {
                 attempt.refuse(refusal)
                 return false
             }
             return await attempt.begin(isUnderWay: isUnderWay, isHarmless: isHarmless)
         } takeBack: {
-            attempt.takeBack()
+            attempt.noteUnprocessed()
         } rest: {
-            attempt.rest()
+            attempt.pause()
         }
     }
 
     // MARK: The signed-in user
 
-    /// Why a job must not be sent for the user who is signed in now; `nil` if it may. The credentials of another user may be
-    /// within reach of an interceptor.
+    /// Returns the reason why a job must not be sent while the current user is signed in; `nil` if it may. An interceptor
+    /// may have access to the credentials of another user.
     private func refusal(of request: Request) async -> ReplayOutcome? {
         let environment = pipeline.environment
         guard let identity = request.identity, environment.provider != nil else { return nil }
         var anonymous = request
         anonymous.identity = nil
         do throws(ConnectionError) {
-            // Without an identity there are no credentials of another user either. The job's own needs its secrets, too.
+            // If no user is signed in, there are no credentials of another user. The job's own user needs its secrets, too.
             let current = try await environment.resolve(anonymous, within: pipeline.time.left(of: request)).identity
             guard let current, !current.isExactly(identity) else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)
         } catch  where error.code == .noEngine {
-            // The engine is being closed, and nothing speaks against the job.
+            // The engine is being closed, so the job goes back to the queue.
             return .failed(.returned, code: error.code.description, message: error.message)
         } catch {
             let message = "the credential provider could not say who is signed in"
@@ -75,14 +76,15 @@ struct JobSender: Sendable {
     // MARK: The outcome
 
     private func outcome(
-        of response: Result<Response, ConnectionError>, _ request: Request, _ gate: SendGate, _ refusal: ReplayOutcome?
+        of response: Result<Response, ConnectionError>, to request: Request, gate: SendGate, refusal: ReplayOutcome?
     ) -> ReplayOutcome {
-        let (statuses, isBehindRedirect) = (statuses(of: request), gate.isBehindRedirect)
+        let statuses = statuses(of: request)
+        let isBehindRedirect = gate.isBehindRedirect
         switch response {
         case .success(let response):
             return ReplayOutcome(response, statuses: statuses, now: queueTime, isBehindRedirect: isBehindRedirect)
         case .failure(let error):
-            if let refusal, gate.hasRefused || !error.isGivenUp {
+            if let refusal, gate.hasRefused || !error.isCancellation {
                 // The server that has redirected the request may have acted.
                 return isBehindRedirect ? refusal.unknown : refusal
             }
@@ -92,7 +94,8 @@ struct JobSender: Sendable {
         }
     }
 
-    /// The time against which a date in `Retry-After` is held if the answer has none of its own: not a wall clock that was set.
+    /// The time that a date in `Retry-After` is compared with, if the response has no `Date`. It is the queue's time if the
+    /// queue is open, because the wall clock may have been set.
     private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.wire.now() }
 
     private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.retry }

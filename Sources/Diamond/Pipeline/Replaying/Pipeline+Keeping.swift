@@ -1,11 +1,11 @@
-/// Sending requests that are kept in the queue if they cannot be sent now.
+/// Sending requests with a replay policy.
 extension Pipeline {
-    /// Sends a kept request, and waits for the end of its first run in this process.
+    /// Sends a request with a replay policy, and waits for the end of its first run in this process.
     ///
-    /// - Throws: ``ConnectionError``; `queued` if the request is kept, and sent later.
-    func keeping(_ request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
+    /// - Throws: ``ConnectionError``; `queued` if the request is in the queue, and sent later.
+    func durableResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
         let durable = caller.ticket ?? DurableRequest()
-        let draft = try await draft(of: request, durable, caller)
+        let draft = try await draft(of: request, as: durable, for: caller)
         var sent: Request
         do throws(RequestError) { sent = try Request(json: draft.draft.request) } catch { throw ConnectionError(error) }
         sent.cache = request.cache
@@ -14,9 +14,9 @@ extension Pipeline {
         return try await run.response()
     }
 
-    /// Asks the environment whose request it is, once for all runs.
+    /// Returns the draft of a request, which is made once for all runs.
     private func draft(
-        of request: Request, _ durable: DurableRequest, _ caller: Caller
+        of request: Request, as durable: DurableRequest, for caller: Caller
     ) async throws(ConnectionError) -> DurableRequest.Draft {
         if let draft = durable.draft { return draft }
         guard let replays else {
@@ -26,7 +26,7 @@ extension Pipeline {
         return try await caller.aside { () async throws(ConnectionError) in
             try await time.left(of: request).value { () async throws(ConnectionError) in
                 try await ConnectionError.queueing { () async throws(ReplayError) in
-                    try await durable.draft(of: request, for: try replays.take())
+                    try await durable.draft(of: request, for: try replays.open())
                 }
             }
         }

@@ -1,11 +1,13 @@
 import Foundation
 import HTTPTypes
 
-/// The meaning of a response or an error for another attempt, at another time.
+/// The meaning of a response or an error for a later attempt.
 extension ReplayOutcome {
+    /// Creates the outcome of an attempt that got a response.
+    ///
     /// - Parameters:
-    ///   - statuses: those that another attempt may change.
-    ///   - now: milliseconds since 1970.
+    ///   - statuses: the statuses that another attempt may change.
+    ///   - now: the current time, in milliseconds since 1970.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
     init(_ response: Response, statuses: Set<Int>, now: Int64, isBehindRedirect: Bool) {
         self.init(
@@ -30,11 +32,13 @@ extension ReplayOutcome {
         )
     }
 
+    /// Creates the outcome of an attempt that failed.
+    ///
     /// - Parameters:
     ///   - method: the method of the job's request.
-    ///   - statuses: those that another attempt may change.
-    ///   - now: milliseconds since 1970.
-    ///   - isReachable: whether the network is there.
+    ///   - statuses: the statuses that another attempt may change.
+    ///   - now: the current time, in milliseconds since 1970.
+    ///   - isReachable: whether the network is reachable.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
     init(
         _ error: ConnectionError, method: HTTPRequest.Method, statuses: Set<Int>, now: Int64, isReachable: Bool,
@@ -47,24 +51,26 @@ extension ReplayOutcome {
                 answered: head.status, head.headers, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect,
                 bodyFailure: BodyFailure(code: error.code.description, message: error.message))
         } else {
-            let fault = Self.fault(of: error, statuses, isReachable, isBehindRedirect)
+            let fault = Self.fault(
+                of: error, statuses: statuses, isReachable: isReachable, isBehindRedirect: isBehindRedirect)
             self = .failed(fault, code: error.code.description, message: error.message)
         }
     }
 
     private static func fault(
-        of error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool, _ isBehindRedirect: Bool
+        of error: ConnectionError, statuses: Set<Int>, isReachable: Bool, isBehindRedirect: Bool
     ) -> Fault {
         switch error.code {
         case .cancelled: return .interrupted
-        // What the engine was closed over may have left.
+        // The request may have been sent before the engine was closed.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
-        // What it leads to was not reached, but what was asked for may have been done: no status forbids a server to act and
-        // redirect, and some act and answer 307. Nor was the network away, or the request at fault.
+        // The target of the redirect was not reached, but the first server may have acted: no status forbids a server to act
+        // and redirect, and some act and answer 307. The network or the request are not the reason either.
         case _ where isBehindRedirect: return .unknown
         case .badRequest, .badSettings: return .unsendable
-        case .noCredential: return passingFault(ofProvider: error, statuses, isReachable) ?? .noCredential
+        case .noCredential:
+            return transientFault(ofProvider: error, statuses: statuses, isReachable: isReachable) ?? .noCredential
         case .circuitOpen, .preparationFailed: return .unsent
         default: break
         }
@@ -75,10 +81,10 @@ extension ReplayOutcome {
         return cause.requestMayHaveBeenSent ? .unknown : .unsent
     }
 
-    /// Returns the fault for a credential that is unavailable for now: the server that the provider asked could not be
-    /// reached, or may answer differently later. The user need not sign in for that.
-    private static func passingFault(
-        ofProvider error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool
+    /// Returns the fault for a credential that is unavailable for now; `nil` if the user has to sign in. The server of the
+    /// credential provider could not be reached, or may answer differently later.
+    private static func transientFault(
+        ofProvider error: ConnectionError, statuses: Set<Int>, isReachable: Bool
     ) -> Fault? {
         let failure = error.cause as? ConnectionError
         if let response = failure?.response { return statuses.contains(response.status.code) ? .unsent : nil }
@@ -88,8 +94,8 @@ extension ReplayOutcome {
         }
     }
 
-    /// Whether a request that nobody has kept yet is worth to be: another attempt may have another outcome.
-    var isWorthKeeping: Bool {
+    /// Whether a request that is not in the queue yet should be added: a later attempt may have another outcome.
+    var isWorthQueueing: Bool {
         switch self {
         case .answered(_, let isTransient, _, _, _): isTransient
         case .failed(let fault, _, _): [.unsent, .unknown, .offline].contains(fault)
@@ -98,7 +104,7 @@ extension ReplayOutcome {
 }
 
 extension TransportError.Code {
-    /// That the network has failed; `nil` where something else has. The platform's own loading may tell it, too.
+    /// Creates the code of a network failure, also of the platform's own URL loading; `nil` for any other error.
     fileprivate init?(ofNetwork error: any Error) {
         if let error = error as? TransportError, Self.ofNetwork.values.contains(error.code) {
             self = error.code
@@ -109,7 +115,7 @@ extension TransportError.Code {
         }
     }
 
-    /// By the codes of `URLError`.
+    /// The codes of network failures by the codes of `URLError`.
     private static let ofNetwork: [Int: TransportError.Code] = [
         NSURLErrorTimedOut: .timedOut, NSURLErrorCannotFindHost: .cannotResolveHost,
         NSURLErrorDNSLookupFailed: .cannotResolveHost, NSURLErrorCannotConnectToHost: .cannotConnect,
@@ -118,15 +124,15 @@ extension TransportError.Code {
 }
 
 extension ReplayDraft.History {
-    /// Creates the history of the attempts made before the request was kept.
+    /// Creates the history of the attempts made before the request was queued.
     ///
-    /// - Parameter queue: the queue whose clock gives the times.
-    init(_ attempts: [Attempt], _ result: JobResult, in queue: ReplayQueue) {
+    /// - Parameter queue: the queue by whose time the attempts are noted.
+    init(of attempts: [Attempt], result: JobResult, in queue: ReplayQueue) {
         outcome = result.outcome
         unknownAt = result.unknownAt
         draw = queue.clock.draw()
         failures = attempts.map { Failure($0, in: queue) }
-        // Of a single attempt nobody has noted when it began.
+        // A single attempt is not recorded, so its start is unknown.
         if failures.isEmpty, let failure = result.outcome.failure {
             failures = [Failure(startedAt: queue.now(), code: failure.code, message: failure.message)]
         }
@@ -137,14 +143,18 @@ extension ReplayDraft.History.Failure {
     fileprivate init(_ attempt: Attempt, in queue: ReplayQueue) {
         startedAt = queue.time(ofWall: attempt.startedAt.milliseconds)
         switch attempt.outcome {
-        case .answered(let status): (code, message) = ("status \(status.code)", "the server answered \(status.code)")
-        case .failed(let code, let message): (self.code, self.message) = (code, message)
+        case .answered(let status):
+            code = "status \(status.code)"
+            message = "the server answered \(status.code)"
+        case .failed(let code, let message):
+            self.code = code
+            self.message = message
         }
     }
 }
 
 extension [Attempt] {
-    /// The beginning of the first attempt that may have been processed unnoticed, in milliseconds since 1970; `nil` if
-    /// there is none.
+    /// The start of the first attempt that may have been processed with an unknown outcome, in milliseconds since 1970;
+    /// `nil` for none.
     var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
 }

@@ -1,23 +1,23 @@
-/// The result of sending a kept request.
+/// The result of sending a request with a replay policy.
 struct SentRequest: Sendable {
     let response: Result<Response, ConnectionError>
     /// The meaning of the response for the job.
     let outcome: ReplayOutcome
-    /// Whether the gate has ended the request.
+    /// Whether the gate refused the request.
     let isRefused: Bool
 
     private var error: ConnectionError? { if case .failure(let error) = response { error } else { nil } }
 
     /// Whether the request was canceled or paused, or its job was returned to the queue.
-    var isGivenUp: Bool { !isRefused && error?.isGivenUp ?? false }
+    var isCanceled: Bool { !isRefused && error?.isCancellation ?? false }
 
-    /// Whether it was given up before its response was complete.
-    var isInterrupted: Bool { isGivenUp && error?.response == nil }
+    /// Whether the request was canceled before its response was complete.
+    var isInterrupted: Bool { isCanceled && error?.response == nil }
 
-    /// The outcome of the response, if the request was given up while the body arrived.
+    /// The outcome of the response, if the request was canceled while the body arrived.
     var interruptedAnswer: ReplayOutcome? { error?.head.value == nil ? nil : outcome }
 
-    /// The error, or a response that is as good as one.
+    /// The error, or the response as a `badStatus` error.
     var failure: ConnectionError {
         switch response {
         case .success(let response):
@@ -28,9 +28,11 @@ struct SentRequest: Sendable {
         }
     }
 
+    /// Returns the result for the job.
+    ///
     /// - Parameters:
-    ///   - policy: says whether the answer is stored with the job.
-    ///   - notify: as ``JobResult/notify``.
+    ///   - policy: the policy of the request. It decides whether the answer is stored with the job.
+    ///   - notify: the function for ``JobResult/notify``.
     func result(
         _ policy: ReplayPolicy, in queue: ReplayQueue,
         notify: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
@@ -39,17 +41,17 @@ struct SentRequest: Sendable {
             outcome: outcome,
             settled: error?.settledExchanges ?? 0,
             unknownAt: failure.attempts.unknownAt.map { queue.time(ofWall: $0) },
-            keeping: policy.keepsAnswer ? ReplayAnswer(response) : nil,
+            answer: policy.storesAnswer ? ReplayAnswer(response) : nil,
             notify: notify
         )
     }
 }
 
 extension ConnectionError {
-    /// The number of exchanges that the meaning of the error does not depend on: those that another has repeated; if the request
-    /// was given up, those that failed and were certainly not processed.
+    /// The number of exchanges that do not affect the meaning of the error: those that another one has repeated. If the
+    /// request was canceled: those that failed and were certainly not processed.
     fileprivate var settledExchanges: Int {
-        guard isGivenUp else { return max(0, attempts.count - 1) }
+        guard isCancellation else { return max(0, attempts.count - 1) }
         return attempts.count { $0.reason != nil && !$0.mayHaveArrived }
     }
 }

@@ -1,59 +1,62 @@
 import DiamondSQLite
 
-/// A reader of holds. It reads on demand, and again a second later if it could not read.
+/// A reader of holds. It reads on demand, and again a second later if a read failed.
 final class HoldReader: Sendable {
-    private struct Looks {
+    private struct Retries {
         var next: Task<Void, Never>?
-        var areForEver = false
-        var areOver = false
+        var isPolling = false
+        var isClosed = false
     }
 
     private let clock: any Clock<Duration>
     private let read: @Sendable () -> Set<ReplayHold>?
-    private let tell: @Sendable (Set<ReplayHold>) -> Void
-    // One who has read before must not tell after another.
-    private let turn = Guarded<Set<ReplayHold>>([])
-    private let looks = Guarded(Looks())
+    private let notify: @Sendable (Set<ReplayHold>) -> Void
+    // Locked while reading and notifying, so that an older result is never reported after a newer one.
+    private let last = Guarded<Set<ReplayHold>>([])
+    private let retries = Guarded(Retries())
 
     init(
         clock: any Clock<Duration>,
         read: @escaping @Sendable () -> Set<ReplayHold>?,
-        tell: @escaping @Sendable (Set<ReplayHold>) -> Void
+        notify: @escaping @Sendable (Set<ReplayHold>) -> Void
     ) {
-        (self.clock, self.read, self.tell) = (clock, read, tell)
+        self.clock = clock
+        self.read = read
+        self.notify = notify
     }
 
-    func look() {
-        let hasSeen = turn.withLock { known in
+    /// Reads the holds, and reports them if they have changed.
+    func refresh() {
+        let hasRead = last.withLock { last in
             guard let holds = read() else { return false }
-            if holds != known {
-                known = holds
-                tell(holds)
+            if holds != last {
+                last = holds
+                notify(holds)
             }
             return true
         }
-        lookAgain(unless: hasSeen)
+        scheduleNext(hasRead: hasRead)
     }
 
-    /// Reads once a second from now on.
-    func lookForEver() { looks.withLock { $0.areForEver = true } }
+    /// Reads once a second, from the next ``refresh()`` on.
+    func poll() { retries.withLock { $0.isPolling = true } }
 
-    private func lookAgain(unless hasSeen: Bool) {
-        looks.withLock { looks in
-            guard !looks.areOver, looks.next == nil, looks.areForEver || !hasSeen else { return }
-            // Detached: with the task-locals of nobody who has looked.
-            looks.next = Task.detached { [weak self, clock] in
+    private func scheduleNext(hasRead: Bool) {
+        retries.withLock { retries in
+            guard !retries.isClosed, retries.next == nil, retries.isPolling || !hasRead else { return }
+            // Detached, so that the task does not inherit the task-local values of a caller.
+            retries.next = Task.detached { [weak self, clock] in
                 guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
-                self?.looks.withLock { $0.next = nil }
-                self?.look()
+                self?.retries.withLock { $0.next = nil }
+                self?.refresh()
             }
         }
     }
 
     func close() {
-        let next = looks.withLock { looks in
-            looks.areOver = true
-            return looks.next
+        let next = retries.withLock { retries in
+            retries.isClosed = true
+            return retries.next
         }
         next?.cancel()
     }

@@ -1,28 +1,29 @@
-/// Tells an engine what it may not send for now: at the beginning, and at every change, be it by another process.
+/// An observer of a store's holds for an engine. It reports them at the beginning, and at every change by this or another
+/// process.
 final class HoldWatch: Sendable {
     private let reader: HoldReader
     private let watch: QueueWatch
 
     /// - Parameters:
-    ///   - clock: by which it looks again after a second, where what is held could not be told, and where files cannot be
-    ///     watched.
-    ///   - read: what is held; `nil` where that cannot be told.
-    ///   - tell: called by one thread at a time, with what was read last; be short.
+    ///   - clock: the clock for the second until the next read, if a read fails or files cannot be watched.
+    ///   - read: returns the holds; `nil` if they cannot be read.
+    ///   - notify: receives the holds, on one thread at a time. It must return quickly.
     init(
         _ store: Store,
         clock: any Clock<Duration>,
         read: @escaping @Sendable () -> Set<ReplayHold>?,
-        tell: @escaping @Sendable (Set<ReplayHold>) -> Void
+        notify: @escaping @Sendable (Set<ReplayHold>) -> Void
     ) {
-        let reader = HoldReader(clock: clock, read: read, tell: tell)
+        let reader = HoldReader(clock: clock, read: read, notify: notify)
         self.reader = reader
-        // Before the first look: what is held between the two is not missed.
-        watch = QueueWatch(bell: store.holdsPath) { reader.look() }
-        if !watch.isWatching { reader.lookForEver() }
-        look()
+        // Before the first read, so that no change between the two is missed.
+        watch = QueueWatch(wakeFile: store.holdsPath) { reader.refresh() }
+        if !watch.isWatching { reader.poll() }
+        refresh()
     }
 
     deinit { reader.close() }
 
-    func look() { reader.look() }
+    /// Reads the holds, and reports them if they have changed.
+    func refresh() { reader.refresh() }
 }

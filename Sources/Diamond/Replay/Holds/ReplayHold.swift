@@ -1,14 +1,14 @@
 /// A named hold on sending. It applies to all processes and survives restarts, until it is released.
 public enum ReplayHold: Hashable, Sendable {
-    /// Everything the engines of the store send: jobs, connections and calls. The cache still answers.
+    /// Everything that the store's engines send: jobs, connections and calls. The cache still answers.
     case engine
     /// All jobs.
     case queue
     /// The jobs of an ordering key.
     case key(String)
-    /// The jobs on behalf of an identity.
+    /// The jobs of an identity.
     case identity(String)
-    /// The jobs of a lane, and its connections and calls in the engines of the store. The cache still answers.
+    /// The jobs of a lane, and its connections and calls in the store's engines. The cache still answers.
     case lane(Lane)
 
     /// Compares names by their bytes.
@@ -21,7 +21,8 @@ public enum ReplayHold: Hashable, Sendable {
         }
     }
 
-    /// Whether the hold names nothing. Such a hold changes no job; no job is sent while it lasts.
+    /// Whether the hold covers all jobs. Such a hold does not change the states of jobs, but no job is sent while it
+    /// lasts.
     package var isWhole: Bool { self == .engine || self == .queue }
 
     /// Whether the hold covers more than jobs.

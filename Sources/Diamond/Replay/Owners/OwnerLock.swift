@@ -1,11 +1,11 @@
 import DiamondSQLite
 import Foundation
 
-/// A lock on a file of its own that a process holds as long as it lives. A process that can take the lock knows that
-/// the owner has died.
+/// An owner's lock on its own file, held as long as the process lives. Another process that can acquire the lock knows
+/// that the owner has died.
 ///
-/// The kernel releases the lock whatever ends the process. This also works in containers and sandboxes, where a process
-/// may not look up others by their numbers.
+/// The kernel releases the lock however the process ends. This also works in containers and sandboxes, where a process
+/// may not look up others by their process ids.
 ///
 /// A process removes a file only while it holds the lock, and only if the path still names that file. So the file of a
 /// living owner stays. If a file is removed before its owner has locked it, the owner makes another one.
@@ -16,15 +16,17 @@ final class OwnerLock: Sendable {
     private let path: String
 
     /// The maximum number of files to create until one is locked before another process removes it.
-    private static let mostTries = 100
+    private static let maximumTries = 100
 
     init(in directory: URL) throws(ReplayError) {
-        for _ in 0..<Self.mostTries {
+        for _ in 0..<Self.maximumTries {
             let name = UUID().uuidString
             let path = directory.appendingPathComponent(name).path
             let descriptor = try Self.make(path)
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileNumber(path) == FileNumber(of: descriptor) {
-                (self.name, self.path, self.descriptor) = (name, path, descriptor)
+                self.name = name
+                self.path = path
+                self.descriptor = descriptor
                 return
             }
             let reason = errno
@@ -46,7 +48,7 @@ final class OwnerLock: Sendable {
     }
 
     deinit {
-        // In this order: who finds the file without the lock takes its owner for dead, which it is as good as.
+        // In this order, so that no process finds the file unlocked while this one still counts as its owner.
         unlink(path)
         close(descriptor)
     }
@@ -54,7 +56,7 @@ final class OwnerLock: Sendable {
     /// Whether no process holds the lock any more.
     static func isFree(_ name: String, in directory: URL) -> Bool {
         let path = directory.appendingPathComponent(name).path
-        guard let descriptor = free(path) else { return FileNumber(path) == nil && errno == ENOENT }
+        guard let descriptor = lock(path) else { return FileNumber(path) == nil && errno == ENOENT }
         close(descriptor)
         return true
     }
@@ -62,7 +64,7 @@ final class OwnerLock: Sendable {
     /// Removes a file if its owner is dead.
     static func remove(_ name: String, in directory: URL) {
         let path = directory.appendingPathComponent(name).path
-        guard let descriptor = free(path) else { return }
+        guard let descriptor = lock(path) else { return }
         defer { close(descriptor) }
         // Another process may have removed it meanwhile.
         if FileNumber(path) == FileNumber(of: descriptor) { unlink(path) }
@@ -70,17 +72,17 @@ final class OwnerLock: Sendable {
 
     /// Removes the files of dead owners from a directory.
     ///
-    /// - Parameter names: the files that have a row. They are removed with it.
+    /// - Parameter names: the names of the files to skip: they have a row, and are removed with it.
     static func removeFree(in directory: URL, except names: Set<String>) {
         let left = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for name in left where UUID(uuidString: name) != nil && !names.contains(name) { remove(name, in: directory) }
     }
 
-    /// Takes the lock of a file.
+    /// Acquires the lock of a file.
     ///
     /// - Returns: the open descriptor that holds the lock; `nil` if another process holds it, or there is no file.
-    private static func free(_ path: String) -> Int32? {
-        // To read only: who watches the directory for what ends is told of the end of those who write.
+    private static func lock(_ path: String) -> Int32? {
+        // Read-only: processes that watch the directory for the ends of owners are notified when a writer closes a file.
         let descriptor = open(path, PrivateFile.flags | O_RDONLY)
         guard descriptor >= 0 else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return descriptor }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// The outcomes of jobs that are being written: their owner keeps its row and its lock until they are, or are given up.
+/// The outcomes of jobs that are being written. Their owner keeps its row and its lock until each is written or abandoned.
 final class PendingOutcomes: Sendable {
     private let count = Guarded(0)
     private let changes = Signal()
@@ -15,8 +15,8 @@ final class PendingOutcomes: Sendable {
         return await body()
     }
 
-    /// Returns when none is left. For one caller at a time.
-    func end() async {
+    /// Waits until no outcome is being written. For one caller at a time.
+    func waitUntilWritten() async {
         while count.withLock({ $0 > 0 }) { await changes.wait() }
     }
 }

@@ -1,43 +1,53 @@
-/// The record from which a queue's time follows, by the clock that counts from the boot of the machine. Pure, and
-/// stored in the file.
+/// The record that a queue's time is computed from. It is a value, stored in the queue's file.
 ///
-/// A wall clock may be wrong and be set: that of a board without a battery, or of a phone that has not heard the time
-/// yet. So the queue's time is the wall clock's only while the two clocks keep step. If the wall clock is set, the
-/// queue's time continues by the boot clock. Waits, expiries and other periods keep their lengths.
+/// A wall clock may be wrong, and may be set later: for example on a board without a battery, or on a phone that has not
+/// received the time yet. So the queue's time follows the wall clock only while the wall clock and the boot clock, which
+/// counts from the start of the machine, advance together. If the wall clock is set, the queue's time continues by the
+/// boot clock. Waits, expiries and other periods keep their lengths.
 package struct QueueClock: Hashable, Sendable {
     /// The id of the boot to which the other values belong.
     var boot: String
-    /// The queue's time when that boot's clock stood at 0; milliseconds since 1970.
-    var zero: Int64
-    /// The time of the last look, by the boot clock.
+    /// The queue's time at the start of that boot, in milliseconds since 1970.
+    var timeAtBoot: Int64
+    /// The time of the last reading, by the boot clock.
     var uptime: Int64
-    /// The time of the last look, by the wall clock.
+    /// The time of the last reading, by the wall clock.
     var wall: Int64
-    /// The time that passed while the machine was off, by the wall clock, if it is not believed yet; else 0.
-    var doubt: Int64 = 0
-    /// The time since which the two clocks have kept step, by the boot clock. It matters only while there is a doubt.
-    var since: Int64 = 0
+    /// The time for which the machine was off, by the wall clock, if it is not confirmed yet; 0 otherwise.
+    var unconfirmedOffTime: Int64 = 0
+    /// The time since which the two clocks have advanced together, by the boot clock. It matters only while
+    /// ``unconfirmedOffTime`` is not 0.
+    var inStepSince: Int64 = 0
 
-    /// The difference from the queue's time within which the wall clock counts as right. It allows for slewing, or a
-    /// change of a few seconds.
+    /// The difference from the queue's time within which the wall clock counts as right, in milliseconds. It allows for
+    /// slewing, or a change of a few seconds.
     static let tolerance: Int64 = 60_000
-    /// Time that is believed to have passed while the machine was off, at the first look: a day. More has to be confirmed.
-    static let plausibleLeap: Int64 = 86_400_000
-    /// The time for which the wall clock has to keep step with the boot clock to confirm a longer leap.
-    static let proof: Int64 = 3_600_000
+    /// The longest time off that is accepted at the first reading, in milliseconds: a day. A longer one has to be
+    /// confirmed.
+    static let plausibleOffTime: Int64 = 86_400_000
+    /// The time for which the two clocks have to advance together to confirm a longer time off, in milliseconds.
+    static let confirmationTime: Int64 = 3_600_000
 
-    /// A queue that is new goes by the wall clock.
-    package init(_ look: Look) {
-        (boot, zero, uptime, wall) = (look.boot, look.wall - look.uptime, look.uptime, look.wall)
+    /// Creates the record of a new queue, whose time is the wall clock's.
+    package init(_ reading: Reading) {
+        self.init(
+            boot: reading.boot, timeAtBoot: reading.wall - reading.uptime, uptime: reading.uptime, wall: reading.wall)
     }
 
-    init(boot: String, zero: Int64, uptime: Int64, wall: Int64, doubt: Int64, since: Int64) {
-        (self.boot, self.zero, self.uptime, self.wall) = (boot, zero, uptime, wall)
-        (self.doubt, self.since) = (doubt, since)
+    init(
+        boot: String, timeAtBoot: Int64, uptime: Int64, wall: Int64, unconfirmedOffTime: Int64 = 0,
+        inStepSince: Int64 = 0
+    ) {
+        self.boot = boot
+        self.timeAtBoot = timeAtBoot
+        self.uptime = uptime
+        self.wall = wall
+        self.unconfirmedOffTime = unconfirmedOffTime
+        self.inStepSince = inStepSince
     }
 
-    /// The clocks' values at one moment.
-    package struct Look: Hashable, Sendable {
+    /// The values of both clocks at one moment.
+    package struct Reading: Hashable, Sendable {
         var boot: String
         /// Milliseconds since the boot.
         var uptime: Int64
@@ -45,51 +55,66 @@ package struct QueueClock: Hashable, Sendable {
         var wall: Int64
     }
 
-    /// The queue's time, milliseconds since 1970.
-    func time(_ look: Look) -> Int64 {
-        let steady = zero + look.uptime
-        return abs(look.wall - steady) <= Self.tolerance ? look.wall : steady
+    /// Returns the queue's time at a reading, in milliseconds since 1970.
+    func time(at reading: Reading) -> Int64 {
+        let steady = timeAtBoot + reading.uptime
+        return abs(reading.wall - steady) <= Self.tolerance ? reading.wall : steady
     }
 
-    /// Whether a look may change it, or was the last for a while.
-    func needs(_ look: Look) -> Bool {
-        doubt > 0 || look.uptime - uptime >= Self.tolerance || isOther(look) || !isInStep(look)
+    /// Whether a reading may change the record, or the record has not been updated for a minute.
+    func needsUpdate(for reading: Reading) -> Bool {
+        unconfirmedOffTime > 0 || reading.uptime - uptime >= Self.tolerance || isOfOtherBoot(reading)
+            || !isInStep(reading)
     }
 
-    /// Returns the reckoning after another look.
-    package func after(_ look: Look) -> QueueClock {
+    /// Returns the record after another reading.
+    package func updated(by reading: Reading) -> QueueClock {
         var next = self
-        if isOther(look) { next.begin(look) } else if doubt > 0 { next.judge(look) }
-        (next.boot, next.uptime, next.wall) = (look.boot, look.uptime, look.wall)
+        if isOfOtherBoot(reading) {
+            next.startBoot(at: reading)
+        } else if unconfirmedOffTime > 0 {
+            next.confirmOffTime(by: reading)
+        }
+        next.boot = reading.boot
+        next.uptime = reading.uptime
+        next.wall = reading.wall
         return next
     }
 
-    private func isOther(_ look: Look) -> Bool { boot != look.boot || look.uptime < uptime - Self.tolerance }
-
-    private func isInStep(_ look: Look) -> Bool { abs(jump(to: look)) <= Self.tolerance }
-
-    private func jump(to look: Look) -> Int64 { (look.wall - look.uptime) - (wall - uptime) }
-
-    /// The machine was started. The queue's time has not gone back since, whatever the wall clock says now.
-    private mutating func begin(_ look: Look) {
-        let last = time(Look(boot: boot, uptime: uptime, wall: wall))
-        (zero, doubt, since) = (last, 0, look.uptime)
-        leap(look.wall - wall - look.uptime)
+    private func isOfOtherBoot(_ reading: Reading) -> Bool {
+        boot != reading.boot || reading.uptime < uptime - Self.tolerance
     }
 
-    /// - Parameter time: that has passed while the machine was off, by the wall clock: nothing else has counted it.
-    private mutating func leap(_ time: Int64) {
-        if time > Self.plausibleLeap { doubt = time } else { zero += max(0, time) }
+    private func isInStep(_ reading: Reading) -> Bool { abs(jump(to: reading)) <= Self.tolerance }
+
+    /// Returns the time by which the wall clock was set forward since the last reading; negative if it was set back.
+    private func jump(to reading: Reading) -> Int64 { (reading.wall - reading.uptime) - (wall - uptime) }
+
+    /// Continues after a start of the machine. The queue's time does not go back, whatever the wall clock says now.
+    private mutating func startBoot(at reading: Reading) {
+        timeAtBoot = time(at: Reading(boot: boot, uptime: uptime, wall: wall))
+        unconfirmedOffTime = 0
+        inStepSince = reading.uptime
+        addOffTime(reading.wall - wall - reading.uptime)
     }
 
-    private mutating func judge(_ look: Look) {
-        guard isInStep(look) else {
-            // It was set: so it was wrong before, and may be right now.
-            let time = doubt + jump(to: look)
-            (doubt, since) = (0, look.uptime)
-            return leap(time)
+    /// Adds the time for which the machine was off, if it is plausible.
+    ///
+    /// - Parameter time: the time by the wall clock. No other clock has counted it.
+    private mutating func addOffTime(_ time: Int64) {
+        if time > Self.plausibleOffTime { unconfirmedOffTime = time } else { timeAtBoot += max(0, time) }
+    }
+
+    private mutating func confirmOffTime(by reading: Reading) {
+        guard isInStep(reading) else {
+            // The wall clock was set: so it was wrong before, and may be right now.
+            let time = unconfirmedOffTime + jump(to: reading)
+            unconfirmedOffTime = 0
+            inStepSince = reading.uptime
+            return addOffTime(time)
         }
-        guard look.uptime - since >= Self.proof else { return }
-        (zero, doubt) = (zero + doubt, 0)
+        guard reading.uptime - inStepSince >= Self.confirmationTime else { return }
+        timeAtBoot += unconfirmedOffTime
+        unconfirmedOffTime = 0
     }
 }

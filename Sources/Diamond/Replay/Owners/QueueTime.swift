@@ -1,28 +1,35 @@
 import DiamondSQLite
 
-/// The time that a queue's jobs go by, the same for all who use the queue (``QueueClock``).
+/// The time by which a queue's jobs wait and expire. It is the same for all processes that use the queue
+/// (``QueueClock``).
 package final class QueueTime: Sendable {
     private let clock: ReplayClock
     private let known = Guarded<QueueClock?>(nil)
 
     init(_ clock: ReplayClock) { self.clock = clock }
 
-    /// Milliseconds since 1970, in a transaction: what the clocks have done since the last one is written down.
+    /// Returns the current moment in a transaction, and updates the stored record if needed.
     func now(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Moment {
-        let look = clock.look
-        if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
-        let written = try ReplayTable.reckoning(on: connection)
-        let reckoning = written?.after(look) ?? QueueClock(look)
-        if reckoning != written { try ReplayTable.save(reckoning, on: connection) }
-        known.withLock { $0 = reckoning }
-        return Moment(reckoning, look)
+        let reading = clock.reading
+        if let moment = knownMoment(at: reading) { return moment }
+        let stored = try ReplayTable.queueClock(on: connection)
+        let record = stored?.updated(by: reading) ?? QueueClock(reading)
+        if record != stored { try ReplayTable.save(record, on: connection) }
+        known.withLock { $0 = record }
+        return Moment(record, at: reading)
     }
 
     /// Returns the current moment, without a transaction and without writing.
     func now(of database: SQLiteDatabase) throws(SQLiteError) -> Moment {
-        let look = clock.look
-        if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
-        return Moment(try database.read(ReplayTable.reckoning)?.after(look) ?? QueueClock(look), look)
+        let reading = clock.reading
+        if let moment = knownMoment(at: reading) { return moment }
+        let record = try database.read(ReplayTable.queueClock)?.updated(by: reading) ?? QueueClock(reading)
+        return Moment(record, at: reading)
+    }
+
+    private func knownMoment(at reading: QueueClock.Reading) -> Moment? {
+        guard let record = known.withLock({ $0 }), !record.needsUpdate(for: reading) else { return nil }
+        return Moment(record, at: reading)
     }
 
     /// A moment by the queue's time.
@@ -32,18 +39,18 @@ package final class QueueTime: Sendable {
         /// The lead of the wall clock over the queue's time, in milliseconds; 0 if the wall clock was not set.
         package let lead: Int64
 
-        package init(_ reckoning: QueueClock, _ look: QueueClock.Look) {
-            time = reckoning.time(look)
-            lead = look.wall - time
+        package init(_ record: QueueClock, at reading: QueueClock.Reading) {
+            time = record.time(at: reading)
+            lead = reading.wall - time
         }
 
-        /// A time of the wall clock, as the queue would have it.
+        /// Converts a time of the wall clock to the queue's time.
         func time(ofWall wall: Int64) -> Int64 { wall.subtractedAtMost(lead) }
     }
 }
 
 extension ReplayClock {
-    package var look: QueueClock.Look { QueueClock.Look(boot: boot, uptime: uptime(), wall: now()) }
+    package var reading: QueueClock.Reading { QueueClock.Reading(boot: boot, uptime: uptime(), wall: now()) }
 }
 
 extension Int64 {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The clocks that the queue goes by.
+/// The clocks and the random numbers of a queue.
 package struct ReplayClock: Sendable {
-    /// The wall clock, in milliseconds since 1970. It decides when a job's time comes, and is shown to people.
+    /// The wall clock, in milliseconds since 1970. It decides when a job is sent, and is shown to users.
     var now: @Sendable () -> Int64
     /// The time since the machine was started, in milliseconds, by a clock that cannot be set. It includes sleep, and
     /// decides when a lease ends.
@@ -13,8 +13,9 @@ package struct ReplayClock: Sendable {
     var sleep: any Clock<Duration>
     /// Returns a random number from 0 up to 1, for delays that are drawn.
     var draw: @Sendable () -> Double
-    /// The time an owner's end waits for attempts that do not react to their cancellation, by a clock that always runs.
-    var patience = Duration.seconds(5)
+    /// The maximum time for which a closing queue waits for attempts that do not react to their cancellation, by a clock
+    /// that always runs.
+    var endTimeout = Duration.seconds(5)
 
     package static let system = ReplayClock(
         now: { Date().milliseconds },
@@ -27,10 +28,11 @@ package struct ReplayClock: Sendable {
 
 /// The clock that counts from the start of the machine.
 enum BootClock {
+    /// The time since the start, including sleep.
     static var milliseconds: Int64 {
         var time = timespec()
         #if canImport(Darwin)
-        // The one that goes on while the machine sleeps.
+        // On Darwin, this clock continues while the machine sleeps.
         clock_gettime(CLOCK_MONOTONIC, &time)
         #else
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -38,8 +40,8 @@ enum BootClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Tells this start of the machine from every other. Empty where the system does not say: then leases alone tell who
-    /// has died.
+    /// The id of this start of the machine; empty if the system does not report one. Then only the leases show which
+    /// owners have died.
     static let id: String = {
         #if canImport(Darwin)
         var size = 0

@@ -1,49 +1,51 @@
 import DiamondSQLite
 import Foundation
 
-/// This process as one that claims jobs: its row, its lock and its lease, which it renews while it has jobs.
+/// The owner of the jobs that this process claims: its row, its lock, and its lease, which is renewed while it has jobs.
 final class ReplayOwner: Sendable {
     /// The time for which an owner counts as alive without a renewal, in milliseconds.
     static let lease: Int64 = 60_000
+    /// The time between two renewals.
     static let renewal = Duration.milliseconds(15_000)
-    /// The time before the end of the lease at which current attempts are ended, in milliseconds. So no other owner has
-    /// begun yet.
+    /// The time before the end of the lease at which running attempts are ended, in milliseconds, so that they end before
+    /// another owner begins.
     static let margin: Int64 = 5_000
 
-    /// An attempt under way.
-    private struct Course {
+    /// An attempt that runs.
+    private struct RunningAttempt {
         /// The owner on whose lease the attempt depends; `nil` if there is none, and no exchange begins.
         let owner: Int64?
         let cancel: @Sendable () -> Void
-        /// Returns when it is over.
+        /// Waits until the attempt is over.
         let end: @Sendable () async -> Void
-        /// Whether it is ended here.
-        var isGivenUp = false
-        /// Whether the caller that waits for it has canceled.
-        var isLeft = false
+        /// Whether the owner has ended the attempt.
+        var isEndedByOwner = false
+        /// Whether the caller that waits for the attempt has canceled.
+        var isCanceledByCaller = false
     }
 
     private struct State {
         var id: Int64?
         var lock: OwnerLock?
-        /// By the clock that counts from the boot.
+        /// The end of the lease, by the clock that counts from the boot, in milliseconds.
         var leaseEnd: Int64 = 0
+        /// The number of jobs and claims that need the lease.
         var users = 0
         var isSuspended = false
         var isRetired = false
         var heartbeat: Task<Void, Never>?
         /// The attempts that have to end before the lease does.
-        var attempts: [Int: Course] = [:]
+        var attempts: [Int: RunningAttempt] = [:]
         /// The signals that end the pauses of outcomes that wait for the disk.
         var pauses: [Int: Signal] = [:]
-        var nextAttempt = 0
+        var lastNumber = 0
 
-        /// Gives up the attempts of an owner; `nil` for all owners.
+        /// Marks the attempts of an owner as ended; `nil` for all owners.
         ///
         /// - Returns: the functions that cancel the attempts.
-        mutating func giveUp(of owner: Int64?) -> [@Sendable () -> Void] {
+        mutating func endAttempts(of owner: Int64?) -> [@Sendable () -> Void] {
             let ending = attempts.filter { owner == nil || $0.value.owner == owner }
-            for number in ending.keys { attempts[number]?.isGivenUp = true }
+            for number in ending.keys { attempts[number]?.isEndedByOwner = true }
             return ending.values.map(\.cancel)
         }
     }
@@ -54,19 +56,23 @@ final class ReplayOwner: Sendable {
     let outcomes = PendingOutcomes()
     private let state = Guarded(State())
 
-    init(_ store: Store, _ writer: ReplayWriter, _ clock: ReplayClock) {
-        (self.store, self.writer, self.clock) = (store, writer, clock)
+    init(_ store: Store, writer: ReplayWriter, clock: ReplayClock) {
+        self.store = store
+        self.writer = writer
+        self.clock = clock
     }
 
     deinit { state.withLock { $0.heartbeat }?.cancel() }
 
-    /// Whether the process claims nothing any more.
+    /// Whether the owner was closed, and claims no more jobs.
     var isRetired: Bool { state.withLock { $0.isRetired } }
 
-    /// The row's id while the process may act.
+    /// The id of the owner's row; `nil` while it has none.
     var id: Int64? { state.withLock { $0.id } }
 
-    /// Becomes an owner, or stays one. From now on the lease is renewed, until ``leave()``.
+    /// Registers the owner if needed, and renews its lease until the matching ``leave()``.
+    ///
+    /// - Returns: the id of the owner's row.
     func enter() async throws(ReplayError) -> Int64 {
         guard !isRetired else { throw Self.closed }
         state.withLock { $0.users += 1 }
@@ -83,20 +89,22 @@ final class ReplayOwner: Sendable {
     private static let closed = ReplayError(
         .closed, "the queue is closed, and sends nothing: make a new engine")
 
-    /// Goes on as one who has entered already, for another job.
-    func stay() { state.withLock { $0.users += 1 } }
+    /// Enters once more, for another job, while the owner is entered already.
+    func enterAgain() { state.withLock { $0.users += 1 } }
 
-    /// Drops an owner that another process has taken for dead. The next call of ``enter()`` creates a new owner.
-    func lose(_ id: Int64) {
+    /// Drops an owner row that another process has declared dead. The next call of ``enter()`` creates a new one.
+    func dropOwner(_ id: Int64) {
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
             guard state.id == id else { return [] }
-            (state.id, state.lock) = (nil, nil)
-            // Others may be sending the same by now.
-            return state.giveUp(of: id)
+            state.id = nil
+            state.lock = nil
+            // Other owners may be sending the same jobs by now.
+            return state.endAttempts(of: id)
         }
         for cancel in cancels { cancel() }
     }
 
+    /// Undoes one ``enter()``. After the last one, the lease is not renewed.
     func leave() {
         let heartbeat = state.withLock { state -> Task<Void, Never>? in
             state.users -= 1
@@ -107,7 +115,10 @@ final class ReplayOwner: Sendable {
         heartbeat?.cancel()
     }
 
-    /// The lease, renewed where less than half of it is left; a new owner where somebody has taken this one for dead.
+    /// Renews the lease if less than half of it is left. If another process has declared the owner dead, registers a new
+    /// one.
+    ///
+    /// - Returns: the id of the owner's row.
     private func renewed() async throws(ReplayError) -> Int64 {
         let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
         if let id, leaseEnd - clock.uptime() > Self.lease / 2 { return id }
@@ -116,38 +127,43 @@ final class ReplayOwner: Sendable {
     }
 
     private func renew(_ id: Int64) async throws(ReplayError) -> Bool {
-        let (before, isSuspended) = (clock.uptime(), state.withLock { $0.isSuspended })
+        let before = clock.uptime()
+        let isSuspended = state.withLock { $0.isSuspended }
         let isAlive = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger)
+            try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger: ledger)
         }
         guard isAlive else {
-            lose(id)
+            dropOwner(id)
             return false
         }
         state.withLock { state in
             guard state.id == id else { return }
-            // From before the write: what is on disk ends no earlier.
+            // Counted from before the write, so that the lease on disk ends no earlier.
             state.leaseEnd = before + Self.lease
         }
         return true
     }
 
     private func register() async throws(ReplayError) -> Int64 {
-        // First the lock: a row without one is a dead owner's.
+        // The lock comes first: a row without a lock belongs to a dead owner.
         let lock = try OwnerLock(in: store.ownersDirectory)
         let name = lock.name
-        let (boot, before, wasSuspended) = (clock.boot, clock.uptime(), state.withLock { $0.isSuspended })
+        let boot = clock.boot
+        let before = clock.uptime()
+        let wasSuspended = state.withLock { $0.isSuspended }
         let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.addOwner(
                 name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
-                isSuspended: wasSuspended, on: connection, ledger)
+                isSuspended: wasSuspended, on: connection, ledger: ledger)
         }
         let (owner, isSuspended) = state.withLock { state -> (Int64?, Bool) in
-            // Closed while the row was written: nobody else would remove it.
+            // The queue was closed while the row was written. Remove the row here, because no other code does.
             guard !state.isRetired else { return (nil, state.isSuspended) }
-            // Of two that registered at the same time, one is the owner; the other's row goes with its lock.
+            // If two calls registered at the same time, the first is the owner. The second row is removed with its lock.
             if let first = state.id { return (first, state.isSuspended) }
-            (state.id, state.lock, state.leaseEnd) = (id, lock, before + Self.lease)
+            state.id = id
+            state.lock = lock
+            state.leaseEnd = before + Self.lease
             return (id, state.isSuspended)
         }
         guard let owner else {
@@ -155,7 +171,7 @@ final class ReplayOwner: Sendable {
             withExtendedLifetime(lock) {}
             throw Self.closed
         }
-        // Said while the row was written.
+        // The app changed this while the row was written.
         if isSuspended != wasSuspended { _ = try await renew(owner) }
         return owner
     }
@@ -184,9 +200,9 @@ final class ReplayOwner: Sendable {
             self?.endAttempts(of: id, leasedUntil: leaseEnd)
         }
         defer { alarm.cancel() }
-        // One that is lost has no attempts any more.
+        // If the owner was dropped, its attempts have been ended already.
         guard (try? await renew(id)) == nil else { return }
-        // A renewal that fails is tried again at the next beat, if the lease lasts until then.
+        // A failed renewal is tried again at the next beat, if the lease lasts until then.
         let nextBeat = clock.uptime() + Self.renewal.milliseconds
         if nextBeat >= leaseEnd - Self.margin { endAttempts(of: id, leasedUntil: leaseEnd) }
     }
@@ -194,32 +210,34 @@ final class ReplayOwner: Sendable {
     /// Ends the attempts that depend on a lease, unless it was renewed meanwhile.
     func endAttempts(of owner: Int64, leasedUntil leaseEnd: Int64) {
         let cancels = state.withLock { state in
-            state.id == owner && state.leaseEnd <= leaseEnd ? state.giveUp(of: owner) : []
+            state.id == owner && state.leaseEnd <= leaseEnd ? state.endAttempts(of: owner) : []
         }
         for cancel in cancels { cancel() }
     }
 
-    /// Waits for the attempts to end, also if the task is canceled: what is given back on the wire, others send again.
+    /// Waits for the attempts to end, even if the task is canceled. A job given back while it is sent would be sent again
+    /// by another owner.
     private func waitForAttempts() async {
         let ends = state.withLock { $0.attempts.values.map(\.end) }
         guard !ends.isEmpty else { return }
-        _ = await Deadline.value(within: clock.patience) { for end in ends { await end() } }
+        _ = await Deadline.value(within: clock.endTimeout) { for end in ends { await end() } }
     }
 
-    /// Whether there is time left to begin an attempt.
+    /// Whether the lease lasts long enough to begin an attempt.
     var mayBegin: Bool { state.withLock { $0.id != nil && clock.uptime() < $0.leaseEnd - Self.margin } }
 
-    /// Runs an attempt until what came of it is noted, and cancels it before the lease ends, or when the owner retires.
+    /// Runs an attempt until its result is written. Cancels it before the lease ends, or when the owner retires.
     ///
-    /// - Parameter body: may ask whether that was done, and nobody who waits for it wants its end.
-    func attempt<Value: Sendable>(
-        _ body: @escaping @Sendable (_ isGivenUp: @escaping @Sendable () -> Bool) async -> Value
+    /// - Parameter body: makes the attempt, and writes its result. Its argument returns whether the owner has ended the
+    ///   attempt, and the caller has not canceled it.
+    func runAttempt<Value: Sendable>(
+        _ body: @escaping @Sendable (_ isEndedByOwner: @escaping @Sendable () -> Bool) async -> Value
     ) async -> Value {
         let (number, task) = state.withLock { state in
-            state.nextAttempt += 1
-            let number = state.nextAttempt
-            let task = Task { await body { self.isGivenUp(number) } }
-            state.attempts[number] = Course(
+            state.lastNumber += 1
+            let number = state.lastNumber
+            let task = Task { await body { self.isEndedByOwner(number) } }
+            state.attempts[number] = RunningAttempt(
                 owner: state.id, cancel: { task.cancel() }, end: { _ = await task.value })
             return (number, task)
         }
@@ -227,22 +245,24 @@ final class ReplayOwner: Sendable {
         return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
-            state.withLock { $0.attempts[number]?.isLeft = true }
+            state.withLock { $0.attempts[number]?.isCanceledByCaller = true }
             task.cancel()
         }
     }
 
-    private func isGivenUp(_ number: Int) -> Bool {
-        state.withLock { state in state.attempts[number].map { $0.isGivenUp && !$0.isLeft } ?? false }
+    private func isEndedByOwner(_ number: Int) -> Bool {
+        state.withLock { state in
+            state.attempts[number].map { $0.isEndedByOwner && !$0.isCanceledByCaller } ?? false
+        }
     }
 
-    /// Waits before an outcome is written again, also if the task is canceled. Short once the owner retires.
+    /// Waits before an outcome is written again, even if the task is canceled. The wait is short once the owner has retired.
     func pause(for duration: Duration) async {
         let signal = Signal()
         let (number, isRetired) = state.withLock { state in
-            state.nextAttempt += 1
-            if !state.isRetired { state.pauses[state.nextAttempt] = signal }
-            return (state.nextAttempt, state.isRetired)
+            state.lastNumber += 1
+            if !state.isRetired { state.pauses[state.lastNumber] = signal }
+            return (state.lastNumber, state.isRetired)
         }
         let pause = isRetired ? Self.lastPause : duration
         await Task { [clock] in await signal.wait(for: pause, by: clock.sleep) }.value
@@ -254,45 +274,54 @@ final class ReplayOwner: Sendable {
 
     // MARK: The end
 
-    /// The system may end the process at any time from now on: what it does then is no job's fault. Who has nothing under way
-    /// lets go of its lock, which some systems do not suffer in a suspended process (0xdead10cc).
+    /// Notes whether the system may end the process at any time from now on. Such an end does not count against the jobs. If
+    /// no job is running, releases the lock, because some systems kill a suspended process that holds one (0xdead10cc).
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
         let (id, lock) = state.withLock { state -> (Int64?, OwnerLock?) in
             state.isSuspended = isSuspended
             guard isSuspended, state.users == 0 else { return (state.id, nil) }
-            defer { (state.id, state.lock) = (nil, nil) }
+            defer {
+                state.id = nil
+                state.lock = nil
+            }
             return (state.id, state.lock)
         }
         guard let id else { return }
         guard let lock else { return _ = try await renew(id) }
-        // With the lock, as at the end.
+        // The lock is held until the row is removed, as in `retire()`.
         try await remove(id)
         withExtendedLifetime(lock) {}
     }
 
-    /// Lets go of the lock as ``suspend(_:)`` does, where something was under way then that has ended by now.
-    func restIfSuspended() async {
+    /// Releases the lock if the owner is suspended and its jobs have ended since ``suspend(_:)``.
+    func releaseLockIfSuspended() async {
         guard state.withLock({ $0.isSuspended && $0.users == 0 && $0.id != nil }) else { return }
-        // Where the disk fails, the lease ends.
+        // If the disk fails, the lease runs out.
         try? await suspend(true)
     }
 
-    /// Ends what is on its way, and gives back what was claimed, and the lock.
+    /// Ends the running attempts, gives the claimed jobs back to the queue, and releases the lock.
     func retire() async {
         let (id, lock, heartbeat) = state.withLock { state -> (Int64?, OwnerLock?, Task<Void, Never>?) in
-            defer { (state.id, state.lock, state.heartbeat, state.isRetired) = (nil, nil, nil, true) }
+            defer {
+                state.id = nil
+                state.lock = nil
+                state.heartbeat = nil
+                state.isRetired = true
+            }
             return (state.id, state.lock, state.heartbeat)
         }
         heartbeat?.cancel()
         for pause in state.withLock({ $0.pauses.values.map(\.self) }) { pause.wake() }
-        // While they are its own: from then on others may send the same.
-        for cancel in state.withLock({ $0.giveUp(of: nil) }) { cancel() }
+        // Cancel the attempts before the jobs are given back, because other owners may send them from then on.
+        for cancel in state.withLock({ $0.endAttempts(of: nil) }) { cancel() }
         await waitForAttempts()
         guard let id else { return }
-        // With the lock: until the row is gone nobody has to rescue anything. If another process holds the file for long,
-        // the row is rescued later. And not before the outcomes: what has one would be taken for unknown.
-        _ = await Deadline.value(within: clock.patience) {
-            await self.outcomes.end()
+        // The lock is held until the row is removed, so that no process rescues the jobs meanwhile. If another process
+        // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of the
+        // jobs would count as unknown.
+        _ = await Deadline.value(within: clock.endTimeout) {
+            await self.outcomes.waitUntilWritten()
             try? await self.remove(id)
             withExtendedLifetime(lock) {}
         }
@@ -300,7 +329,7 @@ final class ReplayOwner: Sendable {
 
     private func remove(_ id: Int64) async throws(ReplayError) {
         try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeOwner(id, on: connection, &ledger)
+            try ReplayTable.removeOwner(id, on: connection, ledger: &ledger)
         }
     }
 }

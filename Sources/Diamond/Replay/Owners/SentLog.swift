@@ -1,11 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// A log of the jobs that have left and must not be sent twice, in a file of its own, next to the queue's.
+/// A log of the sent jobs that must not be sent twice, in its own file next to the queue's.
 ///
-/// A damaged log of SQLite ends where it is damaged, and the queue is as it was before: a job that was sent is one that was not.
-/// Each claim of a job has a higher token, so one that has left with a token as high as a new claim's has left already. Of
-/// each claim the newest record decides. Written in transactions of the queue only, one at a time.
+/// SQLite reads a damaged write-ahead log only up to the damage. The queue then returns to an earlier state, in which a sent
+/// job may count as unsent. Each claim of a job has a higher token. So a job that was sent with a token as high as a new
+/// claim's was sent before. The newest record of each claim decides. The log is written only in transactions of the queue,
+/// one at a time.
 final class SentLog: Sendable {
     private static let window = 2048 * SentRecord.size
 
@@ -15,31 +16,31 @@ final class SentLog: Sendable {
     private let own: Guarded<RecentRecords>
 
     /// - Parameters:
-    ///   - limit: bytes beyond which the file is cut to its newest 2,048 records: only those are looked through.
-    ///   - ownLimit: records of this process that are remembered at least, where there were so many.
+    ///   - limit: the size in bytes beyond which the file is cut to its newest 2,048 records. Only those are searched.
+    ///   - ownLimit: the minimum number of records of this process to remember.
     init(_ path: String, limit: Int = 1 << 20, ownLimit: Int = 10_000) {
         (self.path, self.limit) = (path, limit)
         own = Guarded(RecentRecords(limit: ownLimit))
     }
 
-    /// Whether a job has left with its claim, though its row may not say so.
-    func hasLeft(_ row: ReplayRow) -> Bool {
+    /// Whether a job was sent with its claim, even if its row does not say so.
+    func wasSent(_ row: ReplayRow) -> Bool {
         let descriptor = open(path, O_RDONLY | PrivateFile.flags)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return Self.newest(in: descriptor).hasLeft(SentRecord(row))
+        return Self.newest(in: descriptor).wasSent(SentRecord(row))
     }
 
-    /// Notes that a job is about to leave.
+    /// Notes that a job is about to be sent.
     ///
-    /// - Returns: `false` where it has left before, though its row does not say so.
+    /// - Returns: `false` if the job was sent before, though its row does not say so.
     func note(_ row: ReplayRow) throws(SQLiteError) -> Bool {
         let record = SentRecord(row)
         guard !own.withLock({ $0.contains(record) }) else { return true }
         let descriptor = try openForWriting()
         defer { close(descriptor) }
         let newest = Self.newest(in: descriptor)
-        guard !newest.hasLeft(record) else { return false }
+        guard !newest.wasSent(record) else { return false }
         if lseek(descriptor, 0, SEEK_END) > limit {
             try replace(with: newest + record.bytes)
         } else {
@@ -49,14 +50,14 @@ final class SentLog: Sendable {
         return true
     }
 
-    /// Notes that the exchanges of a job that left with its claim were certainly not processed.
-    func takeBack(_ row: ReplayRow) throws(SQLiteError) {
+    /// Notes that the exchanges sent with a job's claim were certainly not processed.
+    func revoke(_ row: ReplayRow) throws(SQLiteError) {
         var record = SentRecord(row)
         let descriptor = try openForWriting()
         defer { close(descriptor) }
-        record.isTakenBack = true
+        record.isRevoked = true
         try append(record, to: descriptor)
-        record.isTakenBack = false
+        record.isRevoked = false
         own.withLock { $0.remove(record) }
     }
 
@@ -66,10 +67,10 @@ final class SentLog: Sendable {
         try PrivateFile.open(path, O_RDWR | O_APPEND | O_CREAT)
     }
 
-    /// The bytes of the newest records.
+    /// Returns the bytes of the newest records.
     private static func newest(in descriptor: Int32) -> Data {
         let end = Int(lseek(descriptor, 0, SEEK_END))
-        // From the end back: what is damaged may be of any length.
+        // Aligned to the end of the file, because a damaged part may have any length.
         let start = max(end % SentRecord.size, end - window)
         var bytes = Data(count: max(0, end - start))
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(start)) }
@@ -79,13 +80,13 @@ final class SentLog: Sendable {
     private func append(_ record: SentRecord, to descriptor: Int32) throws(SQLiteError) {
         let end = lseek(descriptor, 0, SEEK_END)
         do throws(SQLiteError) { try write(record.bytes, to: descriptor) } catch {
-            // Behind half a record all the others would be out of place.
+            // After half a record, all later ones would be misaligned.
             _ = ftruncate(descriptor, end)
             throw error
         }
     }
 
-    /// Puts another file in the place of this one: the death of the process leaves the one or the other.
+    /// Replaces the file atomically. If the process dies, either the old or the new file remains.
     private func replace(with bytes: Data) throws(SQLiteError) {
         let newPath = path + ".new"
         let descriptor = try PrivateFile.open(newPath, O_WRONLY | O_CREAT | O_TRUNC)
@@ -103,7 +104,7 @@ final class SentLog: Sendable {
     }
 }
 
-/// Records in two generations: where the newer one is full, only the older one is forgotten.
+/// The last records, in two generations. When the newer generation is full, the older one is dropped.
 private struct RecentRecords {
     let limit: Int
     private var newer: Set<SentRecord> = []
@@ -114,7 +115,10 @@ private struct RecentRecords {
     func contains(_ record: SentRecord) -> Bool { newer.contains(record) || older.contains(record) }
 
     mutating func insert(_ record: SentRecord) {
-        if newer.count >= limit { (older, newer) = (newer, []) }
+        if newer.count >= limit {
+            older = newer
+            newer = []
+        }
         newer.insert(record)
     }
 
@@ -125,14 +129,14 @@ private struct RecentRecords {
 }
 
 extension Data {
-    /// Whether a job has left with a claim, or a later one, by records one behind the other.
-    fileprivate func hasLeft(_ record: SentRecord) -> Bool {
+    /// Whether these records say that a job was sent with a claim or a later one.
+    fileprivate func wasSent(_ record: SentRecord) -> Bool {
         var tokens: Set<Int64> = []
         withUnsafeBytes { bytes in
             for offset in stride(from: 0, to: bytes.count, by: SentRecord.size) {
                 let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + SentRecord.size])
                 guard let other = SentRecord(slice, of: record), other.token >= record.token else { continue }
-                if other.isTakenBack { tokens.remove(other.token) } else { tokens.insert(other.token) }
+                if other.isRevoked { tokens.remove(other.token) } else { tokens.insert(other.token) }
             }
         }
         return !tokens.isEmpty

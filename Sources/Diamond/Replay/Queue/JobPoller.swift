@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// A follower of job changes, made by any process. Each call returns the changes since the last one.
+/// A poller for changes of jobs, made by any process. Each call of ``next()`` returns the changes since the last one.
 ///
 /// A job that has changed twice between two calls is returned once, in its latest state.
 package struct JobPoller {
@@ -13,23 +13,28 @@ package struct JobPoller {
         var changedAt: Date
 
         init(_ job: ReplayJob) {
-            (state, reason, token, changedAt) = (job.state, job.reason, job.token, job.changedAt)
+            state = job.state
+            reason = job.reason
+            token = job.token
+            changedAt = job.changedAt
         }
     }
 
-    /// A transition bears the time at which its transaction began, and is seen when that has ended: that far back is looked
-    /// again.
+    /// The time before the last poll that is read again, in milliseconds. A transition has the time at which its transaction
+    /// began, but is visible only after the transaction has ended.
     private static let overlap: Int64 = 10_000
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
-    /// The time of the last look, by the queue's time.
-    private var lastLook: Int64
+    /// The time of the last poll, by the queue's time.
+    private var lastPoll: Int64
 
-    /// - Parameter queue: the queue to follow. Earlier changes of its jobs are not returned.
+    /// Creates a poller, which returns changes from now on.
+    ///
+    /// - Throws: ``ReplayError`` if the file cannot be read.
     package init(_ queue: ReplayQueue) throws(ReplayError) {
         self.queue = queue
-        lastLook = try queue.moment().time
+        lastPoll = try queue.moment().time
         for job in try recent() { marks[job.id] = Mark(job) }
     }
 
@@ -37,17 +42,17 @@ package struct JobPoller {
     package mutating func next() throws(ReplayError) -> [ReplayJob] {
         let jobs = try recent()
         let changed = jobs.filter { marks[$0.id] != Mark($0) }
-        // Older ones are not looked at again.
+        // Older jobs are not read again.
         marks = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, Mark($0)) })
         let lead = try queue.moment().lead
-        return changed.map { $0.moved(by: lead) }
+        return changed.map { $0.shifted(by: lead) }
     }
 
     private mutating func recent() throws(ReplayError) -> [ReplayJob] {
         let now = try queue.moment().time
-        // A clock that was set back has jobs change before the last look.
-        let time = min(lastLook, now) - Self.overlap
-        lastLook = now
+        // After the clock was set back, jobs change at times before the last poll.
+        let time = min(lastPoll, now) - Self.overlap
+        lastPoll = now
         return try queue.read { (connection) throws(SQLiteError) in
             try ReplayTable.changed(since: time, on: connection)
         }

@@ -1,33 +1,38 @@
 import DiamondSQLite
 import Foundation
 
-/// The place of an engine's queue, which is opened on first use.
+/// An engine's queue, which is opened on first use.
 final class JobSlot: Sendable {
-    /// - Throws: ``ReplayError``.
+    /// A function that opens the queue.
     typealias Open = @Sendable () throws(ReplayError) -> ReplayQueue
 
-    private let open: Open
+    private let openQueue: Open
     private let path: String
     private let queue = Guarded<ReplayQueue?>(nil)
 
-    init(_ path: String, open: @escaping Open) { (self.path, self.open) = (path, open) }
+    /// - Parameter path: the path of the queue's file.
+    init(_ path: String, open: @escaping Open) {
+        self.path = path
+        openQueue = open
+    }
 
     /// Returns the queue, and opens it if needed. After a failure, the next call tries again.
-    func take() throws(ReplayError) -> ReplayQueue {
+    func open() throws(ReplayError) -> ReplayQueue {
         try queue.withLock { (queue) throws(ReplayError) in
             if let queue { return queue }
-            let opened = try open()
+            let opened = try openQueue()
             queue = opened
             return opened
         }
     }
 
-    /// Returns the queue if it is open, or if its file exists, for example from another process or an earlier run;
-    /// `nil` otherwise.
-    func takeIfThere() throws(ReplayError) -> ReplayQueue? {
+    /// Returns the queue if it is open, or if its file exists, for example from another process or an earlier run.
+    /// Returns `nil` otherwise.
+    func openIfExists() throws(ReplayError) -> ReplayQueue? {
         if let queue = queue.withLock({ $0 }) { return queue }
-        return FileManager.default.fileExists(atPath: path) ? try take() : nil
+        return FileManager.default.fileExists(atPath: path) ? try open() : nil
     }
 
+    /// The queue; `nil` if it is not open yet.
     var opened: ReplayQueue? { queue.withLock { $0 } }
 }

@@ -1,19 +1,19 @@
 import DiamondSQLite
 package import Foundation
 
-/// A job copied from one queue to another. Its count of attempts starts again there.
+/// A job to be copied from one queue to another. Its count of attempts starts again there.
 package struct ReplayCopy: Sendable {
     package var request: Request
-    /// The earliest time at which it is sent; `nil` for now.
+    /// The earliest time at which the job is sent; `nil` for now.
     package var runAt: Date?
-    /// The time at which it expires; `nil` for its policy's time, from now on.
+    /// The time at which the job expires; `nil` for the expiry of its policy, from now on.
     package var expiresAt: Date?
     /// The start of the first attempt that may have been processed with an unknown outcome.
     package var unknownSince: Date?
-    /// Whether it is held until a person releases it.
+    /// Whether the job is held until a person releases it.
     package var isHeld: Bool
-    /// Its origin, for display.
-    package var place: String?
+    /// The origin of the job, such as a file and line, for error messages.
+    package var origin: String?
 
     package init(
         _ request: Request,
@@ -29,26 +29,29 @@ package struct ReplayCopy: Sendable {
         self.isHeld = isHeld
     }
 
-    fileprivate func placed(_ error: ReplayError) -> ReplayError {
-        ReplayError(error.code, "\(place.map { "\($0): " } ?? "")\(error.message)")
+    /// Returns an error with the origin of this job in its message.
+    fileprivate func located(_ error: ReplayError) -> ReplayError {
+        ReplayError(error.code, "\(origin.map { "\($0): " } ?? "")\(error.message)")
     }
 }
 
 extension ReplayQueue {
-    /// Throws if a request cannot be stored, for example because it has a secret.
+    /// Checks that all requests can be stored.
+    ///
+    /// - Throws: ``ReplayError`` if one cannot, for example because it has a secret.
     package static func check(_ copies: [ReplayCopy]) throws(ReplayError) {
         for copy in copies {
             do throws(ReplayError) {
                 _ = try ReplayDraft(copy.request, rules: KeyRules(), freshKey: "")
             } catch {
-                throw copy.placed(error)
+                throw copy.located(error)
             }
         }
     }
 
-    /// Adds all of them, in their order, or none.
+    /// Adds all jobs, in their order, or none.
     ///
-    /// - Returns: as ``enqueue(_:after:)`` does, of each.
+    /// - Returns: for each job, the result of ``enqueue(_:after:)``.
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
     package func enqueue(_ copies: [ReplayCopy]) async throws(ReplayError) -> [ReplayJob.ID?] {
@@ -63,7 +66,7 @@ extension ReplayQueue {
                 draft.isHeld = copy.isHeld
                 drafts.append(draft)
             } catch {
-                throw copy.placed(error)
+                throw copy.located(error)
             }
         }
         return try await add(drafts)

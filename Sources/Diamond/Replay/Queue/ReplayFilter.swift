@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A filter of jobs. A job has to match every property that is set; with none set, all jobs match.
+/// A filter of jobs. A job has to match every property that is set. If none is set, all jobs match.
 public struct ReplayFilter: Hashable, Sendable {
     /// The state of the jobs.
     public var state: ReplayState?

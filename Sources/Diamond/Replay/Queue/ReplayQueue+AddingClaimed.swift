@@ -1,25 +1,26 @@
 import DiamondSQLite
 
 extension ReplayQueue {
-    /// The result of adding a job: its id, `nil` if nothing has to be sent, and its claim, `nil` if it is not to be
-    /// sent now.
+    /// The result of adding a job.
     private struct Added: Sendable {
+        /// The id of the job; `nil` if nothing has to be sent.
         var id: ReplayJob.ID?
+        /// The claim of the job; `nil` if it is not to be sent now.
         var claim: ReplayTable.Claimed?
     }
 
-    /// Adds a request that this process sends at once, unless another job has to be sent before it. This function
-    /// enters the ``owner``. The caller that settles a claimed job leaves it.
+    /// Adds a request that this process sends at once, unless another job has to be sent before it. If the job is claimed,
+    /// the ``owner`` is entered, and the caller has to leave it after it has written the outcome.
     ///
-    /// - Parameter isWanted: called with the id of the job before it is committed. If it returns `false`, nothing is added or
-    ///   changed.
+    /// - Parameter isWanted: called with the id of the job before the transaction is committed. If it returns `false`,
+    ///   nothing is added or changed.
     func addClaimed(
         _ draft: ReplayDraft,
         isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
-    ) async throws(ReplayError) -> DurableRequest.Place {
+    ) async throws(ReplayError) -> DurableRequest.Admission {
         let me: Int64
         do throws(ReplayError) { me = try await owner.enter() } catch {
-            // A closed queue sends nothing, and keeps the request all the same.
+            // A closed queue sends nothing, but still stores the request.
             guard error.code == .closed else { throw error }
             return .queued(try await add([draft]) { isWanted($0[0]) }[0])
         }
@@ -39,16 +40,17 @@ extension ReplayQueue {
         by owner: Int64,
         isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
     ) async throws(ReplayError) -> Added {
-        let (limit, rules) = (maximumCount, rules)
+        let limit = maximumCount
+        let rules = rules
         let (result, isAlive) = try await writer.write {
             (connection, ledger) throws(SQLiteError) -> (Result<Added, ReplayError>, Bool) in
-            // Nobody would rescue what a dead owner claims.
+            // No process would rescue a job claimed by an owner whose row is gone.
             let isAlive = try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
             let before = ledger
             let result = try connection.undoing {
                 (connection) throws(SQLiteError) -> (Result<Added, ReplayError>, Bool) in
                 let addition = try ReplayTable.add(
-                    draft, limit: limit, owner: isAlive ? owner : nil, rules: rules, on: connection, &ledger)
+                    draft, limit: limit, owner: isAlive ? owner : nil, rules: rules, on: connection, ledger: &ledger)
                 let added = try Self.added(addition, by: owner, on: connection)
                 if case .success(let added) = added, isWanted(added.id) { return (.success(added), true) }
                 ledger = before
@@ -56,8 +58,8 @@ extension ReplayQueue {
             }
             return (result, isAlive)
         }
-        // The next request is another owner's.
-        if !isAlive { self.owner.lose(owner) }
+        // The next request registers a new owner.
+        if !isAlive { self.owner.dropOwner(owner) }
         return try result.get()
     }
 

@@ -1,45 +1,46 @@
 import DiamondSQLite
 import Foundation
 
-/// Jobs whose answers are kept until this package's other targets take them (``ReplayPolicy/keepsAnswer``).
+/// Jobs whose answers are stored until this package's other targets consume them (``ReplayPolicy/storesAnswer``).
 extension ReplayQueue {
-    /// A job, what it sends, and its answer.
-    package struct KeptJob: Sendable {
+    /// A job, its request, and its answer.
+    package struct AnsweredJob: Sendable {
         package let job: ReplayJob
         /// The request; `nil` if it is damaged on disk.
         package let request: Request?
-        /// The answer; `nil` if none has come.
+        /// The answer; `nil` if there is none.
         package let answer: ReplayAnswer?
         /// The reason why the job has no answer; `nil` if it has one, or has not ended.
         package let failure: ReplayError?
     }
 
-    /// The jobs that keep answers, ended or not, in the order in which they were added, and whether the answers were taken.
-    package func jobsKeepingAnswers() throws(ReplayError) -> [(job: ReplayJob, isTaken: Bool)] {
+    /// Returns the jobs that store answers, ended or not, in the order in which they were added, and whether each answer
+    /// was consumed.
+    package func jobsStoringAnswers() throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let lead = try moment().lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.keepingAnswers(on: connection) }
-            .map { ($0.job.moved(by: lead), $0.isTaken) }
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.jobsStoringAnswers(on: connection) }
+            .map { ($0.job.shifted(by: lead), $0.isConsumed) }
     }
 
-    /// Returns a job with its answer; `nil` if the answer is no longer kept.
+    /// Returns a job with its answer; `nil` if the answer is no longer stored.
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.
-    package func keptJob(_ id: ReplayJob.ID) throws(ReplayError) -> KeptJob? {
-        let kept = try read { (connection) throws(SQLiteError) in try ReplayTable.answer(of: id, on: connection) }
-        guard let kept, let job = try job(id) else { return nil }
+    package func answeredJob(_ id: ReplayJob.ID) throws(ReplayError) -> AnsweredJob? {
+        let stored = try read { (connection) throws(SQLiteError) in try ReplayTable.answer(of: id, on: connection) }
+        guard let stored, let job = try job(id) else { return nil }
         let request: Request?
         do throws(ReplayError) { request = try self.request(of: id) } catch {
             guard error.code == .badRequest else { throw error }
-            return KeptJob(job: job, request: nil, answer: nil, failure: error)
+            return AnsweredJob(job: job, request: nil, answer: nil, failure: error)
         }
-        switch kept {
-        case .none: return KeptJob(job: job, request: request, answer: nil, failure: try failure(of: job))
+        switch stored {
+        case .none: return AnsweredJob(job: job, request: request, answer: nil, failure: try failure(of: job))
         case .damaged:
             let error = ReplayError(.other, "the answer to job \(id) is damaged on disk: load its object again")
-            return KeptJob(job: job, request: request, answer: nil, failure: error)
+            return AnsweredJob(job: job, request: request, answer: nil, failure: error)
         case .answer(var answer):
             answer.receivedAt = Date(milliseconds: answer.receivedAt.milliseconds + (try moment().lead))
-            return KeptJob(job: job, request: request, answer: answer, failure: nil)
+            return AnsweredJob(job: job, request: request, answer: answer, failure: nil)
         }
     }
 
@@ -49,25 +50,26 @@ extension ReplayQueue {
         return ReplayError(.other, "job \(job.id) has ended without an answer, \(job.reason)\(last)")
     }
 
-    /// Notes that the answers to jobs were taken. The jobs are forgotten like others then.
+    /// Notes that the answers to jobs were consumed. Then the jobs are deleted like other jobs.
     ///
-    /// - Parameter lasting: those of them whose answers are kept as long as the jobs are.
-    package func takeAnswers(
-        of ids: [ReplayJob.ID], keeping lasting: Set<ReplayJob.ID> = []
+    /// - Parameter retained: the jobs among them whose answers stay as long as the jobs do.
+    package func consumeAnswers(
+        of ids: [ReplayJob.ID], retaining retained: Set<ReplayJob.ID> = []
     ) async throws(ReplayError) {
         if ids.isEmpty { return }
         try await writer.write { (connection, ledger) throws(SQLiteError) in
             for id in ids {
-                if lasting.contains(id) {
-                    try ReplayTable.markTaken(id, at: ledger.now, on: connection)
+                if retained.contains(id) {
+                    try ReplayTable.markConsumed(id, at: ledger.now, on: connection)
                 } else {
-                    try ReplayTable.forgetAnswer(of: id, on: connection)
+                    try ReplayTable.deleteAnswer(of: id, on: connection)
                 }
             }
         }
     }
 
-    /// Puts an id into a job that waits for one, and lets it be sent. One that does not wait is left alone.
+    /// Puts an id into the request of a job that waits for one, so that it is sent. Does nothing if the job does not wait
+    /// for an id.
     ///
     /// - Throws: as ``edit(_:_:)``.
     package func complete(

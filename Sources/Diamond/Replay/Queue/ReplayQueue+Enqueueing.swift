@@ -3,13 +3,13 @@ public import Foundation
 
 /// Adding jobs.
 extension ReplayQueue {
-    /// Adds a request, to be sent by its ``Request/replay`` policy. The mode does not matter.
+    /// Adds a request to the queue. It is sent by the rules of its ``Request/replay`` policy, except for their mode.
     ///
     /// - Parameters:
     ///   - request: the request to send. Its secrets have to be named.
-    ///   - delay: the time before which the request is not sent.
-    /// - Returns: the id of the job. If an older job with the same unique name stays or takes the request in, its id.
-    ///   `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    ///   - delay: the minimum wait before the request is sent.
+    /// - Returns: the id of the job, or that of the older job with the same unique name that stays or that the request is
+    ///   merged into. `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
     @concurrent
@@ -57,23 +57,26 @@ extension ReplayQueue {
         return try read { (connection) throws(SQLiteError) in try ReplayTable.isPreceded(draft, on: connection) }
     }
 
-    /// - Parameter isWanted: called with the ids of the jobs before they are committed. If it returns `false`, nothing
-    ///   is added or changed.
+    /// Adds all drafts, in their order, or none.
+    ///
+    /// - Parameter isWanted: called with the ids of the jobs before the transaction is committed. If it returns `false`,
+    ///   nothing is added or changed.
     /// - Returns: the ids of the jobs; `nil` if nothing has to be sent. All are `nil` if the jobs are not wanted.
     func add(
         _ drafts: [ReplayDraft],
         isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)? = nil
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
-        let (limit, rules) = (maximumCount, rules)
+        let limit = maximumCount
+        let rules = rules
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            // One without a unique name is refused before anything is written.
+            // A single draft without a unique name is refused before anything is written, so that there is nothing to undo.
             if drafts.count == 1, drafts[0].uniqueKey == nil, isWanted == nil {
-                return try Self.add(drafts, limit: limit, rules, on: connection, &ledger)
+                return try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
             }
-            // All or none, though others are in the same transaction.
+            // The transaction may have other writes. Undo only this one.
             let before = ledger
             return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
-                let additions = try Self.add(drafts, limit: limit, rules, on: connection, &ledger)
+                let additions = try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
                 if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
                 ledger = before
                 return (additions.map { ids in ids.map { _ in nil } }, false)
@@ -86,13 +89,13 @@ extension ReplayQueue {
     private static func add(
         _ drafts: [ReplayDraft],
         limit: Int,
-        _ rules: KeyRules,
+        rules: KeyRules,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Result<[Int64?], ReplayError> {
         var ids: [Int64?] = []
         for draft in drafts {
-            switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
+            switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, ledger: &ledger) {
             case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
             case .merged: ids.append(nil)
             case .refused(let error): return .failure(error)

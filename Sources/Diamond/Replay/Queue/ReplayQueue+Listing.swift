@@ -3,13 +3,13 @@ public import Foundation
 
 /// Reading jobs. Every method reads from disk on the calling thread, concurrently with writes.
 extension ReplayQueue {
-    /// Returns a job in its current state; `nil` if there is none, or it was forgotten.
+    /// Returns a job in its current state; `nil` if there is none, or it was deleted after its end.
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }?
-            .moved(by: lead)
+            .shifted(by: lead)
     }
 
     /// Returns jobs in the order in which they were added.
@@ -23,10 +23,11 @@ extension ReplayQueue {
         after id: ReplayJob.ID = 0,
         limit: Int = 100
     ) throws(ReplayError) -> [ReplayJob] {
-        let (filter, lead) = try (timed(filter), moment().lead)
+        let filter = try timed(filter)
+        let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
             try ReplayTable.jobs(filter, after: id, limit: limit, on: connection)
-        }.map { $0.moved(by: lead) }
+        }.map { $0.shifted(by: lead) }
     }
 
     /// Returns the id of the newest job; 0 if there is none. Jobs added later have higher ids.
@@ -42,42 +43,64 @@ extension ReplayQueue {
 
     /// Returns the number of jobs in each state. The cost does not depend on the number of jobs.
     public func counts() throws(ReplayError) -> [ReplayState: Int] {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.census(on: connection) }
+        try read { (connection) throws(SQLiteError) in try ReplayTable.stateCounts(on: connection) }
     }
 
     /// Returns the request of a job as it is sent, with secrets by name; `nil` if there is no such job.
     ///
     /// - Throws: ``ReplayError``: `badRequest` if the stored request cannot be decoded, or the job is damaged on disk.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let written = try read { (connection) throws(SQLiteError) in
-            try ReplayTable.written(id, withRequest: true, on: connection)
+        let stored = try read { (connection) throws(SQLiteError) in
+            try ReplayTable.storedRow(id, withRequest: true, on: connection)
         }
-        guard let written, !written.request.isEmpty else { return nil }
-        if let damage = written.damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
-        do throws(RequestError) { return try Request(json: written.request) } catch { throw ReplayError(error) }
+        guard let stored, !stored.request.isEmpty else { return nil }
+        if let damage = stored.damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
+        do throws(RequestError) { return try Request(json: stored.request) } catch { throw ReplayError(error) }
     }
 
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
-            .map { $0.moved(by: lead) }
+            .map { $0.shifted(by: lead) }
     }
 
-    /// Returns the holds, each with its reason and its start.
-    public func holds() throws(ReplayError) -> [(hold: ReplayHold, reason: String, since: Date)] {
+    /// A hold that is in effect.
+    public struct ActiveHold: Hashable, Sendable {
+        /// The hold.
+        public let hold: ReplayHold
+        /// The reason for the hold, for display; empty if none was given.
+        public let reason: String
+        /// The time at which the hold was added.
+        public let since: Date
+    }
+
+    /// Returns the holds that are in effect.
+    public func holds() throws(ReplayError) -> [ActiveHold] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ($0.0, $0.1, Date(milliseconds: $0.2 + lead)) }
+            .map { ActiveHold(hold: $0.hold, reason: $0.reason, since: Date(milliseconds: $0.since + lead)) }
+    }
+
+    /// The number of transitions of one kind in one hour.
+    package struct HourlyCount: Hashable, Sendable {
+        /// The start of the hour.
+        package let hour: Date
+        /// The name of the ``ReplayTransition/Verb``.
+        package let verb: String
+        package let count: Int
     }
 
     /// Returns the count of each verb in each hour since a date, the oldest first. Hours without transitions are left
-    /// out. The queue keeps the last 9,600 hours, which is 400 days.
-    public func history(since date: Date) throws(ReplayError) -> [(hour: Date, verb: String, count: Int)] {
+    /// out. The queue stores the last 9,600 hours, which is 400 days.
+    package func history(since date: Date) throws(ReplayError) -> [HourlyCount] {
         let lead = try moment().lead / 3_600_000
         let hour = date.milliseconds / 3_600_000 - lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }
-            .map { (Date(timeIntervalSince1970: Double($0.hour + lead) * 3600), $0.verb, $0.count) }
+            .map { row in
+                let start = Date(timeIntervalSince1970: Double(row.hour + lead) * 3600)
+                return HourlyCount(hour: start, verb: row.verb, count: row.count)
+            }
     }
 
     /// Waits until a job is done, dead or in review, in this process or another.
@@ -92,27 +115,37 @@ extension ReplayQueue {
         while !Task.isCancelled {
             guard let job = try job(id) else { throw Self.noJob(id) }
             if job.state.isEnd { return job }
-            // Of what other processes do nobody tells.
+            // Other processes do not report to `listeners`, so the job is also polled.
             await signal.wait(for: .seconds(1), by: clock.sleep)
         }
         throw ReplayError(.closed, "the wait for job \(id) was canceled")
     }
 
-    /// Returns the head and the number of jobs of each ordering key that has jobs.
-    ///
-    /// - Parameter limit: the maximum number of keys; 1,000 by default.
-    public func keys(limit: Int = 1000) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
-        try keys(limit: limit, areBlocked: false)
+    /// The jobs of an ordering key.
+    public struct OrderingKey: Hashable, Sendable {
+        /// The job that is sent next, or runs.
+        public let head: ReplayJob
+        /// The number of jobs that wait for their turn, the head included.
+        public let count: Int
     }
 
-    /// - Parameter areBlocked: whether only keys are returned whose head is held, dead or in review.
-    package func keys(limit: Int, areBlocked: Bool) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
+    /// Returns the ordering keys that have jobs.
+    ///
+    /// - Parameter limit: the maximum number of keys; 1,000 by default.
+    public func keys(limit: Int = 1000) throws(ReplayError) -> [OrderingKey] {
+        try keys(limit: limit, onlyBlocked: false)
+    }
+
+    /// Returns the ordering keys that have jobs.
+    ///
+    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    package func keys(limit: Int, onlyBlocked: Bool) throws(ReplayError) -> [OrderingKey] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
-            var keys: [(ReplayJob, Int)] = []
-            for line in try ReplayTable.lines(limit: limit, areBlocked: areBlocked, on: connection) {
+            var keys: [OrderingKey] = []
+            for line in try ReplayTable.lines(limit: limit, onlyBlocked: onlyBlocked, on: connection) {
                 guard let job = try ReplayTable.job(line.head, on: connection) else { continue }
-                keys.append((job.moved(by: lead), line.count))
+                keys.append(OrderingKey(head: job.shifted(by: lead), count: line.count))
             }
             return keys
         }
@@ -128,30 +161,46 @@ extension ReplayQueue {
 }
 
 extension ReplayJob {
-    /// With its times as the wall clock has them.
+    /// Returns the job with its times converted to the wall clock.
     ///
-    /// - Parameter lead: by how much that is ahead of the queue's time; milliseconds.
-    func moved(by lead: Int64) -> ReplayJob {
-        guard lead != 0 else { return self }
-        let seconds = Double(lead) / 1000
-        var job = self
-        job.enqueuedAt += seconds
-        job.changedAt += seconds
-        job.runAt += seconds
-        job.expiresAt = expiresAt.map { $0 + seconds }
-        job.sentAt = sentAt.map { $0 + seconds }
-        job.unknownSince = unknownSince.map { $0 + seconds }
-        return job
+    /// - Parameter lead: the lead of the wall clock over the queue's time, in milliseconds.
+    func shifted(by lead: Int64) -> ReplayJob { lead == 0 ? self : ReplayJob(self, shiftedBy: Double(lead) / 1000) }
+
+    private init(_ job: ReplayJob, shiftedBy seconds: TimeInterval) {
+        id = job.id
+        state = job.state
+        reason = job.reason
+        method = job.method
+        url = job.url
+        host = job.host
+        identity = job.identity
+        orderingKey = job.orderingKey
+        order = job.order
+        isHead = job.isHead
+        priority = job.priority
+        lane = job.lane
+        tags = job.tags
+        metadata = job.metadata
+        kind = job.kind
+        enqueuedAt = job.enqueuedAt + seconds
+        changedAt = job.changedAt + seconds
+        runAt = job.runAt + seconds
+        expiresAt = job.expiresAt.map { $0 + seconds }
+        attempts = job.attempts
+        attemptLimit = job.attemptLimit
+        sentAt = job.sentAt.map { $0 + seconds }
+        unknownSince = job.unknownSince.map { $0 + seconds }
+        idempotencyKey = job.idempotencyKey
+        status = job.status
+        token = job.token
     }
 }
 
 extension ReplayFailure {
-    /// With its times as the wall clock has them.
-    fileprivate func moved(by lead: Int64) -> ReplayFailure {
-        guard lead != 0 else { return self }
-        var failure = self
-        failure.startedAt += Double(lead) / 1000
-        failure.endedAt += Double(lead) / 1000
-        return failure
+    /// Returns the failure with its times converted to the wall clock.
+    fileprivate func shifted(by lead: Int64) -> ReplayFailure {
+        let seconds = Double(lead) / 1000
+        return ReplayFailure(
+            number: number, startedAt: startedAt + seconds, endedAt: endedAt + seconds, code: code, message: message)
     }
 }

@@ -1,56 +1,58 @@
 import DiamondSQLite
 
-/// Doing something to many jobs.
+/// Actions on many jobs.
 extension ReplayQueue {
     /// The result of an action on many jobs.
-    package struct Sweep: Sendable {
+    package struct BulkResult: Sendable {
         /// The jobs that the action changed.
         package var done: [ReplayJob.ID] = []
-        /// The jobs that refused the action, each with the error.
+        /// The jobs that the action could not change, each with the error.
         package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
     }
 
-    private static let slice = Int(ReplayTable.slice)
+    private static let batchSize = Int(ReplayTable.batchSize)
 
-    /// - Parameter isTrial: whether nothing is to stay of it.
+    /// Applies an action to jobs.
+    ///
+    /// - Parameter isDryRun: whether all changes are undone.
     package func apply(
         _ action: JobAction,
         to ids: [ReplayJob.ID],
-        isTrial: Bool = false
-    ) async throws(ReplayError) -> Sweep {
-        var sweep = Sweep()
-        for start in stride(from: 0, to: ids.count, by: Self.slice) {
-            let part = Array(ids[start..<min(start + Self.slice, ids.count)])
-            for (id, effect) in zip(part, try await effects(of: action, on: part, isTrial)) {
-                if let error = Self.error(effect, action, id) {
-                    sweep.refusals.append((id, error))
+        isDryRun: Bool = false
+    ) async throws(ReplayError) -> BulkResult {
+        var result = BulkResult()
+        for start in stride(from: 0, to: ids.count, by: Self.batchSize) {
+            let part = Array(ids[start..<min(start + Self.batchSize, ids.count)])
+            for (id, effect) in zip(part, try await effects(of: action, on: part, isDryRun: isDryRun)) {
+                if let error = Self.error(for: effect, of: action, on: id) {
+                    result.refusals.append((id, error))
                 } else {
-                    sweep.done.append(id)
+                    result.done.append(id)
                 }
             }
         }
-        return sweep
+        return result
     }
 
-    /// Applies an action to all jobs that match a filter. Jobs whose state does not allow the action are skipped.
+    /// Applies an action to all jobs that match a filter. Skips jobs whose state does not allow the action.
     ///
-    /// - Parameter isTrial: whether all changes are undone.
+    /// - Parameter isDryRun: whether all changes are undone.
     package func apply(
         _ action: JobAction,
         to filter: ReplayFilter,
-        isTrial: Bool = false
-    ) async throws(ReplayError) -> Sweep {
-        var sweep = Sweep()
+        isDryRun: Bool = false
+    ) async throws(ReplayError) -> BulkResult {
+        var result = BulkResult()
         let filter = try timed(filter)
         var last: Int64 = 0
         while true {
             let ids = try read { (connection) throws(SQLiteError) in
-                try ReplayTable.ids(filter, after: last, limit: Self.slice, on: connection)
+                try ReplayTable.ids(filter, after: last, limit: Self.batchSize, on: connection)
             }
-            guard let end = ids.last else { return sweep }
-            let part = try await apply(action, to: ids, isTrial: isTrial)
-            sweep.done += part.done
-            sweep.refusals += part.refusals.filter { ![.wrongState, .noJob].contains($0.error.code) }
+            guard let end = ids.last else { return result }
+            let part = try await apply(action, to: ids, isDryRun: isDryRun)
+            result.done += part.done
+            result.refusals += part.refusals.filter { ![.wrongState, .noJob].contains($0.error.code) }
             last = end
         }
     }
@@ -58,56 +60,68 @@ extension ReplayQueue {
     private func effects(
         of action: JobAction,
         on ids: [ReplayJob.ID],
-        _ isTrial: Bool
+        isDryRun: Bool
     ) async throws(ReplayError) -> [ReplayTable.Effect] {
-        try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
+        try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
             var effects: [ReplayTable.Effect] = []
-            for id in ids { effects.append(try ReplayTable.apply(action, to: id, on: connection, &ledger)) }
+            for id in ids { effects.append(try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)) }
             return effects
         }
     }
 
     // MARK: Holds
 
-    /// - Returns: the number of jobs that this hold has newly held.
+    /// Adds a hold, and holds the jobs that it covers.
+    ///
+    /// - Parameter isDryRun: whether all changes are undone.
+    /// - Returns: the number of jobs that were not held before.
     package func apply(
         _ hold: ReplayHold,
         reason: String = "",
-        isTrial: Bool = false
+        isDryRun: Bool = false
     ) async throws(ReplayError) -> Int {
-        try await sweep(hold, in: [.ready, .waiting], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
-            // Once: whoever ends it meanwhile has the last word.
-            if ids.isEmpty || isTrial { try ReplayTable.add(hold, reason: reason, on: connection, ledger) }
-            return try ReplayTable.hold(ids, on: connection, &ledger)
+        try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) {
+            (ids, connection, ledger) throws(SQLiteError) in
+            // Only in the first transaction, so that another process can end the hold meanwhile.
+            if ids.isEmpty || isDryRun { try ReplayTable.add(hold, reason: reason, on: connection, ledger: ledger) }
+            return try ReplayTable.hold(ids, on: connection, ledger: &ledger)
         }
     }
 
-    /// - Returns: the number of jobs that no hold holds any more.
-    package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
-        try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
-            if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection, &ledger) }
-            return try ReplayTable.release(ids, on: connection, &ledger)
+    /// Ends a hold, and releases the jobs that no other hold covers.
+    ///
+    /// - Parameter isDryRun: whether all changes are undone.
+    /// - Returns: the number of released jobs.
+    package func end(_ hold: ReplayHold, isDryRun: Bool = false) async throws(ReplayError) -> Int {
+        try await change(hold, jobsIn: [.held], isDryRun: isDryRun) {
+            (ids, connection, ledger) throws(SQLiteError) in
+            if ids.isEmpty || isDryRun { try ReplayTable.remove(hold, on: connection, ledger: &ledger) }
+            return try ReplayTable.release(ids, on: connection, ledger: &ledger)
         }
     }
 
-    /// Changes the hold itself first, so that it applies to jobs added meanwhile. Then changes the existing jobs, slice
-    /// by slice.
-    private func sweep(
+    /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing jobs,
+    /// batch by batch.
+    ///
+    /// - Parameter body: changes a batch of jobs, and returns the number of changed ones. Without jobs, changes the hold.
+    private func change(
         _ hold: ReplayHold,
-        in states: [ReplayState],
-        _ isTrial: Bool,
-        _ body:
+        jobsIn states: [ReplayState],
+        isDryRun: Bool,
+        body:
             @escaping @Sendable (
                 [ReplayJob.ID], borrowing SQLiteConnection, inout ReplayLedger
             ) throws(SQLiteError) -> Int
     ) async throws(ReplayError) -> Int {
-        var (count, ids): (Int, [ReplayJob.ID]) = (0, [])
+        var count = 0
+        var ids: [ReplayJob.ID] = []
         repeat {
-            let (slice, last) = (ids, ids.last ?? 0)
-            count += try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
-                try body(slice, connection, &ledger)
+            let batch = ids
+            let last = ids.last ?? 0
+            count += try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
+                try body(batch, connection, &ledger)
             }
-            if slice.isEmpty, !isTrial { tell(of: hold) }
+            if batch.isEmpty, !isDryRun { notifyEngines(of: hold) }
             ids = try read { (connection) throws(SQLiteError) in
                 try ReplayTable.ids(of: hold, in: states, after: last, on: connection)
             }
@@ -121,42 +135,42 @@ extension ReplayQueue {
             let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
             guard !ids.isEmpty else { return }
             let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.release(ids, on: connection, &ledger)
+                try ReplayTable.release(ids, on: connection, ledger: &ledger)
             }
-            // Somebody else has seen to them.
+            // Another process has released them.
             guard count > 0 else { return }
         }
     }
 
-    // MARK: Trials
+    // MARK: Dry runs
 
     /// The effects that a claim would have.
-    package struct Rehearsal: Sendable {
+    package struct ClaimPreview: Sendable {
         /// The transitions, in the order of the claim.
         package var transitions: [ReplayTransition]
-        /// The number of jobs that would still be ready: they are not the heads of their lines, or exceed the claim's
-        /// limit.
-        package var behind: Int
+        /// The number of jobs that would still be ready: they wait for earlier jobs of their ordering keys, or exceed the
+        /// claim's limit.
+        package var remaining: Int
     }
 
-    /// Returns the effects that a claim would have now. It runs a claim and undoes it.
+    /// Returns the effects that a claim would have now. Runs a claim, and undoes it.
     ///
     /// - Parameters:
     ///   - limit: the maximum number of jobs to claim.
     ///   - identities: the identities whose jobs are claimed.
-    package func rehearsal(
+    package func claimPreview(
         limit: Int,
         of identities: ReplayTable.Identities = .all
-    ) async throws(ReplayError) -> Rehearsal {
-        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
-            var rehearsed = ReplayLedger(now: ledger.now, lead: ledger.lead, uptime: ledger.uptime)
-            _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, &rehearsed)
-            let behind = try ReplayTable.ready(of: identities, on: connection)
-            return Rehearsal(transitions: rehearsed.transitions, behind: behind)
+    ) async throws(ReplayError) -> ClaimPreview {
+        try await write(isDryRun: true) { (connection, ledger) throws(SQLiteError) in
+            var preview = ReplayLedger(now: ledger.now, lead: ledger.lead, uptime: ledger.uptime)
+            _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, ledger: &preview)
+            let remaining = try ReplayTable.readyCount(of: identities, on: connection)
+            return ClaimPreview(transitions: preview.transitions, remaining: remaining)
         }
     }
 
-    /// Returns the jobs that wait for their time, the nearest first.
+    /// Returns the jobs that wait for their time, the earliest first.
     package func waiting(
         limit: Int,
         of identities: ReplayTable.Identities = .all
@@ -164,18 +178,18 @@ extension ReplayQueue {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
             try ReplayTable.waiting(limit: limit, of: identities, on: connection)
-        }.map { $0.moved(by: lead) }
+        }.map { $0.shifted(by: lead) }
     }
 
-    private func attempt<Value: Sendable>(
-        _ isTrial: Bool,
-        _ body: @escaping ReplayWriter.Body<Value>
+    private func write<Value: Sendable>(
+        isDryRun: Bool,
+        body: @escaping ReplayWriter.Body<Value>
     ) async throws(ReplayError) -> Value {
         try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard isTrial else { return try body(connection, &ledger) }
-            // Nothing of it is told or counted.
-            var trial = ledger
-            return try connection.undoing { (connection) throws(SQLiteError) in (try body(connection, &trial), false) }
+            guard isDryRun else { return try body(connection, &ledger) }
+            // A copy of the ledger, so that no transition is reported or counted.
+            var copy = ledger
+            return try connection.undoing { (connection) throws(SQLiteError) in (try body(connection, &copy), false) }
         }
     }
 }

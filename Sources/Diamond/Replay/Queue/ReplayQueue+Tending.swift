@@ -6,7 +6,7 @@ import HTTPTypes
 extension ReplayQueue {
     /// Makes a waiting job ready now.
     ///
-    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `wrongState` if it is neither waiting nor ready.
+    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `wrongState` if the job is neither waiting nor ready.
     public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
 
     /// Holds a job until it is released.
@@ -16,34 +16,37 @@ extension ReplayQueue {
     /// lane is held.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Discards a job: it is done, without being sent. A job that is being sent cannot be discarded. If its caller has
-    /// gone away, the job is ready a moment later, and a replayer may claim it first.
+    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. If a job's caller has just
+    /// canceled, the job is ready a moment later, but a replayer may claim it first.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
-    /// Sends a job again that is dead or in review. It keeps its place in its line and its `Idempotency-Key`. Its
-    /// attempts and its time (``ReplayPolicy/expiry``) start again. If the request may have been processed, that counts
-    /// as checked. Neither an edit nor a request with the same unique name changes such a request, because the server
-    /// may know it.
+    /// Makes a job that is dead or in review ready again. The job keeps its position in the order of its key, and its
+    /// `Idempotency-Key`. Its count of attempts and its ``ReplayPolicy/expiry`` start again. If the request may have been
+    /// processed, the caller takes responsibility for sending it again. Neither an edit nor a request with the same unique
+    /// name changes such a request, because the server may know it.
     ///
     /// - Throws: ``ReplayError``: `notUnique` if another job has the same unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
     func apply(_ action: JobAction, to id: ReplayJob.ID) async throws(ReplayError) {
         let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.apply(action, to: id, on: connection, &ledger)
+            try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)
         }
-        if let error = Self.error(effect, action, id) { throw error }
+        if let error = Self.error(for: effect, of: action, on: id) { throw error }
     }
 
-    /// Returns the error that refused an action; `nil` if it succeeded.
-    static func error(_ effect: ReplayTable.Effect, _ action: JobAction, _ id: ReplayJob.ID) -> ReplayError? {
+    /// Returns the error for the result of an action; `nil` if the action succeeded.
+    static func error(
+        for effect: ReplayTable.Effect, of action: JobAction, on id: ReplayJob.ID
+    ) -> ReplayError? {
         switch effect {
         case .done: nil
         case .noJob: noJob(id)
         case .notUnique: notUnique(id)
         case .damaged: damaged(id)
         case .wrongState(let state):
-            ReplayError(.wrongState, "job \(id) is \(state): \(action.verb.rawValue) is for what is \(action.states)")
+            ReplayError(
+                .wrongState, "job \(id) is \(state): \(action.verb.description) is for what is \(action.states)")
         }
     }
 
@@ -65,8 +68,8 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - id: the id of the job.
-    ///   - change: changes the request, which it gets as it is on disk. The identity, lane, ordering key, order and
-    ///     unique name have to stay the same: they decide the job's holds, claims and place.
+    ///   - change: changes the stored request. The identity, lane, ordering key, order and unique name have to stay the
+    ///     same, because they decide the job's holds, claims and position.
     /// - Returns: the id of the job that has the new request.
     /// - Throws: ``ReplayError``: `wrongState` if the job is done or being sent, or was changed since the edit began;
     ///   `badRequest` if the change alters a part that has to stay; `notUnique` if another job would have to be added,
@@ -82,7 +85,9 @@ extension ReplayQueue {
         return try await edit(id, from: old, to: request)
     }
 
-    /// - Parameter old: the request with which the edit began.
+    /// Replaces the request of a job, as ``edit(_:_:)`` does.
+    ///
+    /// - Parameter old: the request at the start of the edit.
     @concurrent
     package func edit(
         _ id: ReplayJob.ID,
@@ -93,31 +98,35 @@ extension ReplayQueue {
         try Self.refuseMove(of: id, from: old, to: request)
         let key = HTTPField.Name.idempotencyKey
         let oldKey = key.flatMap { old.headers[$0] }
-        // Another request under the old key would be answered as the old one; under none, it gets its own.
+        // A server would answer another request with the old key like the old request. Without a key, the request gets its
+        // own.
         if let key, request.headers[key] == oldKey { request.headers[key] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
-        // Its unique name goes over to another job.
-        var addition = draft
-        addition.policy.uniqueness = .appendAfterRunning
-        let (limit, rules, added) = (maximumCount, rules, addition)
+        // If the request becomes another job, that job gets the unique name.
+        var copy = draft
+        copy.policy.uniqueness = .appendAfterRunning
+        let limit = maximumCount
+        let rules = rules
+        let added = copy
         let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
-            guard try ReplayTable.written(id, on: connection) != nil else { return .failure(Self.noJob(id)) }
-            guard let row = try ReplayTable.sound(id, on: connection, &ledger),
-                let written = try ReplayTable.soundRequest(of: row, on: connection, &ledger)
+            guard try ReplayTable.storedRow(id, on: connection) != nil else { return .failure(Self.noJob(id)) }
+            guard let row = try ReplayTable.checkedRow(id, on: connection, ledger: &ledger),
+                let stored = try ReplayTable.checkedRequest(of: row, on: connection, ledger: &ledger)
             else { return .failure(Self.damaged(id)) }
             guard row.state != .running, row.state != .done else {
                 let message = "job \(id) is \(row.state), and is not changed any more: add another one"
                 return .failure(ReplayError(.wrongState, message))
             }
-            guard (try? Request(json: written)) == old else {
+            guard (try? Request(json: stored)) == old else {
                 return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
             guard !row.mayBeKnown else {
-                // Where a newer one has the name, that says what is to be sent.
-                if let key = added.uniqueKey, let other = try ReplayTable.named(key, on: connection), other != id {
+                // If a newer job has the name, its request is the one to send.
+                if let key = added.uniqueKey, let other = try ReplayTable.jobID(named: key, on: connection), other != id
+                {
                     return .failure(Self.notUnique(id))
                 }
-                switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {
+                switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, ledger: &ledger) {
                 case .added(let id), .kept(let id), .replaced(let id): return .success(id)
                 case .merged: return .success(id)
                 case .refused(let error): return .failure(error)
@@ -125,7 +134,7 @@ extension ReplayQueue {
             }
             var draft = draft
             draft.policy.uniqueness = .preserveSchedule
-            try ReplayTable.replace(row, by: draft, on: connection, &ledger)
+            try ReplayTable.replace(row, by: draft, on: connection, ledger: &ledger)
             return .success(id)
         }
         return try result.get()
@@ -134,15 +143,15 @@ extension ReplayQueue {
     private static func refuseMove(
         of id: ReplayJob.ID, from old: Request, to new: Request
     ) throws(ReplayError) {
-        let moves = [
+        let changes = [
             ("identity", !old.identity.isExactly(new.identity)), ("lane", old.lane != new.lane),
             ("ordering key", !old.replay.orderingKey.isExactly(new.replay.orderingKey)),
             ("order", old.replay.order != new.replay.order),
             ("unique name", !old.replay.unique.isExactly(new.replay.unique)),
         ]
-        guard let move = moves.first(where: \.1) else { return }
+        guard let change = changes.first(where: \.1) else { return }
         let remedy = "leave it as it is, or discard the job and add another"
-        throw ReplayError(.badRequest, "the edit changes the \(move.0) of job \(id): \(remedy)")
+        throw ReplayError(.badRequest, "the edit changes the \(change.0) of job \(id): \(remedy)")
     }
 
     // MARK: Holds
@@ -169,10 +178,10 @@ extension ReplayQueue {
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
         let count = try await end(hold)
-        // That of the whole changes no job, of which others would be told.
+        // A hold of everything changes no job, so no transition wakes the replayers.
         if hold.isWhole {
             listeners.send([])
-            bell.ring()
+            wakeFile.wake()
         }
         return count
     }

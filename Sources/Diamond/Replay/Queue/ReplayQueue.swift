@@ -2,7 +2,7 @@ package import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// A queue of requests on disk to be sent later: after failures, after restarts, in order, by this process or another.
+/// A persistent queue of requests to be sent later: after failures or restarts, in order, by this process or another.
 ///
 /// ```swift
 /// var request = Request("https://api.example.com/orders", method: .post, body: .json(["city": 7]))
@@ -22,8 +22,8 @@ public final class ReplayQueue: Sendable {
     let time: QueueTime
     let writer: ReplayWriter
     let listeners = Broadcast<[ReplayTransition]>()
-    let bell: QueueWakeFile
-    private let holdBell: QueueWakeFile
+    let wakeFile: QueueWakeFile
+    private let holdsWakeFile: QueueWakeFile
     private let holdWatch = Guarded<HoldWatch?>(nil)
     let owner: ReplayOwner
     let sentLog: SentLog
@@ -32,16 +32,16 @@ public final class ReplayQueue: Sendable {
     private let activity: Activity?
     private let ownMaximumCount = Guarded(100_000)
     private let ownRetention = Guarded(ReplayRetention())
-    /// The time of the next tidying, in milliseconds since the boot.
-    private let nextTidying = Guarded(Int64.min)
+    /// The time of the next maintenance, in milliseconds since the boot.
+    private let nextMaintenance = Guarded(Int64.min)
 
-    /// Opens the queue of a store, for a process that only adds and tends jobs. Creates the queue if it is missing.
-    /// Requests are written as they are, without an engine's base URL and headers.
+    /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue if
+    /// it is missing. Requests are written as they are, without an engine's base URL and headers.
     ///
     /// - Throws: ``ReplayError``.
     public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
 
-    /// Opens the existing queue of a store, to read or tend its jobs. Creates nothing.
+    /// Opens the existing queue of a store, to read or manage its jobs. Creates nothing.
     ///
     /// - Throws: ``ReplayError``: `noStore` if there is none.
     package convenience init(existing store: Store) throws(ReplayError) {
@@ -53,9 +53,9 @@ public final class ReplayQueue: Sendable {
     }
 
     /// - Parameters:
-    ///   - activity: is told what happens.
+    ///   - activity: receives the events of the queue; `nil` for none.
     ///   - create: whether the file, and the files next to it, may be created.
-    ///   - resolve: what an engine adds to a request.
+    ///   - resolve: adds the engine's parts to a request before it is written.
     init(
         _ store: Store,
         clock: ReplayClock = .system,
@@ -65,17 +65,21 @@ public final class ReplayQueue: Sendable {
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
         database = try Self.open(store, create: create)
-        (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
-        let bell = QueueWakeFile(store.wakePath, create: create)
-        self.bell = bell
-        holdBell = QueueWakeFile(store.holdsPath, create: create)
+        self.store = store
+        self.clock = clock
+        self.rules = rules
+        self.resolve = resolve
+        self.activity = activity
+        let wakeFile = QueueWakeFile(store.wakePath, create: create)
+        self.wakeFile = wakeFile
+        holdsWakeFile = QueueWakeFile(store.holdsPath, create: create)
         time = QueueTime(clock)
-        writer = ReplayWriter(database, clock, time) { [listeners] transitions in
+        writer = ReplayWriter(database, clock: clock, time: time) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.send(transitions)
-            if transitions.contains(where: \.isForOthers) { bell.ring() }
+            if transitions.contains(where: \.mayMakeWork) { wakeFile.wake() }
         }
-        owner = ReplayOwner(store, writer, clock)
+        owner = ReplayOwner(store, writer: writer, clock: clock)
         sentLog = SentLog(store.sentPath)
     }
 
@@ -86,7 +90,7 @@ public final class ReplayQueue: Sendable {
         do throws(SQLiteError) {
             for path in [store.wakePath, store.holdsPath, store.sentPath] { try PrivateFile.check(path) }
             try PrivateFile.checkDirectory(store.ownersDirectory.path, isOwn: true)
-            // Of a queue that was removed: a new one gives the same numbers to other jobs.
+            // The log belongs to a queue that was removed. A new queue gives the same ids to other jobs.
             if create, access(store.replayPath, F_OK) != 0 { unlink(store.sentPath) }
             return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
         } catch {
@@ -116,37 +120,38 @@ public final class ReplayQueue: Sendable {
         set { ownRetention.withLock { $0 = newValue } }
     }
 
-    /// Once an hour, forgets jobs that ended long ago, and completes work that was left unfinished.
-    func tidySometimes() async throws(ReplayError) {
+    /// Once an hour, deletes jobs that ended long ago, and completes work that other processes left unfinished.
+    func maintainIfNeeded() async throws(ReplayError) {
         let now = clock.uptime()
-        let isTime = nextTidying.withLock { next in
+        let isTime = nextMaintenance.withLock { next in
             guard next <= now else { return false }
             next = now + 3_600_000
             return true
         }
         guard isTime else { return }
-        try owner.removeLeftLocks()
+        try owner.removeOrphanedLocks()
         try await releaseOrphans()
         let retention = retention
         var isMore = true
         while isMore, !Task.isCancelled {
             isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.bringBack(on: connection, &ledger)
+                try ReplayTable.correctTimes(on: connection, ledger: &ledger)
             }
         }
         isMore = true
         while isMore, !Task.isCancelled {
             isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.forget(retention, on: connection, &ledger)
+                try ReplayTable.deleteEnded(beyond: retention, on: connection, ledger: &ledger)
             }
         }
     }
 
-    /// Tells an engine the holds that cover more than jobs, set here and by other processes.
+    /// Observes the holds that cover more than jobs, added by this and other processes.
     ///
-    /// - Parameter tell: called at once, and whenever that changes; be short.
-    func watchHolds(_ tell: @escaping @Sendable (Set<ReplayHold>) -> Void) {
-        let watch = HoldWatch(store, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, tell: tell)
+    /// - Parameter notify: called at once, and at each change. It must return quickly.
+    func watchHolds(_ notify: @escaping @Sendable (Set<ReplayHold>) -> Void) {
+        let watch = HoldWatch(
+            store, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, notify: notify)
         holdWatch.withLock { $0 = watch }
     }
 
@@ -157,11 +162,11 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Tells whom no transition of a job tells.
-    func tell(of hold: ReplayHold) {
+    /// Notifies the engines of a change of a hold that covers more than jobs. Transitions of jobs do not report it.
+    func notifyEngines(of hold: ReplayHold) {
         guard hold.isForEngines else { return }
-        holdWatch.withLock { $0 }?.look()
-        holdBell.ring()
+        holdWatch.withLock { $0 }?.refresh()
+        holdsWakeFile.wake()
     }
 
     /// Returns the current moment by the queue's time.
@@ -179,19 +184,19 @@ public final class ReplayQueue: Sendable {
 
     // MARK: The end
 
-    /// Tells other processes whether the system may end this process at any time from now on. Such an end is not held
-    /// against the jobs being sent. For an app that goes into the background, and comes back.
+    /// Notes for other processes whether the system may end this process at any time from now on. Such an end does not
+    /// count against the jobs that it sends. An app calls this when it enters the background, and when it returns.
     public func allowSuddenTermination(_ isAllowed: Bool) async throws(ReplayError) {
         try await owner.suspend(isAllowed)
     }
 
-    /// Ends the replayers of this queue in this process, and gives back the claimed jobs, which other processes send.
-    /// Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
-    /// requests too. Afterwards `replay.sqlite` itself has all jobs, unless another process uses the queue.
+    /// Ends the replayers of this queue in this process, and gives the claimed jobs back, so that other processes send
+    /// them. Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
+    /// requests too. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the queue.
     public func close() async {
         await owner.retire()
         // If another process holds the file for long, that process empties the log when it closes.
-        _ = await Deadline.value(within: clock.patience) { [writer] in await writer.emptyLog() }
+        _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
     }
 
     // For those who only add or tend, and do not close the queue.
@@ -216,6 +221,6 @@ extension Store {
 }
 
 extension ReplayTransition {
-    /// Whether another process may have something to do now.
-    fileprivate var isForOthers: Bool { to == .ready || to == .waiting || to?.isEnd == true }
+    /// Whether the transition may let other processes send or wait for jobs.
+    fileprivate var mayMakeWork: Bool { to == .ready || to == .waiting || to?.isEnd == true }
 }

@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// The writer of the queue's file. It commits concurrent writes in one transaction: a commit waits for the disk, and a
-/// hundred writes can wait together.
+/// The writer of the queue's file. It commits concurrent writes in one transaction, because a commit waits for the disk,
+/// and a hundred writes can wait together.
 ///
-/// If the disk is fast and writes come one at a time, each runs on the task's own thread, never an actor's: waking
-/// another thread and being woken by it takes as long as the commit itself. If the disk is slow, or another process
-/// writes, a thread of the writer waits instead of a task's. If many writes come, that wait lets the next ones join.
+/// If the disk is fast and writes come one at a time, each runs on the task's own thread, never an actor's: switching to
+/// another thread and back takes as long as the commit itself. If the disk is slow, or another process writes, a thread of
+/// the writer waits instead of a task's. Writes that come during that wait join the next transaction.
 final class ReplayWriter: Sendable {
     /// The body of a transaction. It may run twice, and must have no effect outside the transaction.
     typealias Body<Value> =
@@ -22,7 +22,7 @@ final class ReplayWriter: Sendable {
     private struct State {
         var waiting: [Item] = []
         var isScheduled = false
-        /// A record of quick single writes. It tells whether a task may write on its own thread.
+        /// A record of quick single writes. It decides whether a task may write on its own thread.
         var singles = QuickWrites()
     }
 
@@ -32,20 +32,21 @@ final class ReplayWriter: Sendable {
     private let database: SQLiteDatabase
     private let clock: ReplayClock
     private let time: QueueTime
-    private let committed: @Sendable ([ReplayTransition]) -> Void
+    private let whenCommitted: @Sendable ([ReplayTransition]) -> Void
     private let state = Guarded(State())
     private let queue = DispatchQueue(label: "diamond.replay.writer", qos: .userInitiated)
 
-    /// - Parameter committed: what happens is told when it is on disk.
+    /// - Parameter whenCommitted: receives the transitions of each transaction when they are on disk.
     init(
         _ database: SQLiteDatabase,
-        _ clock: ReplayClock,
-        _ time: QueueTime,
-        committed: @escaping @Sendable ([ReplayTransition]) -> Void
+        clock: ReplayClock,
+        time: QueueTime,
+        whenCommitted: @escaping @Sendable ([ReplayTransition]) -> Void
     ) {
         self.database = database
-        (self.clock, self.time) = (clock, time)
-        self.committed = committed
+        self.clock = clock
+        self.time = time
+        self.whenCommitted = whenCommitted
     }
 
     /// Runs a body in a transaction, and returns when its changes are durable.
@@ -73,7 +74,7 @@ final class ReplayWriter: Sendable {
         return value
     }
 
-    /// Brings the log into the file after the writes that wait.
+    /// Moves the write-ahead log into the file, after the writes that wait.
     func emptyLog() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -88,9 +89,10 @@ final class ReplayWriter: Sendable {
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value { try database.read(body) }
 
-    private enum Turn { case wait, write, schedule }
+    /// The next step of a task that adds a write.
+    private enum NextStep { case wait, write, schedule }
 
-    private func add(_ item: Item) -> Turn {
+    private func add(_ item: Item) -> NextStep {
         state.withLock { state in
             state.waiting.append(item)
             guard !state.isScheduled else { return .wait }
@@ -99,7 +101,7 @@ final class ReplayWriter: Sendable {
         }
     }
 
-    /// One group; what has come meanwhile is for another thread, and so is waiting for another process.
+    /// Writes one group on this thread. Later writes, and waits for another process, go to the writer's thread.
     private func writeHere() {
         if let group = nextGroup(), !write(group, isPatient: false) {
             state.withLock { state in
@@ -127,17 +129,18 @@ final class ReplayWriter: Sendable {
         }
     }
 
-    // One that fails must not take the others along; where the disk fails, they would fail one by one.
-    //
-    // - Returns: `false` where it would have to wait for another process, and must not.
+    /// Writes a group in one transaction. If a write fails, writes each one alone, so that it does not affect the others. If
+    /// the disk fails, all of them fail at once.
+    ///
+    /// - Returns: `false` if the write would have to wait for another process, and must not.
     @discardableResult
     private func write(_ group: [Item], isPatient: Bool = true) -> Bool {
         do throws(ReplayError) {
-            try commit(group, isPatient)
+            try commit(group, isPatient: isPatient)
             for item in group { item.finish(nil) }
         } catch  where error.code == .busy && !isPatient {
             return false
-        } catch  where group.count > 1 && !error.isPassing {
+        } catch  where group.count > 1 && !error.isTransient {
             for item in group { write([item]) }
         } catch {
             for item in group { item.finish(error) }
@@ -145,32 +148,34 @@ final class ReplayWriter: Sendable {
         return true
     }
 
-    private func commit(_ group: [Item], _ isPatient: Bool) throws(ReplayError) {
+    private func commit(_ group: [Item], isPatient: Bool) throws(ReplayError) {
         let start = DispatchTime.now().uptimeNanoseconds
         defer {
             state.withLock { state in
                 state.singles.note(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
-        let transitions = try commit(isPatient: isPatient) {
-            (connection, ledger) throws(SQLiteError) in
+        let transitions = try commit(isPatient: isPatient) { (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
-        }.transitions
-        if !transitions.isEmpty { committed(transitions) }
+        }
+        if !transitions.isEmpty { whenCommitted(transitions) }
     }
 
-    /// One transaction, for those who may wait for the disk.
-    private func commit<Value>(
-        isPatient: Bool = true,
-        _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
-    ) throws(ReplayError) -> (value: Value, transitions: [ReplayTransition]) {
+    /// Runs a body in one transaction.
+    ///
+    /// - Parameter isPatient: whether to wait for another process that writes.
+    /// - Returns: the transitions of the transaction.
+    private func commit(
+        isPatient: Bool,
+        _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Void
+    ) throws(ReplayError) -> [ReplayTransition] {
         do throws(SQLiteError) {
             return try database.write(patience: isPatient ? nil : .zero) { (connection) throws(SQLiteError) in
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
-                let value = try body(connection, &ledger)
-                try ReplayTable.count(ledger, on: connection)
-                return (value, ledger.transitions)
+                try body(connection, &ledger)
+                try ReplayTable.countTransitions(of: ledger, on: connection)
+                return ledger.transitions
             }
         } catch {
             throw ReplayError(error)

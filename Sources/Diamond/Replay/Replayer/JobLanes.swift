@@ -1,8 +1,8 @@
-/// The lanes through which jobs go out.
+/// The lanes in which jobs are sent.
 package protocol JobLanes: Sendable {
     /// The lanes that are not paused. Only their jobs are claimed.
     var unpaused: ReplayTable.Lanes { get }
 
-    /// An element whenever that may have changed. Each call brings a sequence of its own.
+    /// A sequence with an element whenever ``unpaused`` may have changed. Each call returns its own sequence.
     var pauseChanges: AsyncStream<Void> { get }
 }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The schedule for jobs that wait for the network. They are tried as soon as it may be back, and at most once in 5
-/// seconds.
+/// The schedule for jobs that wait for the network. They are tried as soon as the network may be reachable again, and at
+/// most once in 5 seconds.
 final class NetworkReturn: Sendable {
     private struct State {
         /// The number of changes; the start counts as the first.
@@ -16,7 +16,7 @@ final class NetworkReturn: Sendable {
 
     private let state = Guarded(State())
 
-    /// The number of times the network may have come or gone.
+    /// The number of times the network's reachability may have changed.
     var changes: Int { state.withLock { $0.changes } }
 
     func noteChange() { state.withLock { $0.changes += 1 } }

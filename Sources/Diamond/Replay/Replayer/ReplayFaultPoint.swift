@@ -1,4 +1,4 @@
-/// A point at which a process may die in the middle of a job. Each is named, so that a test can end the process there.
+/// A point at which a process may die while it sends a job. A test can end the process there by the point's name.
 package enum ReplayFaultPoint: String, Hashable, Sendable, CaseIterable {
     case afterClaim = "after-claim"
     case beforeSend = "before-send"

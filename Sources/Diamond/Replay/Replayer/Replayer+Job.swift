@@ -3,22 +3,23 @@ import DiamondSQLite
 /// Sending one job.
 extension Replayer {
     /// Sends a claimed job, and writes the result.
-    func carry(_ job: ReplayTable.Claimed, _ run: ReplayRun, _ network: NetworkReturn) async {
+    func process(_ job: ReplayTable.Claimed, in run: ReplayRun, network: NetworkReturn) async {
         let changes = network.changes
-        let (result, state) = await queue.owner.attempt { [self] _ in
+        let (result, state) = await queue.owner.runAttempt { [self] _ in
             let result = await self.result(of: job)
             pass(.beforeFinish)
-            let state = await run.noting(job.id) { tell in
+            let state = await run.writingOutcome(of: job.id) { report in
                 await queue.finish(
-                    job, result.outcome, keeping: result.answer, unknownAt: result.unknownAt, tellingFailure: tell)
+                    job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt,
+                    reportingFailure: report)
             }
             return (result, state)
         }
         pass(.afterFinish)
-        // It came back before this one waited for it.
+        // The network returned before this job began to wait for it.
         if result.outcome.isOffline, network.changes > changes { network.noteChange() }
         await result.notify(state)
-        run.end(state)
+        run.endJob(state)
         running.withLock { $0 -= 1 }
         queue.owner.leave()
         wake()
@@ -32,8 +33,8 @@ extension Replayer {
         guard !Task.isCancelled, queue.owner.mayBegin else { return JobResult(outcome: .notBegun) }
         let attempt = JobAttempt(of: .job(job), request, isReplay: true, in: queue) { [pass] in pass(.beforeSend) }
         attempts.withLock { $0[ObjectIdentifier(attempt)] = attempt }
-        // Its lane may have been paused since it was claimed.
-        recall()
+        // The job's lane may have been paused since the claim.
+        recallPaused()
         let result = await attempt.run(send)
         attempts.withLock { $0[ObjectIdentifier(attempt)] = nil }
         pass(.afterSend)
@@ -41,8 +42,9 @@ extension Replayer {
         return attempt.known(result, isWanted: isWanted)
     }
 
-    /// Gives back jobs in paused lanes that have not begun. They might keep every place until their lanes are resumed.
-    func recall() {
+    /// Gives back the jobs in paused lanes that have not begun. Otherwise they could use up the replayer's width until their
+    /// lanes are resumed.
+    func recallPaused() {
         guard let unpaused = lanes?.unpaused, unpaused != .all else { return }
         for attempt in attempts.withLock({ Array($0.values) }) where !unpaused.contains(attempt.request.lane) {
             attempt.recall()
@@ -53,10 +55,12 @@ extension Replayer {
 extension ReplayOutcome {
     fileprivate var isOffline: Bool { if case .failed(.offline, _, _) = self { true } else { false } }
 
+    /// The outcome of a job that was given back before it was sent.
     static let notBegun = failed(.returned, code: "cancelled", message: "it was given back before it was sent")
 }
 
 extension Replayer.Summary {
+    /// Counts jobs by their new states.
     mutating func count(_ states: [ReplayState]) { for state in states { count(state) } }
 
     private mutating func count(_ state: ReplayState) {

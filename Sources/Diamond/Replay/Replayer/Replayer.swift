@@ -1,17 +1,17 @@
 import DiamondSQLite
 public import Foundation
 
-/// A sender of a queue's jobs. It sends up to ``width`` jobs at a time, and the jobs of one ordering key one after the
-/// other.
+/// A sender of a queue's jobs. It sends up to ``width`` jobs at a time, and the jobs of one ordering key one after
+/// another.
 ///
 /// ```swift
 /// let replayer = try engine.replayer()
 /// let task = Task { await replayer.run() }
 /// ```
 ///
-/// Any number of replayers may work on one queue, in one process and in many: a job belongs to one of them at a time.
-/// If a process dies, its jobs go at once to the other replayers on the machine. If a process is away for longer than a
-/// minute, it also loses its jobs, and the queue ignores the outcomes it reports later.
+/// Any number of replayers may work on one queue, in one process or several. Each job belongs to one of them at a time.
+/// If a process dies, its jobs go at once to the other replayers on the machine. If a process is suspended for longer than
+/// a minute, it also loses its jobs, and the queue ignores the outcomes that it reports later.
 public final class Replayer: Sendable {
     /// The results of a run.
     public struct Summary: Hashable, Sendable {
@@ -30,9 +30,10 @@ public final class Replayer: Sendable {
     /// Sends the request of a job, once.
     package typealias Send = @Sendable (JobAttempt) async -> JobResult
 
-    /// The time between two looks if changes are not reported.
+    /// The polling interval if other processes' changes are not reported.
     private static let tick = Duration.seconds(1)
-    /// The time between two looks if changes are reported. Clocks may be set, and a report may fail.
+    /// The polling interval if changes are reported. Polling is still needed, because a clock may be set, and a report may
+    /// fail.
     static let longTick = Duration.seconds(15)
 
     /// The maximum number of jobs being sent at the same time.
@@ -43,24 +44,27 @@ public final class Replayer: Sendable {
     let lanes: (any JobLanes)?
     let send: Send
     let pass: @Sendable (ReplayFaultPoint) -> Void
+    /// The number of claimed jobs that have not ended.
     let running = Guarded(0)
-    /// The attempts under way.
+    /// The attempts that run.
     let attempts = Guarded<[ObjectIdentifier: JobAttempt]>([:])
-    let course = Guarded(Course())
+    let loops = Guarded(Loops())
 
     /// The running loops, each with its own signals.
-    struct Course {
+    struct Loops {
         var stops = 0
-        var next = 0
+        var lastNumber = 0
         var signals: [Int: [Signal]] = [:]
     }
 
+    /// Creates a replayer.
+    ///
     /// - Parameters:
-    ///   - reachability: tells when what waits for the network may be sent.
-    ///   - identities: of whom jobs may be sent here, asked before each claim.
-    ///   - lanes: through which they go out; `nil` where none of them is ever paused.
-    ///   - send: sends the request of a job; calls ``JobAttempt/begin(isUnderWay:isHarmless:)`` before each exchange.
-    ///   - pass: is called where the process may be ended.
+    ///   - reachability: the reachability of the network, for jobs that wait for it.
+    ///   - identities: returns the identities whose jobs may be sent here. It is called before each claim.
+    ///   - lanes: the lanes in which jobs are sent; `nil` if none is ever paused.
+    ///   - pass: called at each point where a test may end the process.
+    ///   - send: sends the request of a job. It calls ``JobAttempt/begin(isUnderWay:isHarmless:)`` before each exchange.
     package init(
         _ queue: ReplayQueue,
         width: Int,
@@ -70,41 +74,44 @@ public final class Replayer: Sendable {
         pass: @escaping @Sendable (ReplayFaultPoint) -> Void = { _ in },
         send: @escaping Send
     ) {
-        (self.queue, self.reachability) = (queue, reachability)
+        self.queue = queue
+        self.reachability = reachability
         self.width = max(1, width)
-        (self.identities, self.lanes) = (identities, lanes)
+        self.identities = identities
+        self.lanes = lanes
         self.pass = pass
         self.send = send
     }
 
-    /// Sends jobs until the task is canceled, or ``stop()`` is called. If the task is canceled, the attempts under way
-    /// are canceled too, and their jobs go back to the queue.
+    /// Sends jobs until the task is canceled, or ``stop()`` is called. If the task is canceled, the running attempts are
+    /// canceled too, and their jobs go back to the queue.
     ///
-    /// A full disk, a file that another process holds for long, and a file that cannot be opened for now are reported
-    /// to the observers and tried again.
+    /// A full disk, a file that another process has locked for long, and a file that cannot be opened for now are reported
+    /// to the observers. Then the run tries again.
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
     /// Sends the jobs that can be sent now, and returns when none of them is left, or at `deadline`. For a background
-    /// task, or a cron job. Attempts under way at the deadline are canceled. An outcome that cannot be written does not
+    /// task, or a cron job. Attempts that run at the deadline are canceled. An outcome that cannot be written does not
     /// delay the return: it is written later, in the background.
     @discardableResult
     public func replay(until deadline: Date = .distantFuture) async -> Summary { await work(until: deadline) }
 
-    /// Ends the current runs. Attempts under way finish, and no more jobs are claimed. An outcome that cannot be
-    /// written does not delay the end.
+    /// Ends the current runs. Running attempts finish, and no more jobs are claimed. An outcome that cannot be written
+    /// does not delay the end.
     public func stop() {
-        course.withLock { $0.stops += 1 }
+        loops.withLock { $0.stops += 1 }
         wake()
     }
 
-    func wake() { for signal in course.withLock({ $0.signals.values.flatMap(\.self) }) { signal.wake() } }
+    /// Wakes all loops of this replayer.
+    func wake() { for signal in loops.withLock({ $0.signals.values.flatMap(\.self) }) { signal.wake() } }
 
-    private func join(_ signals: Signal...) -> (number: Int, stops: Int) {
-        course.withLock { course in
-            course.next += 1
-            course.signals[course.next] = signals
-            return (course.next, course.stops)
+    private func register(_ signals: Signal...) -> (number: Int, stops: Int) {
+        loops.withLock { loops in
+            loops.lastNumber += 1
+            loops.signals[loops.lastNumber] = signals
+            return (loops.lastNumber, loops.stops)
         }
     }
 
@@ -112,49 +119,52 @@ public final class Replayer: Sendable {
 
     @concurrent
     private func work(until date: Date?) async -> Summary {
-        let (signal, changes) = (Signal(), Signal())
-        let (place, stops) = join(signal, changes)
-        let run = ReplayRun(until: date.map { end(at: $0) }, stops: stops, changes: changes)
+        let signal = Signal()
+        let changes = Signal()
+        let (number, stops) = register(signal, changes)
+        let run = ReplayRun(until: date.map { uptime(at: $0) }, stops: stops, changes: changes)
         let loop = Task {
-            await self.loop(run, signal)
-            course.withLock { $0.signals[place] = nil }
-            run.end()
+            await self.loop(run, signal: signal)
+            loops.withLock { $0.signals[number] = nil }
+            run.endLoop()
         }
-        return await end(of: run, loop)
+        return await end(of: run, loop: loop)
     }
 
-    private func loop(_ run: ReplayRun, _ signal: Signal) async {
+    private func loop(_ run: ReplayRun, signal: Signal) async {
         let deadline = run.deadline
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
         let network = NetworkReturn()
-        let listeners = [listen(network, signal), listen(signal)].compactMap(\.self)
+        let listeners = [listenToReachability(for: network, signal: signal), listenToLanes(signal)].compactMap(\.self)
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled, !mustEnd(run), !run.hasFailed {
                 do throws(ReplayError) {
                     let hasOthers = try await queue.owner.rescue { run.count($0) }
-                    try await queue.tidySometimes()
-                    try await reach(network)
-                    // Before the claim: what ends during it may have made room, or another job ready.
+                    try await queue.maintainIfNeeded()
+                    try await retryOffline(network)
+                    // Read before the claim: a job that ends during the claim may have made another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim { run.count($0) }
-                    run.add(jobs.count)
+                    run.addJobs(jobs.count)
                     for job in jobs {
                         group.addTask {
-                            await self.carry(job, run, network)
+                            await self.process(job, in: run, network: network)
                             signal.wake()
                         }
                     }
-                    if jobs.isEmpty, deadline != nil, wasIdle, try !queue.mayPromote() { break }
+                    if jobs.isEmpty, deadline != nil, wasIdle, try !queue.hasTimedWork() { break }
                     if jobs.isEmpty || isFull {
-                        // The end of another is told by no bell, and what is added by one who sends nothing by that alone.
-                        let isTold = watch.hearsBell && (watch.isWatching || !hasOthers)
-                        await wait(signal, isTold ? Self.longTick : Self.tick, deadline, network)
+                        // The wake file reports new jobs. The end of another owner is reported only if everything is watched.
+                        let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
+                        await wait(
+                            for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
+                            network: network)
                     }
                 } catch {
                     queue.report(error)
-                    // While jobs are under way, the run waits for their outcomes anyway.
-                    guard deadline == nil || run.left > 0, error.isPassingWhenOpen else {
+                    // While jobs run, the run waits for their outcomes anyway.
+                    guard deadline == nil || run.openJobs > 0, error.isTransientWhenOpen else {
                         run.fail(error)
                         break
                     }
@@ -162,18 +172,18 @@ public final class Replayer: Sendable {
                 }
             }
             guard let deadline else { return }
-            // What is on its way when it is stopped, or the queue fails, has no longer than that either.
-            await rest(run, signal, until: deadline)
+            // The deadline also applies to jobs that run when the replayer is stopped, or the queue fails.
+            await waitForJobs(of: run, until: deadline, signal: signal)
             if deadline <= queue.clock.uptime() { group.cancelAll() }
         }
-        await queue.owner.restIfSuspended()
+        await queue.owner.releaseLockIfSuspended()
         for listener in listeners { listener.cancel() }
         queue.listeners.remove(number)
         withExtendedLifetime(watch) {}
     }
 
-    /// Listens for as long as it is not canceled.
-    private func listen(_ network: NetworkReturn, _ signal: Signal) -> Task<Void, Never> {
+    /// Listens for changes of the network's reachability until the task is canceled.
+    private func listenToReachability(for network: NetworkReturn, signal: Signal) -> Task<Void, Never> {
         Task { [changes = reachability.changes] in
             for await _ in changes {
                 network.noteChange()
@@ -182,26 +192,26 @@ public final class Replayer: Sendable {
         }
     }
 
-    /// Claims where a lane is resumed, and takes back where one is paused.
-    private func listen(_ signal: Signal) -> Task<Void, Never>? {
+    /// Wakes the loop when a lane is resumed, and recalls jobs when one is paused.
+    private func listenToLanes(_ signal: Signal) -> Task<Void, Never>? {
         guard let changes = lanes?.pauseChanges else { return nil }
         return Task {
             for await _ in changes {
-                recall()
+                recallPaused()
                 signal.wake()
             }
         }
     }
 
-    /// Sends what waits for the network as soon as it is back.
-    private func reach(_ network: NetworkReturn) async throws(ReplayError) {
+    /// Makes the jobs that wait for the network ready, if it may be reachable again.
+    private func retryOffline(_ network: NetworkReturn) async throws(ReplayError) {
         try await network.handle(at: queue.clock.uptime(), isReachable: reachability.isReachable) {
-            () async throws(ReplayError) in try await queue.reach()
+            () async throws(ReplayError) in try await queue.retryOffline()
         }
     }
 
-    /// A time, by the clock that counts from the boot: no clock that is set ends a run, or keeps it going.
-    private func end(at date: Date) -> Int64 {
+    /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
+    private func uptime(at date: Date) -> Int64 {
         guard date != .distantFuture else { return .max }
         return queue.clock.uptime().addedAtMost(date.milliseconds.addedAtMost(-queue.clock.now()))
     }
@@ -209,8 +219,10 @@ public final class Replayer: Sendable {
     private var isFull: Bool { running.withLock { $0 >= width } }
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
-    /// Waits until the signal is woken, the time of a job comes, or the limit or the deadline is reached.
-    private func wait(_ signal: Signal, _ limit: Duration, _ deadline: Int64?, _ network: NetworkReturn) async {
+    /// Waits until the signal is woken, a job reaches its time, or the limit or the deadline is reached.
+    private func wait(
+        for signal: Signal, atMost limit: Duration, until deadline: Int64?, network: NetworkReturn
+    ) async {
         var limit = limit
         if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }
         if !isFull, let next = try? queue.nextTime() {
@@ -223,7 +235,7 @@ public final class Replayer: Sendable {
     }
 
     private func claim(
-        isAgain: Bool = false, tellingEnds tell: ([ReplayState]) -> Void
+        isRetry: Bool = false, reportingEnds report: ([ReplayState]) -> Void
     ) async throws(ReplayError) -> [ReplayTable.Claimed] {
         let free = width - running.withLock { $0 }
         let lanes = lanes?.unpaused ?? .all
@@ -232,20 +244,21 @@ public final class Replayer: Sendable {
         let owner = try await queue.owner.enter()
         let claimed: [ReplayTable.Claimed]?
         do throws(ReplayError) {
-            claimed = try await queue.claim(free, of: identities, in: lanes, by: owner, tellingEnds: tell)
+            claimed = try await queue.claim(free, of: identities, in: lanes, by: owner, reportingEnds: report)
         } catch {
             queue.owner.leave()
             throw error
         }
         guard let jobs = claimed else {
-            queue.owner.lose(owner)
+            queue.owner.dropOwner(owner)
             queue.owner.leave()
-            // At once, as another owner, once: what takes that one for dead as well is not to be raced.
-            return isAgain ? [] : try await claim(isAgain: true, tellingEnds: tell)
+            // Tries again at once as a new owner, but only once, to avoid a race with a process that declares that owner
+            // dead, too.
+            return isRetry ? [] : try await claim(isRetry: true, reportingEnds: report)
         }
         running.withLock { $0 += jobs.count }
-        // Each job is an owner's; the look itself is over.
-        for _ in jobs { queue.owner.stay() }
+        // Each job needs the owner until it ends; the claim itself no longer does.
+        for _ in jobs { queue.owner.enterAgain() }
         queue.owner.leave()
         if !jobs.isEmpty { pass(.afterClaim) }
         return jobs

@@ -1,11 +1,11 @@
 import Foundation
 
 #if canImport(Glibc)
-/// A watch that the kernel tells when links or routes change (rtnetlink(7)).
+/// An observer of the kernel's links and routes (rtnetlink(7)).
 final class RouteWatch: Sendable {
     private let watch: DescriptorWatch?
 
-    /// `struct sockaddr_nl`, of which Glibc's module knows nothing.
+    /// `struct sockaddr_nl`, which Glibc's module does not declare.
     private struct Address {
         var family: UInt16
         var padding: UInt16 = 0
@@ -16,8 +16,9 @@ final class RouteWatch: Sendable {
     /// RTMGRP_LINK, RTMGRP_IPV4_ROUTE and RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x40 | 0x400
 
-    /// - Parameter tell: called on a thread of the system's; be short. It is never called if the kernel sends no notes.
-    init(tell: @escaping @Sendable () -> Void) {
+    /// - Parameter notify: called at each change, on a thread of the system. It must return quickly. It is never called
+    ///   if the kernel sends no notifications.
+    init(notify: @escaping @Sendable () -> Void) {
         let family = UInt16(AF_NETLINK)
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         // NETLINK_ROUTE is 0.
@@ -37,13 +38,13 @@ final class RouteWatch: Sendable {
             watch = nil
             return
         }
-        // Notes that were too many for the socket are told of once (ENOBUFS).
-        watch = DescriptorWatch(reading: descriptor, tell: tell)
+        // If the socket overflows, one error (ENOBUFS) stands for the lost notifications.
+        watch = DescriptorWatch(reading: descriptor, notify: notify)
     }
 }
 #elseif !canImport(Network)
-/// A watch that never reports a change, because the platform reports none.
+/// An observer that never reports a change, because the platform reports none.
 struct RouteWatch: Sendable {
-    init(tell: @escaping @Sendable () -> Void) {}
+    init(notify: @escaping @Sendable () -> Void) {}
 }
 #endif

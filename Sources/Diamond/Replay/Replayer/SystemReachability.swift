@@ -5,18 +5,18 @@ import Foundation
 import Network
 #endif
 
-/// The reachability that the system reports. On Apple platforms, the Network framework reports it. On Linux, a route
-/// out of the machine means reachable.
+/// The reachability that the system reports. On Apple platforms, the Network framework reports it. On Linux, the
+/// network is reachable if a route leads out of the machine.
 public final class SystemReachability: Reachability {
     static let shared = SystemReachability()
 
     fileprivate struct State {
         var listeners = Listeners<AsyncStream<Void>.Continuation>()
         #if canImport(Network)
-        // The monitor itself says no until it has looked.
+        // The monitor itself reports `unsatisfied` until its first update.
         var isReachable = true
         #else
-        /// The watch of routes; `nil` while there is no listener.
+        /// The observer of routes; `nil` while there is no listener.
         var watch: RouteWatch?
         #endif
     }
@@ -30,7 +30,7 @@ public final class SystemReachability: Reachability {
     public init() {
         monitor.pathUpdateHandler = { [state] path in
             state.withLock { $0.isReachable = path.status != .unsatisfied }
-            Self.tell(state)
+            Self.notify(state)
         }
         monitor.start(queue: DispatchQueue(label: "diamond.reachability", qos: .utility))
     }
@@ -42,10 +42,10 @@ public final class SystemReachability: Reachability {
     /// Creates an instance that reads the kernel's routing tables on demand.
     public init() {}
 
-    // Of the kernel's tables: a line for each route, behind a title in that of version 4.
+    // The kernel's tables have a line for each route. The table of IPv4 begins with a title.
     public var isReachable: Bool {
         let routes = Self.lines(of: "/proc/net/route").dropFirst() + Self.lines(of: "/proc/net/ipv6_route")
-        // Where nobody says, nobody says no.
+        // Without tables, assume that the network is reachable.
         return routes.isEmpty
             ? !FileManager.default.fileExists(atPath: "/proc/net/route") : routes.contains(where: Self.leads)
     }
@@ -53,7 +53,7 @@ public final class SystemReachability: Reachability {
     /// Whether a route leads out of this machine.
     private static func leads(_ line: Substring) -> Bool {
         let fields = line.split(whereSeparator: \.isWhitespace)
-        // Version 4 begins with the interface, version 6 ends with it.
+        // A line of IPv4 begins with the interface, a line of IPv6 ends with it.
         return fields.first != "lo" && fields.last != "lo"
     }
 
@@ -63,13 +63,13 @@ public final class SystemReachability: Reachability {
     }
     #endif
 
-    /// The changes reported by `NWPathMonitor`, or by the kernel's notes of changed routes (rtnetlink).
+    /// The changes that `NWPathMonitor`, or the kernel's notifications about routes (rtnetlink), report.
     public var changes: AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.withLock { state in
                 #if !canImport(Network)
-                // Until the last listener goes.
-                if state.watch == nil { state.watch = RouteWatch { [state = self.state] in Self.tell(state) } }
+                // The observer stays until the last listener is removed.
+                if state.watch == nil { state.watch = RouteWatch { [state = self.state] in Self.notify(state) } }
                 #endif
                 return state.listeners.add(continuation)
             }
@@ -77,10 +77,10 @@ public final class SystemReachability: Reachability {
         }
     }
 
-    /// Tells all listeners that reachability may have changed.
-    func tell() { Self.tell(state) }
+    /// Notifies all listeners that reachability may have changed.
+    func notify() { Self.notify(state) }
 
-    private static func tell(_ state: Guarded<State>) {
+    private static func notify(_ state: Guarded<State>) {
         for listener in state.withLock({ $0.listeners.all }) { listener.yield() }
     }
 }

@@ -1,33 +1,33 @@
 import Foundation
 
-/// The wait of a job after a failed attempt: exponential, half of it drawn.
+/// The wait of a job after a failed attempt: exponential, with random jitter of up to half.
 ///
-/// `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts: the cap is reached at the twelfth, and 20
-/// attempts take some 9 hours. Half is fixed, unlike in the backoff of a waiting caller: no caller waits, and a server
-/// that is down needs quiet.
+/// The wait is `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts. The cap is reached at the twelfth,
+/// and 20 attempts take some 9 hours. Half of the wait is fixed, unlike in the backoff of a waiting caller: no caller waits,
+/// and a server that is down needs fewer requests.
 enum ReplayBackoff {
     static let base = Duration.seconds(2)
     static let cap = Duration.seconds(3600)
-    /// The wait of a job while the network is away, if its return is not reported.
+    /// The wait of a job while the network is unreachable, if its return is not reported.
     static let offline = Duration.seconds(60)
     /// The longest wait accepted from a server.
     static let longestPushBack = Duration.seconds(86_400)
     /// The longest wait that the rules set, in milliseconds.
     static let longestWait = delay(pushedBack: longestPushBack, draw: 1)
 
-    /// Milliseconds.
+    /// Returns the wait after an attempt, in milliseconds.
     ///
     /// - Parameters:
-    ///   - attempt: from 1 on.
-    ///   - draw: from 0 up to 1.
+    ///   - attempt: the number of attempts that count, from 1 on.
+    ///   - draw: a random number from 0 up to 1.
     static func delay(after attempt: Int, draw: Double) -> Int64 {
         let exponent = Double(min(max(attempt, 1), 32) - 1)
         let whole = min(Double(cap.milliseconds), Double(base.milliseconds) * pow(2, exponent))
         return Int64(whole * (0.5 + min(max(draw, 0), 1) / 2))
     }
 
-    /// Returns the wait the server asks for, and up to a tenth more, in milliseconds. So clients that were refused
-    /// together do not return together.
+    /// Returns the wait that the server asks for, and up to a tenth more, in milliseconds, so that clients that were
+    /// refused together do not return together.
     static func delay(pushedBack pushBack: Duration, draw: Double) -> Int64 {
         let whole = Double(min(pushBack, longestPushBack).milliseconds)
         return Int64(whole * (1 + min(max(draw, 0), 1) / 10))

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Making one job of two that have the same unique name.
+/// Merging two jobs that have the same unique name.
 extension ReplayDraft {
     /// The result of merging two requests.
     enum Merger: Hashable, Sendable {
@@ -13,13 +13,14 @@ extension ReplayDraft {
     /// Returns the request merged into an earlier one, by the rules of ``ReplayPolicy/Uniqueness/merge``.
     ///
     /// - Parameter earlier: the request that waits.
-    /// - Throws: ``ReplayError/Code-swift.struct/cannotMerge`` for all else.
+    /// - Throws: ``ReplayError/Code-swift.struct/cannotMerge`` for two requests that the rules do not cover.
     func merged(into earlier: Request, rules: KeyRules) throws(ReplayError) -> Merger {
         let new = try Self.request(from: request)
         switch (earlier.method, new.method) {
         case (.post, .put), (.post, .patch), (.put, .patch):
-            return .one(try draft(of: Self.body(of: new, over: earlier), rules, absorbedBy: earlier.replay))
-        case (.put, .put), (.patch, .patch): return .one(try draft(of: Self.body(of: earlier, under: new), rules))
+            return .one(try draft(of: Self.changes(of: new, appliedTo: earlier), rules, mergedInto: earlier.replay))
+        case (.put, .put), (.patch, .patch):
+            return .one(try draft(of: Self.changes(of: earlier, addedTo: new), rules))
         case (.patch, .put), (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
         case (.post, .delete): return .none
         default:
@@ -32,20 +33,27 @@ extension ReplayDraft {
         do { return try Request(json: data) } catch { throw ReplayError(error) }
     }
 
-    /// - Parameter earlier: the policy of the request that takes this one in, whose URL stays.
+    /// Returns the draft of a merged request.
+    ///
+    /// - Parameter earlier: the policy of the request into which this one is merged, if the URL of that one stays; `nil`
+    ///   otherwise.
     private func draft(
-        of request: Request, _ rules: KeyRules, absorbedBy earlier: ReplayPolicy? = nil
+        of request: Request, _ rules: KeyRules, mergedInto earlier: ReplayPolicy? = nil
     ) throws(ReplayError) -> ReplayDraft {
         var request = request
         request.replay = policy
-        if let earlier { (request.replay.metadata, request.replay.awaitsID) = (earlier.metadata, earlier.awaitsID) }
+        if let earlier {
+            request.replay.metadata = earlier.metadata
+            request.replay.awaitsID = earlier.awaitsID
+        }
         var draft = try ReplayDraft(request, rules: rules, freshKey: idempotencyKey ?? UUID().uuidString)
-        (draft.runAt, draft.expiresAt) = (runAt, expiresAt)
+        draft.runAt = runAt
+        draft.expiresAt = expiresAt
         return draft
     }
 
-    /// The earlier request, with what the new one's body changes.
-    private static func body(of new: Request, over earlier: Request) -> Request {
+    /// Returns the earlier request with the changes that the new one's body makes.
+    private static func changes(of new: Request, appliedTo earlier: Request) -> Request {
         var request = earlier
         if let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
             request.body = .json(target.merging(patch))
@@ -55,8 +63,8 @@ extension ReplayDraft {
         return request
     }
 
-    /// The new request, with what it leaves alone of the earlier one's body.
-    private static func body(of earlier: Request, under new: Request) -> Request {
+    /// Returns the new request with the changes of the earlier one's body that it does not override.
+    private static func changes(of earlier: Request, addedTo new: Request) -> Request {
         var request = new
         if new.method == .patch, let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
             request.body = .json(target.adding(patch))
@@ -66,7 +74,7 @@ extension ReplayDraft {
 }
 
 extension JSONValue {
-    /// By RFC 7396: `null` removes.
+    /// Returns the value with a patch applied (RFC 7396): `null` removes a member.
     fileprivate func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [String: JSONValue] = [:]
@@ -77,7 +85,7 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// Two patches in one: `null` stays, because the server still has to remove.
+    /// Returns this patch with another one added. A `null` stays, because the server still has to remove the member.
     fileprivate func adding(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch, case .object(var members) = self else { return patch }
         for (name, change) in changes { members[name] = members[name]?.adding(change) ?? change }

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 
-/// A job before it has a row: everything that is written of a request.
+/// A job before it has a row: everything that the queue stores of a request.
 struct ReplayDraft: Hashable, Sendable {
     /// The request in its written form, without secrets.
     var request: Data
@@ -16,22 +16,23 @@ struct ReplayDraft: Hashable, Sendable {
     var policy: ReplayPolicy
     var isIdempotent: Bool
     var idempotencyKey: String?
-    /// The reason for which the job itself is held from the start; `nil` if it is not.
+    /// The reason why the job itself is held from the start; `nil` if it is not held.
     var heldReason: ReplayReason? { policy.awaitsID ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
-    /// The earliest time at which it is sent, in milliseconds since 1970; `nil` for now.
+    /// The earliest time at which the job is sent, in milliseconds since 1970; `nil` for now.
     var runAt: Int64?
-    /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the policy's
-    /// time.
+    /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the time that the
+    /// policy sets.
     var expiresAt: Int64?
     /// Whether the job itself is held from the start.
     var isHeld = false
     /// The attempts so far.
     var history = History()
 
-    /// Attempts that were made before the job was a job.
+    /// The attempts before the request became a job.
     struct History: Hashable, Sendable {
+        /// A failed attempt.
         struct Failure: Hashable, Sendable {
             var startedAt: Int64
             var code: String
@@ -39,27 +40,34 @@ struct ReplayDraft: Hashable, Sendable {
         }
 
         var failures: [Failure] = []
-        /// The last one's: decides when the job is sent next, and whether at all.
+        /// The outcome of the last attempt. It decides whether and when the job is sent next.
         var outcome: ReplayOutcome?
-        /// The first attempt that may have been processed unseen.
+        /// The start of the first attempt that may have been processed with an unknown outcome.
         var unknownAt: Int64?
-        /// A random number from 0 up to 1. It keeps requests that failed together from being repeated together.
+        /// A random number from 0 up to 1, so that requests that failed together are not repeated together.
         var draw = 0.5
     }
 
+    /// Creates the draft of a request.
+    ///
     /// - Parameters:
-    ///   - request: with everything that the engine adds to it.
-    ///   - rules: say what of it is secret.
-    ///   - freshKey: of a request that has no `Idempotency-Key` and needs one.
+    ///   - request: the request, with everything that the engine adds to it.
+    ///   - rules: the rules that find secrets in the request.
+    ///   - freshKey: a new `Idempotency-Key`, for a request that has none and needs one.
+    /// - Throws: ``ReplayError`` if the request cannot be stored, for example because it has an unnamed secret.
     init(_ request: Request, rules: KeyRules, freshKey: @autoclosure () -> String) throws(ReplayError) {
         do throws(RequestError) {
             let request = request.withoutFragment
             let wire = try WireRequest(request)
-            try Self.refuseSecrets(of: request, wire, rules.adding(wire))
-            (method, url) = (wire.method.rawValue, wire.printableURL(rules))
+            try Self.refuseSecrets(of: request, wire: wire, rules: rules.adding(wire))
+            method = wire.method.rawValue
+            url = wire.printableURL(rules)
             host = String(String(decoding: wire.url.origin, as: UTF8.self).drop { $0 != "/" }.dropFirst(2))
-            (identity, lane, tags) = (request.identity, request.lane.name, request.tags.sorted())
-            (policy, isIdempotent) = (request.replay, wire.method.isIdempotent)
+            identity = request.identity
+            lane = request.lane.name
+            tags = request.tags.sorted()
+            policy = request.replay
+            isIdempotent = wire.method.isIdempotent
             let keyed = request.keyed(else: freshKey)
             idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { keyed.headers[$0] }
             self.request = try keyed.json()
@@ -68,11 +76,11 @@ struct ReplayDraft: Hashable, Sendable {
         }
     }
 
-    /// A hash of the identity and the unique name, which one job at a time is to have; `nil` without a unique name.
+    /// A digest of the identity and the unique name; `nil` without a unique name. Only one waiting job has it.
     var uniqueKey: Data? {
         guard let unique = policy.unique else { return nil }
         var hash = SHA256()
-        // Lengths, so that no name and identity can be taken for others.
+        // The lengths keep different pairs of name and identity apart.
         for part in [identity ?? "", unique] {
             hash.update(data: Data("\(part.utf8.count):".utf8))
             hash.update(data: Data(part.utf8))
@@ -81,51 +89,55 @@ struct ReplayDraft: Hashable, Sendable {
         return Data(hash.finalize())
     }
 
-    /// - Parameter now: in milliseconds since 1970.
+    /// Returns the time of expiry, in milliseconds since 1970; `nil` for none.
+    ///
+    /// - Parameter now: the current time, in milliseconds since 1970.
     func expiry(at now: Int64) -> Int64? { expiresAt ?? policy.expiry.map { now + $0.milliseconds } }
 
     // MARK: Secrets
 
     private static func refuseSecrets(
-        of request: Request, _ wire: WireRequest, _ rules: KeyRules
+        of request: Request, wire: WireRequest, rules: KeyRules
     ) throws(RequestError) {
         for credential in request.credentials where credential.secret.name == nil {
-            throw refusal("a secret without a name", "use .secret(\"name\")")
+            throw refusal("a secret without a name", remedy: "use .secret(\"name\")")
         }
-        if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
-        // Its name has the sound of a secret, and is none: whoever has it can have the answer again, and nothing else.
+        if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy: remedy) }
+        // An idempotency key matches the patterns of secrets, but is none: it only lets its holder get the same response.
         for field in wire.headers where !field.name.isIdempotencyKey && rules.isCredential(field.name) {
-            throw refusal("the header \(field.name.rawName), which is a credential", remedy)
+            throw refusal("the header \(field.name.rawName), which is a credential", remedy: remedy)
         }
         for item in wire.items.sorted where rules.isSecret(item) {
-            throw refusal("the parameter \(String(decoding: item.name, as: UTF8.self)), which is a secret", remedy)
+            throw refusal(
+                "the parameter \(String(decoding: item.name, as: UTF8.self)), which is a secret", remedy: remedy)
         }
         if JSONValue.object(request.replay.metadata).hasSecretMember(rules) {
-            throw refusal("a member of its metadata that is a secret", bodyRemedy)
+            throw refusal("a member of its metadata that is a secret", remedy: bodyRemedy)
         }
-        // Encoded as JSON, a parameter's members have no items of their own.
+        // A parameter encoded as JSON is one query item, so its members have to be checked here.
         if (Array(request.parameters) + fields(of: wire)).contains(where: { $0.value.hasSecretMember(rules) }) {
-            throw refusal("a member of a parameter that is a secret", bodyRemedy)
+            throw refusal("a member of a parameter that is a secret", remedy: bodyRemedy)
         }
-        if let body = wire.body { try refuseSecrets(of: body, wire, rules) }
+        if let body = wire.body { try refuseSecrets(of: body, wire: wire, rules: rules) }
     }
 
     private static func refuseSecrets(
-        of body: RequestBody, _ wire: WireRequest, _ rules: KeyRules
+        of body: RequestBody, wire: WireRequest, rules: KeyRules
     ) throws(RequestError) {
         if case .file = body { return }
         if case .multipart(let parts) = body {
             guard !parts.contains(where: { rules.isSecret($0, guesses: false) }) else {
-                throw refusal("a part of its body that is a secret", bodyRemedy)
+                throw refusal("a part of its body that is a secret", remedy: bodyRemedy)
             }
             return
         }
-        let (bytes, type) = (Array(try body.encoded(wire.encoding)), wire.headers[.contentType])
+        let bytes = Array(try body.encoded(wire.encoding))
+        let type = wire.headers[.contentType]
         guard !rules.hasSecretMember(body, bytes, type, guesses: false) else {
-            throw refusal("a member of its body that is a secret", bodyRemedy)
+            throw refusal("a member of its body that is a secret", remedy: bodyRemedy)
         }
         guard !body.isForm(as: type) || !QueryItem.items(of: bytes).contains(where: rules.isSecret) else {
-            throw refusal("a field of its form that is a secret", bodyRemedy)
+            throw refusal("a field of its form that is a secret", remedy: bodyRemedy)
         }
     }
 
@@ -136,14 +148,15 @@ struct ReplayDraft: Hashable, Sendable {
     private static let remedy = "name it in the request's credentials, with .secret(\"name\")"
     private static let bodyRemedy = "send it without replay"
 
-    private static func refusal(_ what: String, _ remedy: String) -> RequestError {
+    private static func refusal(_ secret: String, remedy: String) -> RequestError {
         RequestError(
-            .unnamedSecret, "the request is to be kept on disk, where no secret is written, and has \(what): \(remedy)")
+            .unnamedSecret,
+            "the request is to be kept on disk, where no secret is written, and has \(secret): \(remedy)")
     }
 }
 
 extension HTTPField.Name {
-    /// draft-ietf-httpapi-idempotency-key-header.
+    /// The `Idempotency-Key` field (draft-ietf-httpapi-idempotency-key-header).
     static let idempotencyKey = HTTPField.Name("Idempotency-Key")
 }
 
@@ -161,7 +174,7 @@ extension Request {
 }
 
 extension Request {
-    /// A fragment is never sent, and may hold a token.
+    /// The request without the fragment of its URL, which is never sent, and may contain a token.
     fileprivate var withoutFragment: Request {
         guard let mark = url.unicodeScalars.firstIndex(of: "#") else { return self }
         var request = self

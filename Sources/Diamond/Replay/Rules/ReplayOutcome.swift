@@ -1,19 +1,20 @@
-/// The outcome of an attempt to send a job, as far as the queue has to know.
+/// The outcome of an attempt to send a job, for the queue's decision about the job.
 package enum ReplayOutcome: Hashable, Sendable {
     /// A server has answered.
     ///
     /// - Parameters:
-    ///   - isTransient: whether the same request may be answered otherwise later.
-    ///   - pushBack: the wait the server asks for (RFC 9110 section 10.2.3); `nil` if it asks for none.
-    ///   - isBehindRedirect: whether an earlier answer has redirected the request, and its server may have acted.
-    ///   - bodyFailure: the error that ended the body; `nil` if the body is complete. It does not change the meaning of
-    ///     the status.
+    ///   - isTransient: whether the same request may get another answer later.
+    ///   - pushBack: the wait that the server asks for (RFC 9110 section 10.2.3); `nil` if it asks for none.
+    ///   - isBehindRedirect: whether an earlier response redirected the request, so that its server may have acted.
+    ///   - bodyFailure: the error that interrupted the body; `nil` if the body is complete. It does not change the meaning
+    ///     of the status.
     case answered(
         status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false,
         bodyFailure: BodyFailure? = nil)
+    /// The attempt has failed without an answer.
     case failed(Fault, code: String, message: String)
 
-    /// The error that ended the body of an answer.
+    /// The error that interrupted the body of an answer.
     package struct BodyFailure: Hashable, Sendable {
         var code: String
         var message: String
@@ -25,7 +26,7 @@ package enum ReplayOutcome: Hashable, Sendable {
         case unsent
         /// The request may have been processed.
         case unknown
-        /// The network is away.
+        /// The network is unreachable.
         case offline
         /// The request can never be sent as it is.
         case unsendable
@@ -33,29 +34,29 @@ package enum ReplayOutcome: Hashable, Sendable {
         case noCredential
         /// The stored request cannot be decoded. A newer version of the app may decode it.
         case undecodable
-        /// The sender wanted the end of the attempt, before the request left.
+        /// The sender ended the attempt before the request was sent.
         case returned
-        /// The sender wanted the end of the attempt, and the request may have left.
+        /// The sender ended the attempt, and the request may have been sent.
         case interrupted
     }
 
     /// Returns the outcome, adjusted to the number of exchanges that have begun.
     ///
-    /// - Parameter isWanted: whether no caller has asked for the end. If so, an attempt that ends is a failure like any
+    /// - Parameter isWanted: whether no caller has ended the attempt. If so, an interrupted attempt is a failure like any
     ///   other.
     func known(exchanges count: Int, isWanted: Bool) -> ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         switch (count, fault) {
-        // Nothing has left.
+        // No exchange has begun.
         case (0, .unknown): return .failed(.unsent, code: code, message: message)
         case (0, .interrupted): return .failed(isWanted ? .unsent : .returned, code: code, message: message)
-        // Another has begun before, by a redirect or before a pause: what was asked for may have been done.
+        // An earlier exchange, before a redirect or a pause, may have been processed.
         case (2..., .unsent), (2..., .offline): return .failed(.unknown, code: code, message: message)
         default: return self
         }
     }
 
-    /// The outcome as of a request that may have been processed.
+    /// The outcome for a request that may have been processed.
     var unknown: ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         return .failed(fault == .returned ? .interrupted : .unknown, code: code, message: message)

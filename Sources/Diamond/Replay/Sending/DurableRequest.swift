@@ -1,9 +1,9 @@
 import DiamondSQLite
 
-/// A kept request of one caller: its draft, and its job while this process sends it. A connection that is paused and resumed
-/// has one for all its runs.
+/// A caller's request with a replay policy: its draft, and its job while this process sends it. A connection that is paused
+/// and resumed has one for all its runs.
 ///
-/// A job that is not settled when this is released goes back to the queue.
+/// If the outcome of the job was not written when the instance is released, the job goes back to the queue.
 final class DurableRequest: Sendable {
     /// The draft, and the queue that it is for.
     struct Draft: Sendable {
@@ -11,12 +11,12 @@ final class DurableRequest: Sendable {
         let draft: ReplayDraft
     }
 
-    /// The place of the request before its first byte is sent.
-    enum Place: Sendable {
+    /// The decision about the request before its first byte is sent.
+    enum Admission: Sendable {
         /// The request is a job that this process has claimed, and sends.
         case claimed(ReplayTable.Claimed)
-        /// The request is a job behind others, or was merged into an older job of its unique name; `nil` if nothing has to be
-        /// sent.
+        /// The request is a job that waits for other jobs, or was merged into an older job with its unique name; `nil` if
+        /// nothing has to be sent.
         case queued(ReplayJob.ID?)
         /// The request is no job, and becomes one if it fails.
         case unqueued
@@ -25,37 +25,38 @@ final class DurableRequest: Sendable {
     private struct State {
         var draft: Draft?
         var job: ReplayTable.Claimed?
-        /// The id of the job that keeps the request, whichever process sends it.
+        /// The id of the request's job, whichever process sends it.
         var jobID: ReplayJob.ID?
         var isCanceled = false
-        var placing: Task<Result<Place, ReplayError>, Never>?
+        var admission: Task<Result<Admission, ReplayError>, Never>?
     }
 
     /// The exchanges of all runs.
     let exchanges = Guarded(SentExchanges())
     private let state = Guarded(State())
     /// Called when the request is on disk as a job.
-    private let whenKept: @Sendable () -> Void
+    private let whenQueued: @Sendable () -> Void
 
-    init(whenKept: @escaping @Sendable () -> Void = {}) { self.whenKept = whenKept }
+    init(whenQueued: @escaping @Sendable () -> Void = {}) { self.whenQueued = whenQueued }
 
     deinit {
         let left = state.withLock { $0 }
         guard let queue = left.draft?.queue, let job = left.job else { return }
         let (answer, unknownAt) = exchanges.withLock { ($0.interruptedAnswer, $0.unknownAt()) }
         let outcome = answer ?? (unknownAt == nil ? .notBegun : .interrupted)
-        Task { await queue.settle(job, JobResult(outcome: outcome, unknownAt: unknownAt)) }
+        Task { await queue.finishAndLeave(job, result: JobResult(outcome: outcome, unknownAt: unknownAt)) }
     }
 
     // MARK: The draft
 
+    /// The draft; `nil` before the first run has made it.
     var draft: Draft? { state.withLock { $0.draft } }
 
-    /// Makes the draft, once for all runs.
+    /// Returns the draft, which is made once for all runs.
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> Draft {
         let draft = Draft(queue: queue, draft: try await queue.draft(of: request))
         return state.withLock { state in
-            // Two runs, one of which a pause has given up, send the same.
+            // A run ended by a pause may still make a draft while the next one does. Both send the first draft.
             let first = state.draft ?? draft
             state.draft = first
             return first
@@ -64,39 +65,41 @@ final class DurableRequest: Sendable {
 
     // MARK: The job
 
-    /// Makes the draft a job that this process sends, unless it is kept on failure only, and nothing is to be sent before it.
+    /// Adds the draft to the queue as a job that this process sends. A request that is queued on failure only is not added if
+    /// no other job has to be sent before it.
     ///
-    /// Decided once for all runs, also if a pause gives up the run that does it: a job that a later run makes would know
-    /// nothing of what an earlier one has sent.
-    func place(_ draft: Draft) async throws(ReplayError) -> Place {
-        let placing = state.withLock { state in
-            let placing = state.placing ?? Task { await placed(draft) }
-            state.placing = placing
-            return placing
+    /// The decision is made once for all runs, even if a pause ends the run that makes it. A job that a later run added would
+    /// not have the exchanges of an earlier run.
+    func admit(_ draft: Draft) async throws(ReplayError) -> Admission {
+        let admission = state.withLock { state in
+            let admission = state.admission ?? Task { await decideAdmission(of: draft) }
+            state.admission = admission
+            return admission
         }
-        return try await placing.value.get()
+        return try await admission.value.get()
     }
 
-    private func placed(_ draft: Draft) async -> Result<Place, ReplayError> {
-        let (queue, draft) = (draft.queue, draft.draft)
+    private func decideAdmission(of draft: Draft) async -> Result<Admission, ReplayError> {
+        let queue = draft.queue
+        let draft = draft.draft
         do throws(ReplayError) {
             if draft.policy.mode != .durable, try !queue.isPreceded(draft) { return .success(.unqueued) }
-            let place = try await queue.addClaimed(draft) { [self] in note($0) }
-            if case .claimed(let job) = place { state.withLock { $0.job = job } }
-            whenKept()
-            return .success(place)
+            let admission = try await queue.addClaimed(draft) { [self] in note($0) }
+            if case .claimed(let job) = admission { state.withLock { $0.job = job } }
+            whenQueued()
+            return .success(admission)
         } catch {
             state.withLock { state in
-                state.placing = nil
+                state.admission = nil
                 state.jobID = nil
             }
             return .failure(error)
         }
     }
 
-    /// Makes a draft that has failed a job for later.
+    /// Adds a draft that has failed to the queue.
     ///
-    /// - Returns: as ``ReplayQueue/enqueue(_:after:)`` does.
+    /// - Returns: the result of ``ReplayQueue/enqueue(_:after:)``.
     func enqueue(_ draft: ReplayDraft, to queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID? {
         do throws(ReplayError) {
             return try await queue.add([draft]) { [self] in note($0[0]) }[0]
@@ -106,22 +109,22 @@ final class DurableRequest: Sendable {
         }
     }
 
-    /// Called in the transaction that adds the job: a caller that cancels later is told of the job, and can discard it; one that
-    /// has canceled before leaves none.
+    /// Notes the id of the job in the transaction that adds it. A caller that cancels later receives the id, and can discard
+    /// the job. If the caller has canceled before, no job is added.
     ///
-    /// - Returns: whether it is to be added.
+    /// - Returns: whether the job is to be added.
     private func note(_ id: ReplayJob.ID?) -> Bool {
         state.withLock { state in
-            // A transaction may be done again: a caller that was told of the job finds it.
+            // A transaction may run twice. If the caller received the id in the first run, the job is still added.
             guard !state.isCanceled || state.jobID != nil else { return false }
             state.jobID = id
             return true
         }
     }
 
-    /// Notes that the caller does not wait for the request any more.
+    /// Notes that the caller no longer waits for the request.
     ///
-    /// - Returns: the id of the job that keeps the request; if there is none, there will be none.
+    /// - Returns: the id of the request's job; `nil` if there is none. Then no job is added later.
     func cancel() -> ReplayJob.ID? {
         state.withLock { state in
             state.isCanceled = true
@@ -129,15 +132,15 @@ final class DurableRequest: Sendable {
         }
     }
 
-    /// The id of the job that keeps the request.
+    /// The id of the request's job; `nil` if there is none.
     var jobID: ReplayJob.ID? { state.withLock { $0.jobID } }
 
     /// Writes the result of the job's last run.
     ///
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
-    func settle(_ job: ReplayTable.Claimed, _ result: JobResult, in queue: ReplayQueue) async -> ReplayState? {
+    func finish(_ job: ReplayTable.Claimed, result: JobResult, in queue: ReplayQueue) async -> ReplayState? {
         state.withLock { $0.job = nil }
-        return await queue.settle(job, result)
+        return await queue.finishAndLeave(job, result: result)
     }
 }
 
@@ -146,15 +149,16 @@ extension ReplayQueue {
     ///
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
     @discardableResult
-    fileprivate func settle(_ job: ReplayTable.Claimed, _ result: JobResult) async -> ReplayState? {
-        let state = await Deadline.value(within: clock.patience) { [self] in
+    fileprivate func finishAndLeave(_ job: ReplayTable.Claimed, result: JobResult) async -> ReplayState? {
+        let state = await Deadline.value(within: clock.endTimeout) { [self] in
             defer { owner.leave() }
-            return await finish(job, result.outcome, keeping: result.answer, unknownAt: result.unknownAt)
+            return await finish(job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt)
         }
         return state ?? nil
     }
 }
 
 extension ReplayOutcome {
+    /// The outcome of a request that was canceled after an exchange had begun.
     static let interrupted = failed(.interrupted, code: "cancelled", message: "it was canceled when it was under way")
 }

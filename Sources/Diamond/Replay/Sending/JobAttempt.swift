@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// One run of a kept request, for a caller that waits for the response or for a replayer: the check before each exchange, and
-/// the count of those that began.
+/// An attempt to send a job or a draft, for a caller that waits for the response or for a replayer. It checks the job before
+/// each exchange, and counts the exchanges.
 package final class JobAttempt: Sendable {
     /// The subject of an attempt.
     enum Subject {
@@ -29,10 +29,10 @@ package final class JobAttempt: Sendable {
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - isReplay: whether a replayer makes the attempt. Then it is a single one: an exchange that follows another follows a
+    ///   - isReplay: whether a replayer makes the attempt. Then the request is not retried: a second exchange follows a
     ///     redirect, or has a newer credential.
-    ///   - exchanges: shared by all runs of the request.
-    ///   - whenBegun: called after it is on disk that an exchange begins, and before its first byte is sent.
+    ///   - exchanges: the exchanges of all runs of the request.
+    ///   - whenBegun: called after the start of an exchange is on disk, and before its first byte is sent.
     init(
         of subject: Subject,
         _ request: Request,
@@ -50,10 +50,10 @@ package final class JobAttempt: Sendable {
         run = exchanges.withLock { $0.beginRun() }
     }
 
-    /// The claimed job; `nil` if the request is none yet.
+    /// The claimed job; `nil` if the request is no job yet.
     private var job: ReplayTable.Claimed? { if case .job(let job) = subject { job } else { nil } }
 
-    /// The id of the job; `nil` if the request is none yet.
+    /// The id of the job; `nil` if the request is no job yet.
     package var id: ReplayJob.ID? { job?.id }
 
     /// Whether the request is a job.
@@ -61,24 +61,25 @@ package final class JobAttempt: Sendable {
 
     // MARK: Exchanges
 
-    /// Notes that an exchange begins: of a job on disk. Called last before its first byte is sent.
+    /// Notes that an exchange begins; for a job, on disk. This is the last step before the first byte is sent.
     ///
     /// - Parameters:
     ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
     ///   - isHarmless: whether the app guarantees that the request acts once, however often it arrives.
-    /// - Returns: whether it may begin. A job has to be this process's still, must not be held, and must need no review.
+    /// - Returns: whether the exchange may begin. A job must still belong to this process, must not be held, and must need
+    ///   no review.
     package func begin(isUnderWay: Bool = false, isHarmless: Bool = false) async -> Bool {
         let hasBegun = exchanges.withLock { $0.hasBegun(in: run) }
-        let cutOff = exchanges.withLock { $0.cutOff(in: run, isHarmless: isHarmless) }
-        // Before the write: what another run takes back meanwhile is none of this one's.
+        let earlier = exchanges.withLock { $0.earlier(in: run, isHarmless: isHarmless) }
+        // Noted before the write, so that another run that marks its exchanges as unsent meanwhile does not include this one.
         guard noteBegin() else { return false }
-        let mayBegin =
+        let isAllowed =
             switch subject {
             case .job(let job) where isReplay && hasBegun: await queue.begin(job, isUnderWay: true)
-            case .job(let job): await queue.begin(job, behind: cutOff, isUnderWay: isUnderWay)
-            case .draft(let draft): mayBegin(draft, behind: cutOff)
+            case .job(let job): await queue.begin(job, after: earlier, isUnderWay: isUnderWay)
+            case .draft(let draft): check(draft, after: earlier)
             }
-        guard mayBegin else {
+        guard isAllowed else {
             exchanges.withLock { $0.undoBegin(in: run) }
             return false
         }
@@ -95,48 +96,49 @@ package final class JobAttempt: Sendable {
         }
     }
 
-    private func mayBegin(_ draft: ReplayDraft, behind cutOff: ReplayRow.CutOff?) -> Bool {
-        guard let cutOff, let refusal = draft.refusal(behind: cutOff, at: queue.now()) else { return true }
+    /// Checks whether a draft may be sent again. If not, notes the reason.
+    private func check(_ draft: ReplayDraft, after earlier: ReplayRow.EarlierExchange?) -> Bool {
+        guard let earlier, let refusal = draft.refusal(after: earlier, at: queue.now()) else { return true }
         refuse(refusal)
         return false
     }
 
-    /// Notes why no exchange may begin.
+    /// Notes the reason why no exchange may begin.
     func refuse(_ refusal: ReplayOutcome) { state.withLock { $0.refusal = refusal } }
 
-    /// The reason why no exchange may begin; `nil` for none, or if the row of the job has it.
+    /// The reason why no exchange may begin; `nil` for none, or if it is in the row of the job.
     var refusal: ReplayOutcome? { state.withLock { $0.refusal } }
 
-    /// Notes that the exchange that began last was certainly not processed. At once: the next run may begin before this one has
-    /// ended.
-    func takeBack() { exchanges.withLock { $0.takeBack(in: run) } }
+    /// Notes that the last exchange was certainly not processed. It takes effect at once, because the next run may begin
+    /// before this one has ended.
+    func noteUnprocessed() { exchanges.withLock { $0.noteUnprocessed(in: run) } }
 
     /// Notes that nothing is sent until the next attempt.
-    func rest() {
-        // Nobody waits for the disk: the next attempt is written after it.
-        Task { await giveUp() }
+    func pause() {
+        // Not awaited: the write of the next attempt follows this one.
+        Task { await markUnsent() }
     }
 
-    /// Notes on disk that no exchange of the job may have been processed, if that is so. Then the process that rescues
-    /// the job after the death of this one need not assume that it was sent.
+    /// Notes on disk that no exchange of the job may have been processed, if that is so. Then a process that rescues the
+    /// job after this one has died need not assume that it was sent.
     ///
-    /// - Parameter answer: the server's answer, if its body was not received whole.
-    func giveUp(interrupting answer: ReplayOutcome? = nil) async {
+    /// - Parameter answer: the server's answer, if its body was interrupted; `nil` for none.
+    func markUnsent(interruptedAnswer answer: ReplayOutcome? = nil) async {
         if let answer { exchanges.withLock { $0.note(interruptedAnswer: answer) } }
-        // Most attempts are given up before their first exchange, and have written nothing.
+        // Most attempts that end early end before their first exchange, and have written nothing.
         guard let job, exchanges.withLock({ $0.hasBegun(in: run) && $0.unknownAt() == nil }) else { return }
-        await queue.takeBack(job) { [exchanges] in exchanges.withLock { $0.unknownAt() == nil } }
+        await queue.markUnsent(job) { [exchanges] in exchanges.withLock { $0.unknownAt() == nil } }
     }
 
-    /// Returns the result, considering all exchanges that have begun, also in other runs.
+    /// Returns the result, adjusted to all exchanges that have begun, in this and other runs.
     ///
-    /// - Parameter isWanted: whether no caller has asked for the end.
+    /// - Parameter isWanted: whether no caller has ended the attempt.
     func known(_ result: JobResult, isWanted: Bool) -> JobResult {
         exchanges.withLock { exchanges in
             var known = result
             known.outcome = exchanges.known(
                 result.outcome, atEndOf: run, settled: result.settled, isWanted: isWanted)
-            known.unknownAt = exchanges.unknownAt(besides: run) ?? result.unknownAt
+            known.unknownAt = exchanges.unknownAt(ignoring: run) ?? result.unknownAt
             return known
         }
     }
@@ -151,7 +153,7 @@ package final class JobAttempt: Sendable {
             return state.isRecalled
         }
         if isRecalled { task.cancel() }
-        // The result of the task may hold the attempt.
+        // Breaks a reference cycle: the result of the task may retain the attempt.
         defer { state.withLock { $0.task = nil } }
         return await withTaskCancellationHandler {
             await task.value

@@ -1,10 +1,10 @@
 /// The result of one attempt to send a job.
 package struct JobResult: Sendable {
     var outcome: ReplayOutcome
-    /// The number of exchanges that the outcome does not depend on: each was repeated by another, or failed and was certainly
+    /// The number of exchanges that do not affect the outcome: each was repeated by another one, or failed and was certainly
     /// not processed.
     let settled: Int
-    /// The start of the first exchange that may have been processed, its response unseen, by the queue's time; `nil`
+    /// The start of the first exchange that may have been processed with an unknown outcome, by the queue's time; `nil`
     /// for none.
     var unknownAt: Int64?
     /// The answer to store with the job; `nil` for none.
@@ -16,7 +16,7 @@ package struct JobResult: Sendable {
         outcome: ReplayOutcome,
         settled: Int = 0,
         unknownAt: Int64? = nil,
-        keeping answer: ReplayAnswer? = nil,
+        answer: ReplayAnswer? = nil,
         notify: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
     ) {
         self.outcome = outcome

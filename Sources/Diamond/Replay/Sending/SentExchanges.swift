@@ -1,21 +1,21 @@
-/// The exchanges of a kept request, by the runs in which they began.
+/// The exchanges of a request with a replay policy, by the runs in which they began.
 ///
-/// A pause ends a run. The next one may begin before the paused one has returned.
+/// A pause ends a run. The next run may begin before the paused one has returned.
 struct SentExchanges: Hashable, Sendable {
     private struct Run: Hashable {
-        /// All exchanges that began.
+        /// The number of exchanges that began.
         var begun = 0
-        /// The exchanges of the run that may have been processed, as far as is known.
+        /// The number of exchanges that may have been processed.
         var open = 0
         /// The start of the first open exchange, in milliseconds since 1970.
         var openSince: Int64?
     }
 
     private var lastRun = 0
-    /// Runs in which an exchange has begun.
+    /// The runs in which an exchange has begun.
     private var runs: [Int: Run] = [:]
-    /// The server's answer to the last exchange, if its run was given up while the body arrived. It decides the job
-    /// unless another run follows.
+    /// The server's answer to the last exchange, if its run ended while the body arrived. It decides the job unless another
+    /// run follows.
     private(set) var interruptedAnswer: ReplayOutcome?
 
     /// Begins a run, and returns its number.
@@ -33,17 +33,17 @@ struct SentExchanges: Hashable, Sendable {
         runs[run] = changed
     }
 
-    /// Notes that the exchange that began last was certainly not processed.
-    mutating func takeBack(in run: Int) {
+    /// Notes that the last exchange of a run was certainly not processed.
+    mutating func noteUnprocessed(in run: Int) {
         guard var changed = runs[run], changed.open > 0 else { return }
         changed.open -= 1
         if changed.open == 0 { changed.openSince = nil }
         runs[run] = changed
     }
 
-    /// Notes that the exchange that was about to begin has not.
+    /// Undoes ``beginExchange(in:at:)``, because the exchange was not sent.
     mutating func undoBegin(in run: Int) {
-        takeBack(in: run)
+        noteUnprocessed(in: run)
         runs[run]?.begun -= 1
     }
 
@@ -51,34 +51,34 @@ struct SentExchanges: Hashable, Sendable {
 
     func hasBegun(in run: Int) -> Bool { (runs[run]?.begun ?? 0) > 0 }
 
-    /// The number of exchanges that the end of a run may depend on: all of its own, and the open ones of other runs.
+    /// Returns the number of exchanges that may affect the outcome of a run: all of its own, and the open ones of other runs.
     func count(atEndOf run: Int) -> Int {
         runs.reduce(0) { $0 + ($1.key == run ? $1.value.begun : $1.value.open) }
     }
 
-    /// Returns the start of the first exchange that may have been processed, its response unseen; `nil` for none.
+    /// Returns the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
     ///
-    /// - Parameter run: a run that is left out; `nil` for none.
-    func unknownAt(besides run: Int? = nil) -> Int64? {
+    /// - Parameter run: a run to ignore; `nil` for none.
+    func unknownAt(ignoring run: Int? = nil) -> Int64? {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
     }
 
-    /// Returns the exchange that may have been processed before the next exchange of a run; `nil` for none.
+    /// Returns the earlier exchange that may have been processed, before the next exchange of a run begins; `nil` for none.
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
-    func cutOff(in run: Int, isHarmless: Bool) -> ReplayRow.CutOff? {
+    func earlier(in run: Int, isHarmless: Bool) -> ReplayRow.EarlierExchange? {
         unknownAt().map { sentAt in
-            ReplayRow.CutOff(sentAt: sentAt, isHarmless: isHarmless, isPaused: unknownAt(besides: run) != nil)
+            ReplayRow.EarlierExchange(sentAt: sentAt, isHarmless: isHarmless, isPaused: unknownAt(ignoring: run) != nil)
         }
     }
 
-    /// Returns the outcome of a run, considering all exchanges that have begun.
+    /// Returns the outcome of a run, adjusted to all exchanges that have begun.
     ///
     /// - Parameters:
-    ///   - settled: the number of exchanges of the run that the outcome does not depend on (``JobResult/settled``).
-    ///   - isWanted: whether no caller has asked for the end.
+    ///   - settled: the number of exchanges of the run that do not affect the outcome (``JobResult/settled``).
+    ///   - isWanted: whether no caller has ended the run.
     func known(_ outcome: ReplayOutcome, atEndOf run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
-        // A failure before an attempt is sent says nothing of those before, which were certainly not processed.
+        // All exchanges were certainly not processed. So a failure before the next one is sent leaves nothing unknown.
         if unknownAt() == nil, case .failed(.unknown, let code, let message) = outcome {
             return .failed(.unsent, code: code, message: message)
         }

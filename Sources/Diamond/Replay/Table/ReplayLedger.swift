@@ -1,6 +1,6 @@
 import Foundation
 
-/// The transitions of jobs in one transaction. They are told when the transaction is on disk, and counted in it.
+/// The transitions of jobs in one transaction. They are counted in the transaction, and reported when it is on disk.
 struct ReplayLedger: Sendable {
     /// The queue's time, in milliseconds since 1970.
     let now: Int64
@@ -10,18 +10,22 @@ struct ReplayLedger: Sendable {
     let uptime: Int64
     private(set) var transitions: [ReplayTransition] = []
 
-    init(now: Int64, lead: Int64 = 0, uptime: Int64) { (self.now, self.lead, self.uptime) = (now, lead, uptime) }
+    init(now: Int64, lead: Int64 = 0, uptime: Int64) {
+        self.now = now
+        self.lead = lead
+        self.uptime = uptime
+    }
 
-    mutating func note(_ verb: ReplayTransition.Verb, _ row: ReplayRow, from: ReplayState?) {
-        note(verb, row.id, from: from, to: row.state, row.reason)
+    mutating func note(_ verb: ReplayTransition.Verb, of row: ReplayRow, from: ReplayState?) {
+        note(verb, of: row.id, from: from, to: row.state, reason: row.reason)
     }
 
     mutating func note(
         _ verb: ReplayTransition.Verb,
-        _ id: Int64,
+        of id: Int64,
         from: ReplayState?,
         to: ReplayState?,
-        _ reason: ReplayReason
+        reason: ReplayReason
     ) {
         let at = Date(milliseconds: now + lead)
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
@@ -32,9 +36,10 @@ struct ReplayLedger: Sendable {
         transitions[count...].compactMap(\.to).filter { $0 == .dead || $0 == .needsReview }
     }
 
+    /// The current hour since 1970, by the queue's time.
     var hour: Int64 { now / 3_600_000 }
 
-    /// The number of uses of each verb.
+    /// The number of transitions of each kind.
     var counts: [ReplayTransition.Verb: Int64] {
         transitions.reduce(into: [:]) { counts, transition in counts[transition.verb, default: 0] += 1 }
     }

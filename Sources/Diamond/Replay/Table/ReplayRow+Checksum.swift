@@ -1,17 +1,18 @@
 import Crypto
 import Foundation
 
-/// The sums that guard a job against what can happen to a file: what is sent was written by somebody.
+/// The checksums that detect damage of the file, so that only requests that were written are sent.
 extension ReplayRow {
-    /// 64 bits over the bytes of a request.
+    /// Returns the first 64 bits of a digest of a request's bytes.
     static func digest(of request: Data) -> Int64 { Checksum.digest(of: request).firstBits }
 
-    /// 64 bits over all that decides what is sent, for whom, and whether it may be sent: the digest of the request included.
-    /// The place in its line and the states that its unique name counts in are not: they decide when, not what.
+    /// The first 64 bits of a SHA-256 digest of everything that decides what is sent, for which identity, and whether it may be
+    /// sent. It includes the digest of the request. It excludes the position in the order of the key, and the states in which
+    /// the unique name counts: these decide only when the request is sent.
     var checksum: Int64 {
         var hash = SHA256()
         let texts = [identity, orderingKey, lane, method, reason.description]
-        // The lengths tell where one ends and the next begins.
+        // The lengths separate the texts.
         let numbers: [Int64] = [
             id, isStrict ? 1 : 0, isIdempotent ? 1 : 0, keyLifetime ?? .min, expiresAt ?? .min, Int64(attemptLimit),
             digest, Int64(state.rawValue), isHeld ? 1 : 0, runAt, Int64(attempts), token, owner ?? .min, sentAt ?? .min,

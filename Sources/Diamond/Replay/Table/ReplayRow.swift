@@ -3,7 +3,7 @@ import Foundation
 /// The changing part of a job, with the values that decide the changes. The rules compute it, and ``ReplayTable`` reads
 /// and writes it.
 struct ReplayRow: Hashable, Sendable {
-    // What stays.
+    // Set when the job is added or edited.
     let id: Int64
     let method: String
     let identity: String?
@@ -18,7 +18,7 @@ struct ReplayRow: Hashable, Sendable {
     /// The digest of the request (``digest(of:)``).
     var digest: Int64 = 0
 
-    // What changes; times in milliseconds.
+    // Changed by transitions. Times are in milliseconds since 1970.
     var state: ReplayState
     var reason: ReplayReason
     var isHead: Bool
@@ -29,19 +29,18 @@ struct ReplayRow: Hashable, Sendable {
     var token: Int64
     /// The owner that runs the job; `nil` for none.
     var owner: Int64?
-    /// The start of the current attempt. Of several attempts, it is the start of the first that may have been
-    /// processed.
+    /// The start of the current attempt. If several attempts may have been processed, it is the start of the first.
     var sentAt: Int64?
-    /// The start of the first attempt that may have been processed unseen.
+    /// The start of the first attempt that may have been processed with an unknown outcome.
     var unknownAt: Int64?
     var status: Int?
-    /// Whether an attempt before the job was redriven may have been processed. The person who redrove it answers for
-    /// that, but a server may still know the request.
+    /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again, but not
+    /// edited, because a server may know it.
     var mayHaveActed = false
-    /// Whether a program could not decode the request before. Looked up only if it matters.
+    /// Whether a program could not decode the request before. It is read only when the decision depends on it.
     var wasUndecodable = false
 
-    /// The range of numbers that can be added up, whatever a damaged row says.
+    /// The range of numbers that can be added without overflow. Numbers of a damaged row are limited to it.
     static let sensible: ClosedRange<Int64> = -(1 << 53)...1 << 53
 
     /// Gives the job a new token. An owner with an older token has lost the job.
@@ -54,17 +53,17 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether a second request could do harm, and no idempotency key prevents it.
     var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
 
-    /// Whether it was found to be damaged.
-    var isSetAside: Bool { state == .needsReview && reason == .damaged }
+    /// Whether the row was found damaged before.
+    var isMarkedDamaged: Bool { state == .needsReview && reason == .damaged }
 
-    /// Whether it was discarded.
-    var isGivenUp: Bool { state == .done && reason == .discarded }
+    /// Whether the job was discarded.
+    var isDiscarded: Bool { state == .done && reason == .discarded }
 
-    /// Whether it stands in the line of its ordering key.
+    /// Whether later jobs of its ordering key have to wait for it.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 
-    /// Returns the reason for a review: the request may have been processed, and a second one could do harm. `nil` if
-    /// it may be sent again.
+    /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if it
+    /// may be sent again.
     func reviewReason(at now: Int64) -> ReplayReason? {
         guard let unknownAt, !isIdempotent else { return nil }
         return Self.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)

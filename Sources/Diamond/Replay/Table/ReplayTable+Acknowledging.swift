@@ -2,156 +2,160 @@ import DiamondSQLite
 
 /// The reports of the owner that sends a job.
 extension ReplayTable {
-    /// Returns the job if the caller still has it: its token is the newest, and it runs. Otherwise returns `nil`.
-    static func held(
+    /// Returns a running job if the caller still has it, which means that its token is the newest; `nil` otherwise.
+    static func runningRow(
         _ id: Int64,
         token: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        let row = try sound(id, on: connection, &ledger)
+        let row = try checkedRow(id, on: connection, ledger: &ledger)
         return row?.token == token && row?.state == .running ? row : nil
     }
 
     /// Checks a job for the last time before it is sent.
     ///
     /// - Parameters:
-    ///   - cutOff: what has left of it before, while the same owner had it.
+    ///   - earlier: the earlier exchange of this owner that may have been processed; `nil` for none.
     ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
-    ///   - sent: knows what has left that must not be sent twice; `nil` where nobody does.
-    /// - Returns: whether it may be: nobody has rescued it, it is this owner's, whose lease has not ended, nothing holds
-    ///   it, its time is not over, and it need not be looked at by a person first.
+    ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
+    /// - Returns: whether the job may be sent. It must still belong to this owner, whose lease has not ended. It must not be
+    ///   rescued, held or expired, and must need no review.
     static func begin(
         _ id: Int64,
         token: Int64,
         by owner: Int64,
-        cutOff: ReplayRow.CutOff? = nil,
+        after earlier: ReplayRow.EarlierExchange? = nil,
         isUnderWay: Bool = false,
-        notedIn sent: SentLog? = nil,
+        log sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
-            var row = try held(id, token: token, on: connection, &ledger)
+            var row = try runningRow(id, token: token, on: connection, ledger: &ledger)
         else { return false }
         guard row.owner == owner else {
-            // Its process was away, and is another owner by now: it comes back as where the old one is buried.
-            row.takeDeath(rescues: 0, isInnocent: true, at: ledger.now)
-            try settle(&row, on: connection, ledger)
-            try save(row, .rescue, from: .running, on: connection, &ledger)
+            // The process was suspended, and is a new owner by now. The job goes back to the queue, as after a rescue.
+            row.applyOwnerDeath(rescues: 0, isInnocent: true, at: ledger.now)
+            try updateState(of: &row, on: connection, ledger: ledger)
+            try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
             return false
         }
-        let goesOn =
-            if let cutOff { row.goOn(behind: cutOff, at: ledger.now) } else {
-                isUnderWay || row.mayBegin(at: ledger.now)
+        let isAllowed =
+            if let earlier { row.continueIfAllowed(after: earlier, at: ledger.now) } else {
+                isUnderWay || row.beginIfAllowed(at: ledger.now)
             }
-        guard goesOn else {
-            try save(row, .fail, from: .running, on: connection, &ledger)
+        guard isAllowed else {
+            try save(row, verb: .fail, from: .running, on: connection, ledger: &ledger)
             return false
         }
-        if !isUnderWay, try recall(&row, on: connection, &ledger) { return false }
+        if !isUnderWay, try endIfHeldOrExpired(&row, on: connection, ledger: &ledger) { return false }
         if let sent, row.mustNotRepeat, try !sent.note(row) {
-            row.hasLeftBefore(at: ledger.now)
-            try save(row, .fail, from: .running, on: connection, &ledger)
+            row.endAsSentBefore(at: ledger.now)
+            try save(row, verb: .fail, from: .running, on: connection, ledger: &ledger)
             return false
         }
-        try markSent(row, at: ledger.now, behind: cutOff, on: connection)
+        try markSent(row, at: ledger.now, after: earlier, on: connection)
         return true
     }
 
-    /// It may have waited for its place on the wire for long.
+    /// Ends the claim of a job that was held or has expired since, while it waited for its permit.
     ///
-    /// - Returns: whether something holds it by now, or its time is over, and so the job, as at a claim.
-    private static func recall(
+    /// - Returns: whether the claim has ended.
+    private static func endIfHeldOrExpired(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         if let end = row.expiresAt, end <= ledger.now {
             row.expire()
-            try save(row, .expire, from: .running, on: connection, &ledger)
+            try save(row, verb: .expire, from: .running, on: connection, ledger: &ledger)
             return true
         }
         guard try isQueueHeld(on: connection) ? true : isHeld(row, on: connection) else { return false }
-        row.take(.notBegun, at: ledger.now, draw: 0)
-        try settle(&row, on: connection, ledger)
+        row.apply(.notBegun, at: ledger.now, draw: 0)
+        try updateState(of: &row, on: connection, ledger: ledger)
         if row.state == .held { row.reason = .held }
-        try save(row, row.state == .held ? .hold : .fail, from: .running, on: connection, &ledger)
+        try save(row, verb: row.state == .held ? .hold : .fail, from: .running, on: connection, ledger: &ledger)
         return true
     }
 
-    /// Notes that nothing of a job is on its way, while the one who asks has it still. No transition: it runs.
+    /// Notes that the sent exchanges of a running job were certainly not processed, if the caller still has the job. This is
+    /// no transition: the job continues to run.
     ///
-    /// - Parameter sent: the log in which ``begin(_:token:by:cutOff:isUnderWay:notedIn:on:_:)`` has noted it; `nil` for none.
-    static func takeBack(
+    /// - Parameter sent: the log of the sent jobs that must not be sent twice; `nil` for none.
+    static func markUnsent(
         _ id: Int64,
         token: Int64,
-        notedIn sent: SentLog? = nil,
+        log sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         guard var row = try row(id, on: connection), row.token == token, row.state == .running else { return }
         row.sentAt = nil
         try saveSending(row, on: connection)
-        if let sent, row.mustNotRepeat { try sent.takeBack(row) }
+        if let sent, row.mustNotRepeat { try sent.revoke(row) }
     }
 
-    /// Takes note of what came of an attempt.
+    /// Writes the outcome of an attempt.
     ///
     /// - Parameters:
-    ///   - answer: the answer to keep with the job; `nil` for none.
-    ///   - unknownAt: when something of it may have been processed unseen, whatever the outcome is.
-    /// - Returns: the job's new state, also where the last look before it was sent has ended it; `nil` where somebody else
-    ///   has it.
+    ///   - answer: the answer to store with the job; `nil` for none.
+    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
+    /// - Returns: the job's new state, even if the last check before the job was sent has ended it; `nil` if another owner has
+    ///   the job.
     static func finish(
         _ id: Int64,
         token: Int64,
-        _ outcome: ReplayOutcome,
-        keeping answer: ReplayAnswer? = nil,
+        outcome: ReplayOutcome,
+        answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
         draw: Double,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayState? {
-        guard var row = try held(id, token: token, on: connection, &ledger) else {
-            return try ended(id, token: token, on: connection)
+        guard var row = try runningRow(id, token: token, on: connection, ledger: &ledger) else {
+            return try endState(id, token: token, on: connection)
         }
         let startedAt = row.sentAt ?? ledger.now
-        // Told by the wall clock, which may have been set meanwhile.
+        // The time was noted by the wall clock, which may have been set meanwhile.
         row.unknownAt = row.unknownAt ?? unknownAt.map { min(max($0, row.sentAt ?? $0), ledger.now) }
         if case .failed(.undecodable, let code, _) = outcome {
-            row.wasUndecodable = try hasFailed(id, code, on: connection)
+            row.wasUndecodable = try hasFailed(id, code: code, on: connection)
         }
-        row.take(outcome, at: ledger.now, draw: draw)
+        row.apply(outcome, at: ledger.now, draw: draw)
         if let failure = outcome.failure, row.reason != .returned {
-            try addFailure(of: id, failure.code, failure.message, startedAt: startedAt, on: connection, ledger)
+            try addFailure(
+                of: id, code: failure.code, message: failure.message, startedAt: startedAt, on: connection,
+                ledger: ledger)
         }
-        try settle(&row, on: connection, ledger)
-        try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
-        if let answer, row.state.isEnd { try keep(answer, of: id, at: ledger.now, on: connection) }
+        try updateState(of: &row, on: connection, ledger: ledger)
+        try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
+        if let answer, row.state.isEnd { try store(answer, of: id, at: ledger.now, on: connection) }
         return row.state
     }
 
-    /// The end of a job that nobody has claimed since: each claim and each rescue has a token of its own.
-    private static func ended(
+    /// Returns the state of a job that has ended, if its token is still the newest, so that no other owner has claimed or
+    /// rescued it; `nil` otherwise.
+    private static func endState(
         _ id: Int64,
         token: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayState? {
-        guard let written = try written(id, on: connection) else { return nil }
-        // Of one that is damaged the token says nothing, and nobody else has it.
-        guard written.isSound else { return .needsReview }
-        return written.row.token == token && written.row.state.isEnd ? written.row.state : nil
+        guard let stored = try storedRow(id, on: connection) else { return nil }
+        // The token of a damaged row is meaningless, and no other owner can claim it.
+        guard stored.isIntact else { return .needsReview }
+        return stored.row.token == token && stored.row.state.isEnd ? stored.row.state : nil
     }
 
     /// Sets the state of a job that neither runs nor has ended. It is held if the job itself, its key, its identity or
     /// its lane is held, and ready if its time has come.
-    static func settle(
-        _ row: inout ReplayRow,
+    static func updateState(
+        of row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) {
         guard !row.state.isEnd, row.state != .running else { return }
-        row.rest(at: ledger.now)
+        row.updateState(at: ledger.now)
         guard row.state != .held, try isHeld(row, on: connection) else { return }
         row.state = .held
     }
@@ -160,7 +164,7 @@ extension ReplayTable {
 
     private static func hasFailed(
         _ id: Int64,
-        _ code: String,
+        code: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM attempt WHERE job = ? AND code = ?")
@@ -169,15 +173,16 @@ extension ReplayTable {
         return try statement.step()
     }
 
-    private static let keptFailures: Int64 = 10
+    private static let storedFailures: Int64 = 10
 
+    /// Adds a failed attempt to a job's history, and deletes the oldest beyond 10.
     static func addFailure(
         of id: Int64,
-        _ code: String,
-        _ message: String,
+        code: String,
+        message: String,
         startedAt: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -192,7 +197,7 @@ extension ReplayTable {
         try statement.bind(code, at: 4)
         try statement.bind(message, at: 5)
         try statement.run()
-        // Those of deaths stay for as long as they count.
+        // Deaths of owners stay as long as they count.
         let removal = try connection.statement(
             """
             DELETE FROM attempt WHERE job = ?1 AND (code <> 'died' OR ended_at < ?3) AND id <= ifnull((
@@ -200,7 +205,7 @@ extension ReplayTable {
             """
         )
         try removal.bind(id, at: 1)
-        try removal.bind(keptFailures, at: 2)
+        try removal.bind(storedFailures, at: 2)
         try removal.bind(ledger.now - ReplayRow.poisonWindow, at: 3)
         try removal.run()
     }

@@ -2,31 +2,31 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Keeping the answers to jobs until they are taken.
+/// Storing the answers to jobs until they are consumed.
 extension ReplayTable {
     /// The state of an answer on disk.
-    enum KeptAnswer: Hashable, Sendable {
-        /// None has come.
+    enum StoredAnswer: Hashable, Sendable {
+        /// There is no answer yet.
         case none
         /// The answer on disk is not the one that was written.
         case damaged
         case answer(ReplayAnswer)
     }
 
-    /// Notes that the answer to a job is wanted.
+    /// Notes that the answer to a job is to be stored.
     ///
-    /// - Parameter isAgain: whether an earlier answer is forgotten.
+    /// - Parameter isReset: whether to delete an earlier answer.
     static func expectAnswer(
-        of id: Int64, again isAgain: Bool = false, on connection: borrowing SQLiteConnection
+        of id: Int64, reset isReset: Bool = false, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        if isAgain { try forgetAnswer(of: id, on: connection) }
+        if isReset { try deleteAnswer(of: id, on: connection) }
         let statement = try connection.statement("INSERT INTO answer (job) VALUES (?) ON CONFLICT DO NOTHING")
         try statement.bind(id, at: 1)
         try statement.run()
     }
 
-    /// Keeps the answer to a job, where it is wanted.
-    static func keep(
+    /// Stores the answer to a job, if one is expected.
+    static func store(
         _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement(
@@ -43,13 +43,13 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// - Returns: `nil` where the answer is not wanted, or was taken.
-    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> KeptAnswer? {
+    /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
+    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> StoredAnswer? {
         let statement = try connection.statement(
             "SELECT status, location, body, received_at, checksum FROM answer WHERE job = ?")
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
-        guard let status = statement.optional(0) else { return KeptAnswer.none }
+        guard let status = statement.optional(0) else { return StoredAnswer.none }
         guard (100...999).contains(status) else { return .damaged }
         let answer = ReplayAnswer(
             status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
@@ -57,10 +57,10 @@ extension ReplayTable {
         return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
     }
 
-    /// The jobs that keep answers, in the order in which they were added, and whether those were taken.
-    static func keepingAnswers(
+    /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was consumed.
+    static func jobsStoringAnswers(
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [(job: ReplayJob, isTaken: Bool)] {
+    ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let statement = try connection.statement(
             composed: """
                 SELECT \(columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
@@ -71,8 +71,8 @@ extension ReplayTable {
         return jobs
     }
 
-    /// Notes that an answer was taken, and keeps it as long as its job.
-    static func markTaken(
+    /// Notes that an answer was consumed. It stays as long as its job.
+    static func markConsumed(
         _ id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement("UPDATE answer SET taken_at = ? WHERE job = ?")
@@ -81,7 +81,7 @@ extension ReplayTable {
         try statement.run()
     }
 
-    static func forgetAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func deleteAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM answer WHERE job = ?")
         try statement.bind(id, at: 1)
         try statement.run()

@@ -32,7 +32,14 @@ extension ReplayTable {
         var request: Data
     }
 
-    /// Whether an owner may still act: its row is there, and its lease has not ended.
+    /// The result of a claim.
+    struct Claims: Sendable {
+        var jobs: [Claimed]
+        /// Whether no job was claimed, but there may be more: many were held, or need review.
+        var isMore: Bool
+    }
+
+    /// Whether an owner may still act: it has a row, and its lease has not ended.
     static func isAlive(
         _ owner: Int64,
         at uptime: Int64,
@@ -45,68 +52,74 @@ extension ReplayTable {
     }
 
     /// Claims up to `limit` jobs that may be sent now.
-    ///
-    /// - Returns: the jobs, and whether there may be more though none was claimed: many were held, or need review.
     static func claim(
         _ limit: Int,
         of identities: Identities,
         in lanes: Lanes = .all,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> (jobs: [Claimed], isMore: Bool) {
-        try promote(on: connection, &ledger)
-        try expire(on: connection, &ledger)
-        guard lanes != .none, try !isQueueHeld(on: connection) else { return ([], false) }
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Claims {
+        try promote(on: connection, ledger: &ledger)
+        try expire(on: connection, ledger: &ledger)
+        guard lanes != .none, try !isQueueHeld(on: connection) else { return Claims(jobs: [], isMore: false) }
         var jobs: [Claimed] = []
         var seen = 0
-        while jobs.isEmpty, seen < slice {
+        while jobs.isEmpty, seen < batchSize {
             let ids = try eligible(limit, of: identities, in: lanes, on: connection)
-            guard !ids.isEmpty else { return ([], false) }
+            guard !ids.isEmpty else { return Claims(jobs: [], isMore: false) }
             seen += ids.count
-            for id in ids { if let job = try take(id, by: owner, on: connection, &ledger) { jobs.append(job) } }
+            for id in ids {
+                if let job = try claim(id, by: owner, on: connection, ledger: &ledger) { jobs.append(job) }
+            }
         }
-        return (jobs, jobs.isEmpty)
+        return Claims(jobs: jobs, isMore: jobs.isEmpty)
     }
 
-    /// - Returns: `nil` where it is held or damaged, and where nobody may send it without having looked into it.
-    private static func take(
+    /// Claims a ready job.
+    ///
+    /// - Returns: the job; `nil` if it is held, damaged, or needs review.
+    private static func claim(
         _ id: Int64,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Claimed? {
-        guard let written = try written(id, on: connection), written.row.state == .ready else {
-            try reindex(on: connection, &ledger)
+        guard let stored = try storedRow(id, on: connection), stored.row.state == .ready else {
+            try reindex(on: connection, ledger: &ledger)
             return nil
         }
-        guard var row = try sound(id, on: connection, &ledger) else { return nil }
-        // A hold of many takes several transactions.
-        guard try !hold(&row, on: connection, &ledger) else { return nil }
+        guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { return nil }
+        // A hold covers its jobs in several transactions, and may not have reached this one yet.
+        guard try !hold(&row, on: connection, ledger: &ledger) else { return nil }
         let old = row.state
         guard let reason = row.reviewReason(at: ledger.now) else {
-            return try run(&row, by: owner, on: connection, &ledger)
+            return try markRunning(&row, by: owner, on: connection, ledger: &ledger)
         }
-        (row.state, row.reason) = (.needsReview, reason)
-        try save(row, .fail, from: old, on: connection, &ledger)
+        row.state = .needsReview
+        row.reason = reason
+        try save(row, verb: .fail, from: old, on: connection, ledger: &ledger)
         return nil
     }
 
-    private static func run(
+    private static func markRunning(
         _ row: inout ReplayRow,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Claimed? {
-        guard let request = try soundRequest(of: row, on: connection, &ledger) else { return nil }
+        guard let request = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return nil }
         let old = row.state
-        (row.state, row.reason, row.owner, row.sentAt) = (.running, .claimed, owner, nil)
+        row.state = .running
+        row.reason = .claimed
+        row.owner = owner
+        row.sentAt = nil
         row.renewToken()
-        try save(row, .claim, from: old, on: connection, &ledger)
+        try save(row, verb: .claim, from: old, on: connection, ledger: &ledger)
         return Claimed(id: row.id, token: row.token, request: request)
     }
 
-    /// A job where its owner runs it; `nil` where not.
+    /// Returns the claim of a job that an owner runs; `nil` if it does not run it.
     static func claimed(
         _ id: Int64,
         by owner: Int64,
@@ -120,15 +133,15 @@ extension ReplayTable {
         try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind IN ('queue', 'engine'))") != 0
     }
 
-    // SQLite takes an index over a state for better than a partial one of that state alone, reads all that are in it, and
-    // sorts them. So the statements name theirs.
+    // SQLite prefers an index over all states to a partial index of one state, then reads all jobs of the state, and sorts
+    // them. So the statements name their indexes.
 
-    /// Whether a job may be claimed, of whomever.
+    /// Whether a job of any identity may be claimed.
     static func hasReady(in lanes: Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try !eligible(1, of: .all, in: lanes, on: connection).isEmpty
     }
 
-    /// Passes by all jobs of other lanes that stand before those it finds.
+    /// Returns the ids of ready jobs in the order in which they are sent. Reads all earlier jobs of other lanes, too.
     static func eligible(
         _ limit: Int,
         of identities: Identities,
@@ -143,30 +156,32 @@ extension ReplayTable {
                 ORDER BY priority DESC, turn, id
                 """
             )
-            return try places(limit, in: lanes, of: statement).map(\.id)
+            return try positions(limit, in: lanes, of: statement).map(\.id)
         }
-        var found: [Place] = []
-        for name in names.map(Optional.some) + [nil] { found += try places(limit, of: name, in: lanes, on: connection) }
+        var found: [SendPosition] = []
+        for name in names.map(Optional.some) + [nil] {
+            found += try positions(limit, of: name, in: lanes, on: connection)
+        }
         return found.sorted().prefix(limit).map(\.id)
     }
 
-    /// In the order in which jobs are sent.
-    private struct Place: Comparable {
+    /// The position of a job in the order in which jobs are sent.
+    private struct SendPosition: Comparable {
         var priority: Int64
         var turn: Int64
         var id: Int64
 
-        static func < (left: Place, right: Place) -> Bool {
+        static func < (left: SendPosition, right: SendPosition) -> Bool {
             (right.priority, left.turn, left.id) < (left.priority, right.turn, right.id)
         }
     }
 
-    private static func places(
+    private static func positions(
         _ limit: Int,
         of identity: String?,
         in lanes: Lanes,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [Place] {
+    ) throws(SQLiteError) -> [SendPosition] {
         let statement = try connection.statement(
             """
             SELECT priority, turn, id, lane FROM job INDEXED BY job_of_identity
@@ -174,18 +189,18 @@ extension ReplayTable {
             """
         )
         try statement.bind(identity, at: 1)
-        return try places(limit, in: lanes, of: statement)
+        return try positions(limit, in: lanes, of: statement)
     }
 
-    private static func places(
+    private static func positions(
         _ limit: Int,
         in lanes: Lanes,
         of statement: borrowing SQLiteStatement
-    ) throws(SQLiteError) -> [Place] {
-        var found: [Place] = []
+    ) throws(SQLiteError) -> [SendPosition] {
+        var found: [SendPosition] = []
         while found.count < limit, try statement.step() {
             guard lanes.contains(Lane(statement.text(3))) else { continue }
-            found.append(Place(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
+            found.append(SendPosition(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
         }
         return found
     }

@@ -1,82 +1,83 @@
 package import DiamondSQLite
 import Foundation
 
-/// Jobs whose rows or requests are not what was written. None of them is sent, or written as if it were sound.
+/// Jobs whose rows or requests are not what was written. None of them is sent, or written as if it were intact.
 extension ReplayTable {
-    /// A job's row as it stands in the file.
-    package struct WrittenRow {
+    /// A job's row on disk.
+    package struct StoredRow {
         var row: ReplayRow
-        /// Whether it is what was written.
-        var isSound: Bool
-        /// Its request, where that was asked for; empty where it is missing.
+        /// Whether the row is what was written.
+        var isIntact: Bool
+        /// The request; empty if it was not read, or is missing.
         var request = Data()
 
-        /// The damage of the job, where its request was asked for; `nil` for a sound job and one that is given up. A missing
-        /// request is another case.
+        /// A description of the job's damage; `nil` if it is intact, or was discarded. A missing request is no damage here.
+        /// Damage of the request is found only if the request was read.
         package var damage: String? {
-            guard isSound else { return row.isGivenUp ? nil : "its row's checksum is wrong" }
+            guard isIntact else { return row.isDiscarded ? nil : "its row's checksum is wrong" }
             guard row.state != .done else { return nil }
             return request.isEmpty || ReplayRow.digest(of: request) == row.digest
                 ? nil : "its request's checksum is wrong"
         }
     }
 
-    /// The row of a job; `nil` where there is none. One that is damaged is for review from now on.
-    static func sound(
+    /// Returns the row of a job; `nil` if there is none, or it is damaged. Puts a damaged job in review.
+    static func checkedRow(
         _ id: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard let written = try written(id, on: connection) else { return nil }
-        guard !written.isSound else { return written.row }
-        try setAside(written.row, on: connection, &ledger)
+        guard let stored = try storedRow(id, on: connection) else { return nil }
+        guard !stored.isIntact else { return stored.row }
+        try review(stored.row, on: connection, ledger: &ledger)
         return nil
     }
 
-    /// Puts a damaged row in review, its bytes and its sum as they are: it stays damaged, whatever is done to it.
-    private static func setAside(
+    /// Puts a damaged job in review. Its other columns and its checksum stay as they are, so that it stays damaged whatever is
+    /// done to it.
+    private static func review(
         _ row: ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        guard !row.isSetAside else { return }
-        // SQLite refuses to change a row that its indexes have with other values.
-        try reindex(on: connection, &ledger)
-        // That may have put it in review already.
-        guard try written(row.id, on: connection)?.row.isSetAside == false else { return }
-        try putInReview(row, on: connection, &ledger)
-        try settleLines(on: connection)
+        guard !row.isMarkedDamaged else { return }
+        // SQLite refuses to change a row whose values differ from those in its indexes.
+        try reindex(on: connection, ledger: &ledger)
+        // Rebuilding the indexes may have put the job in review already.
+        guard try storedRow(row.id, on: connection)?.row.isMarkedDamaged == false else { return }
+        try putInReview(row, on: connection, ledger: &ledger)
+        try updateHeads(on: connection)
     }
 
     static func putInReview(
-        _ row: ReplayRow, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        _ row: ReplayRow, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        try mark(row, .needsReview, .damaged, on: connection, ledger)
-        ledger.note(.fail, row.id, from: row.state, to: .needsReview, .damaged)
+        try mark(row, state: .needsReview, reason: .damaged, on: connection, ledger: ledger)
+        ledger.note(.fail, of: row.id, from: row.state, to: .needsReview, reason: .damaged)
     }
 
-    /// Gives a damaged job up.
+    /// Discards a damaged job.
     ///
-    /// - Returns: whether it was not given up before.
+    /// - Returns: whether it was not discarded before.
     static func discardDamaged(
         _ row: ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        guard !row.isGivenUp else { return false }
-        try reindex(on: connection, &ledger)
-        try mark(row, .done, .discarded, on: connection, ledger)
-        try settleLines(on: connection)
-        ledger.note(.discard, row.id, from: row.state, to: .done, .discarded)
+        guard !row.isDiscarded else { return false }
+        try reindex(on: connection, ledger: &ledger)
+        try mark(row, state: .done, reason: .discarded, on: connection, ledger: ledger)
+        try updateHeads(on: connection)
+        ledger.note(.discard, of: row.id, from: row.state, to: .done, reason: .discarded)
         return true
     }
 
     private static func mark(
         _ row: ReplayRow,
-        _ state: ReplayState,
-        _ reason: ReplayReason,
+        state: ReplayState,
+        reason: ReplayReason,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -92,8 +93,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Makes a job the head of each line that has none: which one a damaged job was the head of its row need not tell.
-    static func settleLines(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Sets the head of each ordering key that has none. The row of a damaged job need not say whose head it was.
+    static func updateHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             """
             SELECT ordering_key FROM job
@@ -103,50 +104,49 @@ extension ReplayTable {
         )
         var keys: [String] = []
         while try statement.step() { keys.append(statement.text(0)) }
-        for key in keys { try settleLine(key, on: connection) }
+        for key in keys { try updateHead(of: key, on: connection) }
     }
 
-    /// The request of a job as it was written; `nil` where it is damaged, or missing. Then the job is for review.
-    static func soundRequest(
+    /// Returns the request of a job; `nil` if it is damaged or missing. Then puts the job in review.
+    static func checkedRequest(
         of row: ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Data? {
         let request = try request(of: row.id, on: connection)
         guard ReplayRow.digest(of: request) != row.digest else { return request }
         var damaged = row
-        damaged.setAside()
-        if !row.isSetAside {
-            try save(damaged, .fail, from: row.state, on: connection, &ledger)
+        damaged.markDamaged()
+        if !row.isMarkedDamaged {
+            try save(damaged, verb: .fail, from: row.state, on: connection, ledger: &ledger)
         }
         return nil
     }
 
-    /// Makes the indexes anew from the rows, where one names a job that is not what the index says: it would be found for
-    /// ever, and nothing else.
+    /// Rebuilds the indexes from the rows, after an index has found a job that does not belong in it. Otherwise each search
+    /// would find the same job again, and no other.
     static func reindex(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         do throws(SQLiteError) { try connection.execute("REINDEX job") } catch {
-            // What a damaged row says may be what another one says that must be the only one.
+            // A damaged row may violate a unique index.
             guard error.code.primary == .constraint else { throw error }
-            try separate(on: connection, &ledger)
+            try resolveDuplicates(on: connection, ledger: &ledger)
         }
     }
 
-    /// Damage of which no row tells: an index names a job that is not what it says.
+    /// Returns the error for an index that does not agree with a job's row.
     static func wrongIndex(_ id: Int64) -> SQLiteError {
         SQLiteError(.corrupt, "an index of the queue is wrong about job \(id)", path: "replay.sqlite")
     }
 
-    // MARK: Looking
+    // MARK: Reading all jobs
 
-    /// Ids of jobs, a page of them.
-    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
-    {
+    /// Returns a page of the ids of all jobs.
+    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement("SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?")
         try statement.bind(last, at: 1)
-        try statement.bind(slice, at: 2)
+        try statement.bind(batchSize, at: 2)
         return try ids(in: statement)
     }
 }

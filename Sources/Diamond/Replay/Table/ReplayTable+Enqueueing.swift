@@ -15,43 +15,49 @@ extension ReplayTable {
         case refused(ReplayError)
     }
 
+    /// Adds a draft as a job, or applies its uniqueness policy to a waiting job.
+    ///
     /// - Parameters:
-    ///   - limit: jobs that may be open at most.
-    ///   - owner: who sends it at once; `nil` where it waits for its turn.
+    ///   - limit: the maximum number of open jobs.
+    ///   - owner: the owner that sends the job at once; `nil` if the job waits for a claim.
     static func add(
         _ draft: ReplayDraft,
         limit: Int,
         owner: Int64? = nil,
         rules: KeyRules = KeyRules(),
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
         var other: ReplayRow?
-        if let key = draft.uniqueKey { other = try waiting(key, on: connection, &ledger) }
-        if let other, let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
+        if let key = draft.uniqueKey { other = try openJob(named: key, on: connection, ledger: &ledger) }
+        if let other,
+            let addition = try applyUniqueness(of: draft, to: other, rules: rules, on: connection, ledger: &ledger)
+        {
+            return addition
+        }
         let open = try connection.integer("SELECT sum(count) FROM census WHERE state < 4")
         guard open < limit else {
             return .refused(
                 ReplayError(
                     .queueFull, "\(open) jobs wait, and no more are taken: send them, or raise the queue's bound"))
         }
-        // The name goes over to the new one.
-        if let other { try freeName(of: other.id, on: connection) }
-        return .added(try insert(draft, owner: owner, on: connection, &ledger))
+        // The new job takes over the name.
+        if let other { try releaseName(of: other.id, on: connection) }
+        return .added(try insert(draft, owner: owner, on: connection, ledger: &ledger))
     }
 
-    /// Returns the job that has a unique name and may still be sent. A job whose time is over ends here, if no claim
-    /// has ended it yet.
-    private static func waiting(
-        _ key: Data,
+    /// Returns the job that has a unique name and may still be sent. A job that has expired ends here, if no claim has ended
+    /// it yet.
+    private static func openJob(
+        named key: Data,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard var row = try open(key, on: connection, &ledger) else { return nil }
+        guard var row = try job(named: key, on: connection, ledger: &ledger) else { return nil }
         guard let end = row.expiresAt, end <= ledger.now, row.state != .running, !row.state.isEnd else { return row }
         let old = row.state
         row.expire()
-        try save(row, .expire, from: old, on: connection, &ledger)
+        try save(row, verb: .expire, from: old, on: connection, ledger: &ledger)
         return nil
     }
 
@@ -64,7 +70,7 @@ extension ReplayTable {
         try statement.bind(draft.method, at: 2)
         try statement.bind(draft.url, at: 3)
         try statement.bind(draft.host, at: 4)
-        // Most have none.
+        // Most requests have none.
         try statement.bind(draft.tags.isEmpty ? "[]" : text(.array(draft.tags.map { .string($0) })), at: 5)
         try statement.bind(draft.policy.metadata.isEmpty ? "{}" : text(.object(draft.policy.metadata)), at: 6)
         try statement.bind(draft.isIdempotent, at: 7)
@@ -74,7 +80,7 @@ extension ReplayTable {
     }
 
     static func text(_ value: JSONValue) -> String {
-        // A number that is not finite, which only code can make, is the one thing that has no text.
+        // Only a number that is not finite, which only code can create, has no JSON text.
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
@@ -88,10 +94,10 @@ extension ReplayTable {
         _ draft: ReplayDraft,
         owner: Int64?,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int64 {
         let key = draft.policy.orderingKey
-        let isHead = if let key { try !hasLine(key, on: connection) } else { true }
+        let isHead = if let key { try !hasHead(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
         let isHeldAtAll = draft.heldReason != nil || isHeld
         var state: ReplayState = isHeldAtAll ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
@@ -99,7 +105,10 @@ extension ReplayTable {
             isHeldAtAll ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
         let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
-        if isSentAtOnce { (state, reason) = (.running, .claimed) }
+        if isSentAtOnce {
+            state = .running
+            reason = .claimed
+        }
         let row = ReplayRow(
             id: try nextID(on: connection), method: draft.method, identity: draft.identity, orderingKey: key,
             isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
@@ -109,7 +118,7 @@ extension ReplayTable {
             isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible),
             attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
-            // A wall clock may have told it that was ahead: a key's lifetime would begin in the future.
+            // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
             unknownAt: draft.history.unknownAt.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
         let statement = try connection.statement(
             """
@@ -147,13 +156,13 @@ extension ReplayTable {
         try payload.bind(id, at: 1)
         try payload.bind(draft.request, at: 2)
         try payload.run()
-        if draft.policy.keepsAnswer { try expectAnswer(of: id, on: connection) }
-        ledger.note(.enqueue, id, from: nil, to: state, reason)
-        try takeOver(draft.history, of: id, on: connection, &ledger)
+        if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
+        ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)
+        try apply(draft.history, to: id, on: connection, ledger: &ledger)
         return id
     }
 
-    /// None is used twice, also where the newest have gone.
+    /// Returns the next id. No id is used twice, even if the newest jobs were deleted.
     private static func nextID(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         let last = try connection.integer(
             """
@@ -165,53 +174,57 @@ extension ReplayTable {
         return last + 1
     }
 
-    /// Whether another job is to be sent before a request: of its ordering key, or with its unique name.
+    /// Whether a job with the draft's ordering key or unique name has to be sent before it.
     static func isPreceded(_ draft: ReplayDraft, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool
     {
-        if let key = draft.policy.orderingKey, try hasLine(key, on: connection) { return true }
+        if let key = draft.policy.orderingKey, try hasHead(key, on: connection) { return true }
         guard let key = draft.uniqueKey else { return false }
-        return try named(key, on: connection) != nil
+        return try jobID(named: key, on: connection) != nil
     }
 
-    private static func hasLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    private static func hasHead(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM job WHERE ordering_key = ? AND is_head = 1")
         try statement.bind(key, at: 1)
         return try statement.step()
     }
 
-    /// Takes over the attempts made before the job was added. They count like the job's own.
-    static func takeOver(
+    /// Applies the attempts made before the job was added. They count like the job's own.
+    static func apply(
         _ history: ReplayDraft.History,
-        of id: Int64,
+        to id: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for failure in history.failures {
             try addFailure(
-                of: id, failure.code, failure.message, startedAt: failure.startedAt, on: connection, ledger)
+                of: id, code: failure.code, message: failure.message, startedAt: failure.startedAt, on: connection,
+                ledger: ledger)
         }
-        guard let outcome = history.outcome, var row = try sound(id, on: connection, &ledger) else { return }
+        guard let outcome = history.outcome, var row = try checkedRow(id, on: connection, ledger: &ledger) else {
+            return
+        }
         let old = row.state
-        row.take(outcome, at: ledger.now, draw: history.draw)
-        try settle(&row, on: connection, ledger)
-        try save(row, .fail, from: old, on: connection, &ledger)
+        row.apply(outcome, at: ledger.now, draw: history.draw)
+        try updateState(of: &row, on: connection, ledger: ledger)
+        try save(row, verb: .fail, from: old, on: connection, ledger: &ledger)
     }
 }
 
 extension ReplayDraft {
-    /// Milliseconds; `nil` where no key is sent.
+    /// The lifetime of the idempotency key, in milliseconds; `nil` if no key is sent.
     var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
     }
 
-    /// Whether a person has to look at it before it is sent again, as of ``ReplayRow/reviewReason(at:)``.
+    /// Returns the reason why a person has to decide before the request is sent again; `nil` if it may be sent
+    /// (``ReplayRow/reviewReason(at:)``).
     func reviewReason(of unknownAt: Int64, at now: Int64) -> ReplayReason? {
         isIdempotent ? nil : ReplayRow.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
     }
 
     /// Returns the reason why a request that may have been processed must not be sent again; `nil` if it may.
-    func refusal(behind cutOff: ReplayRow.CutOff, at now: Int64) -> ReplayOutcome? {
-        cutOff.refusal(reviewReason(of: cutOff.sentAt, at: now)).map { reason in
+    func refusal(after earlier: ReplayRow.EarlierExchange, at now: Int64) -> ReplayOutcome? {
+        earlier.refusal(reviewReason(of: earlier.sentAt, at: now)).map { reason in
             let message = "it may have been processed before, and a second time could do harm"
             return .failed(.unknown, code: reason.description, message: message)
         }

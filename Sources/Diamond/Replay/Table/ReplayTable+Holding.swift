@@ -1,14 +1,14 @@
 import DiamondSQLite
 import Foundation
 
-/// Holding jobs by what they have in common.
+/// Holds on many jobs.
 extension ReplayTable {
-    /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, come back or are claimed.
+    /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, return to the queue, or are claimed.
     static func add(
         _ hold: ReplayHold,
         reason: String,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -23,20 +23,20 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Removes a hold. Jobs that wait for their identity to sign in stop waiting for it when the hold on the identity
-    /// is removed.
+    /// Removes a hold. If it is a hold on an identity, jobs that wait for the identity to sign in no longer wait.
     static func remove(
         _ hold: ReplayHold,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         if case .identity(let name) = hold {
             let signIn = try connection.statement(
                 "SELECT id FROM job WHERE state = 3 AND reason = 'unauthorized' AND identity = ?")
             try signIn.bind(name, at: 1)
             for id in try ids(in: signIn) {
-                guard var row = try sound(id, on: connection, &ledger) else { continue }
-                (row.isHeld, row.reason) = (false, .held)
+                guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { continue }
+                row.isHeld = false
+                row.reason = .held
                 try saveHeld(row, on: connection)
             }
         }
@@ -46,7 +46,7 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Writes whether the job itself is held. No transition: a job that waits for its identity stays held.
+    /// Writes whether the job itself is held. This is no transition: the job's state stays held.
     private static func saveHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "UPDATE job SET is_held = ?2, reason = ?3, checksum = ?4 WHERE id = ?1")
@@ -57,60 +57,73 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Holds those of the jobs that are ready or waiting, and that something holds by now.
+    /// Holds the ready and waiting ones of the given jobs that a hold covers.
     ///
-    /// - Returns: how many jobs it has changed.
+    /// - Returns: the number of jobs that were changed.
     static func hold(
         _ ids: [Int64],
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
-            guard var row = try sound(id, on: connection, &ledger), row.state == .ready || row.state == .waiting else {
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger),
+                row.state == .ready || row.state == .waiting
+            else {
                 continue
             }
-            if try hold(&row, on: connection, &ledger) { count += 1 }
+            if try hold(&row, on: connection, ledger: &ledger) { count += 1 }
         }
         return count
     }
 
-    /// - Returns: whether its key, identity or lane is held, and so the job.
+    /// Holds a job if its key, identity or lane is held.
+    ///
+    /// - Returns: whether it is held.
     static func hold(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isHeld(row, on: connection) else { return false }
         let old = row.state
-        (row.state, row.reason) = (.held, .held)
-        try save(row, .hold, from: old, on: connection, &ledger)
+        row.state = .held
+        row.reason = .held
+        try save(row, verb: .hold, from: old, on: connection, ledger: &ledger)
         return true
     }
 
-    /// Releases those of the jobs that are held, but for what a hold or the job itself holds still.
+    /// Releases the held ones of the given jobs that are neither held themselves nor covered by another hold.
     ///
-    /// - Returns: how many jobs it has changed.
+    /// - Returns: the number of jobs that were changed.
     static func release(
         _ ids: [Int64],
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
-            guard var row = try sound(id, on: connection, &ledger), row.state == .held else { continue }
-            try settle(&row, on: connection, ledger)
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .held else { continue }
+            try updateState(of: &row, on: connection, ledger: ledger)
             guard row.state != .held else { continue }
             row.reason = .released
-            try save(row, .release, from: .held, on: connection, &ledger)
+            try save(row, verb: .release, from: .held, on: connection, ledger: &ledger)
             count += 1
         }
         return count
     }
 
-    static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [(ReplayHold, String, Int64)] {
+    /// A hold on disk.
+    struct HoldRow {
+        var hold: ReplayHold
+        var reason: String
+        /// The time at which the hold was added, in milliseconds since 1970.
+        var since: Int64
+    }
+
+    static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [HoldRow] {
         let statement = try connection.statement("SELECT kind, name, reason, since FROM hold ORDER BY kind, name")
-        var holds: [(ReplayHold, String, Int64)] = []
+        var holds: [HoldRow] = []
         while try statement.step() {
             let name = statement.text(1)
             let hold: ReplayHold =
@@ -121,12 +134,12 @@ extension ReplayTable {
                 case "engine": .engine
                 default: .queue
                 }
-            holds.append((hold, statement.text(2), statement.int64(3)))
+            holds.append(HoldRow(hold: hold, reason: statement.text(2), since: statement.int64(3)))
         }
         return holds
     }
 
-    /// Jobs that a hold is about, in the order of their ids.
+    /// Returns a batch of the jobs that a hold covers, in the order of their ids.
     static func ids(
         of hold: ReplayHold,
         in states: [ReplayState],
@@ -134,7 +147,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         guard !hold.isWhole else { return [] }
-        // Along the ids: those of an index over states would have to be sorted for each slice.
+        // Along the ids: those of an index over states would have to be sorted for each batchSize.
         let statement = try connection.statement(
             """
             SELECT id FROM job NOT INDEXED WHERE id > ?1 AND state IN (?2, ?3)
@@ -147,11 +160,11 @@ extension ReplayTable {
         try statement.bind(Int64(states.last?.rawValue ?? -1), at: 3)
         try statement.bind(hold.kind, at: 4)
         try statement.bind(hold.name, at: 5)
-        try statement.bind(slice, at: 6)
+        try statement.bind(batchSize, at: 6)
         return try ids(in: statement)
     }
 
-    /// Returns the jobs that no hold holds any more. The process that ended their hold died before it released them.
+    /// Returns held jobs that no hold covers. The process that ended their hold died before it released them.
     static func orphans(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement(
             """
@@ -161,13 +174,13 @@ extension ReplayTable {
             LIMIT ?
             """
         )
-        try statement.bind(slice, at: 1)
+        try statement.bind(batchSize, at: 1)
         return try ids(in: statement)
     }
 }
 
 extension ReplayHold {
-    /// As it stands in the table.
+    /// The name of the kind in the table.
     package var kind: String {
         switch self {
         case .engine: "engine"
@@ -178,7 +191,7 @@ extension ReplayHold {
         }
     }
 
-    /// Empty for the queue and the engines.
+    /// The name of the held key, identity or lane; empty for the queue and the engines.
     package var name: String {
         switch self {
         case .engine, .queue: ""

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Reading jobs for people.
+/// Reading jobs for display.
 extension ReplayTable {
     static let columns = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
@@ -15,7 +15,7 @@ extension ReplayTable {
         return try statement.step() ? ReplayJob(statement) : nil
     }
 
-    /// In the order of their ids.
+    /// Returns the jobs that match a filter, in the order of their ids.
     static func jobs(
         _ filter: ReplayFilter,
         after id: Int64,
@@ -64,14 +64,21 @@ extension ReplayTable {
         try connection.integer("SELECT ifnull(max(id), 0) FROM job")
     }
 
-    /// The heads of lines, with how many stand in each.
+    /// The jobs of an ordering key.
+    struct Line {
+        /// The id of the head.
+        var head: Int64
+        var count: Int
+    }
+
+    /// Returns the heads of ordering keys, and the number of jobs of each.
     ///
-    /// - Parameter areBlocked: whether only those whose head is held, dead or in review.
+    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
     static func lines(
         limit: Int,
-        areBlocked: Bool,
+        onlyBlocked: Bool,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [(head: Int64, count: Int)] {
+    ) throws(SQLiteError) -> [Line] {
         let statement = try connection.statement(
             """
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
@@ -82,55 +89,68 @@ extension ReplayTable {
             """
         )
         try statement.bind(Int64(limit), at: 1)
-        try statement.bind(areBlocked, at: 2)
-        var lines: [(Int64, Int)] = []
-        while try statement.step() { lines.append((statement.int64(0), Int(statement.int64(1)))) }
+        try statement.bind(onlyBlocked, at: 2)
+        var lines: [Line] = []
+        while try statement.step() {
+            lines.append(Line(head: statement.int64(0), count: Int(statement.int64(1))))
+        }
         return lines
     }
 
-    /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row,
-    /// is limited to a number that can be added up.
+    /// The number of transitions of one kind in one hour.
+    struct HourRow {
+        /// The hours since 1970.
+        var hour: Int64
+        var verb: String
+        var count: Int
+    }
+
+    /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row, is
+    /// limited to a number that can be added without overflow.
     static func hours(
         since hour: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [(hour: Int64, verb: String, count: Int)] {
+    ) throws(SQLiteError) -> [HourRow] {
         let statement = try connection.statement(
             "SELECT hour, verb, max(0, min(count, 1 << 53)) FROM hour WHERE hour >= ? ORDER BY hour, verb")
         try statement.bind(hour, at: 1)
-        var hours: [(Int64, String, Int)] = []
-        while try statement.step() { hours.append((statement.int64(0), statement.text(1), Int(statement.int64(2)))) }
+        var hours: [HourRow] = []
+        while try statement.step() {
+            hours.append(
+                HourRow(hour: statement.int64(0), verb: statement.text(1), count: Int(statement.int64(2))))
+        }
         return hours
     }
 }
 
 extension ReplayFilter {
-    /// Values are bound from the third on.
-    var condition: String { (["TRUE"] + terms.map(\.sql)).numbered }
+    /// The SQL condition of the filter. Its ``values`` are bound from the third parameter on.
+    var condition: String { (["TRUE"] + conditions.map(\.sql)).numbered }
 
-    var values: [String] { terms.map(\.value) }
+    var values: [String] { conditions.map(\.value) }
 
-    private var terms: [(sql: String, value: String)] {
-        var terms: [(String, String)] = []
-        if let state { terms.append(("state = CAST(? AS INTEGER)", String(state.rawValue))) }
-        if let orderingKey { terms.append(("ordering_key = ?", orderingKey)) }
-        if let identity { terms.append(("identity = ?", identity)) }
-        if let host { terms.append(("host = ?", host.lowercased())) }
-        if let tag { terms.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag)) }
+    private var conditions: [(sql: String, value: String)] {
+        var conditions: [(String, String)] = []
+        if let state { conditions.append(("state = CAST(? AS INTEGER)", String(state.rawValue))) }
+        if let orderingKey { conditions.append(("ordering_key = ?", orderingKey)) }
+        if let identity { conditions.append(("identity = ?", identity)) }
+        if let host { conditions.append(("host = ?", host.lowercased())) }
+        if let tag { conditions.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag)) }
         if let enqueuedBefore {
-            terms.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
+            conditions.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
         }
-        return terms
+        return conditions
     }
 }
 
 extension [String] {
-    /// Joined by AND, the marks of values numbered from 3 on.
+    /// The conditions joined by `AND`, with their parameters numbered from 3 on.
     fileprivate var numbered: String {
         var number = 2
-        return map { term in
-            guard term.contains("?") else { return term }
+        return map { condition in
+            guard condition.contains("?") else { return condition }
             number += 1
-            return term.replacing("?", with: "?\(number)")
+            return condition.replacing("?", with: "?\(number)")
         }.joined(separator: " AND ")
     }
 }

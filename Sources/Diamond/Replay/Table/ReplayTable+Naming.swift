@@ -4,20 +4,23 @@ import Foundation
 /// Jobs that have the same unique name.
 extension ReplayTable {
     /// Returns the job that has a unique name now; `nil` if there is none, or it is damaged.
-    static func open(
-        _ key: Data,
+    static func job(
+        named key: Data,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard let id = try named(key, on: connection), let row = try sound(id, on: connection, &ledger) else {
+        guard let id = try jobID(named: key, on: connection),
+            let row = try checkedRow(id, on: connection, ledger: &ledger)
+        else {
             return nil
         }
-        // Nothing is put in the place of a job of another name.
+        // A job with another name must not be replaced.
         guard row.uniqueKey == key else { throw wrongIndex(id) }
         return row
     }
 
-    static func named(_ key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
+    /// Returns the id of the job that has a unique name now; `nil` for none.
+    static func jobID(named key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let statement = try connection.statement(
             """
             SELECT id FROM job
@@ -28,86 +31,90 @@ extension ReplayTable {
         return try statement.step() ? statement.int64(0) : nil
     }
 
-    /// - Returns: `nil` where the draft is to be added beside the other.
-    static func settle(
-        _ draft: ReplayDraft,
-        with other: ReplayRow,
-        _ rules: KeyRules,
+    /// Applies the uniqueness policy of a draft to the job that has its unique name.
+    ///
+    /// - Returns: the result; `nil` if the draft is to be added as another job.
+    static func applyUniqueness(
+        of draft: ReplayDraft,
+        to other: ReplayRow,
+        rules: KeyRules,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
-        // Of what may have been sent nothing is changed: the server would take the change for a repetition.
+        // A request that may have been sent is not changed: the server would take the change for a repetition.
         guard other.state != .running, !other.mayBeKnown, draft.history.unknownAt == nil else { return nil }
         guard draft.policy.uniqueness == .merge else {
-            guard draft.isInLine(of: other) else {
-                try discard(other, on: connection, &ledger)
+            guard draft.mayReplace(other) else {
+                try discard(other, on: connection, ledger: &ledger)
                 return nil
             }
-            try replace(other, by: draft, on: connection, &ledger)
-            try takeOver(draft.history, of: other.id, on: connection, &ledger)
+            try replace(other, by: draft, on: connection, ledger: &ledger)
+            try apply(draft.history, to: other.id, on: connection, ledger: &ledger)
             return .replaced(other.id)
         }
-        return try merge(draft, into: other, rules, on: connection, &ledger)
+        return try merge(draft, into: other, rules: rules, on: connection, ledger: &ledger)
     }
 
     private static func merge(
         _ draft: ReplayDraft,
         into other: ReplayRow,
-        _ rules: KeyRules,
+        rules: KeyRules,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition? {
-        guard draft.isInLine(of: other) else {
+        guard draft.mayReplace(other) else {
             let reason = "job \(other.id) of its unique name is in another line or lane, and cannot take it in"
             return .refused(ReplayError(.cannotMerge, "\(reason): give both one, or two names"))
         }
-        // One that is damaged is for review, and has its name no more.
-        guard let old = try soundRequest(of: other, on: connection, &ledger) else { return nil }
+        // A damaged job is in review now, and no longer has its name.
+        guard let old = try checkedRequest(of: other, on: connection, ledger: &ledger) else { return nil }
         switch Result(catching: { () throws(ReplayError) in
             try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
         }) {
         case .success(.one(let merged)):
-            try replace(other, by: merged, on: connection, &ledger)
+            try replace(other, by: merged, on: connection, ledger: &ledger)
             return .replaced(other.id)
         case .success(.none):
-            try discard(other, on: connection, &ledger)
+            try discard(other, on: connection, ledger: &ledger)
             return .merged
         case .failure(let error): return .refused(error)
         }
     }
 
-    /// Has its unique name again, in the states that count for it, where nobody else has it.
-    static func takeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Gives a job its unique name again, in the states in which the name counts. No other job may have it.
+    static func claimName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("UPDATE job SET unique_states = 15 WHERE id = ?")
         try statement.bind(id, at: 1)
         try statement.run()
     }
 
-    static func freeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Takes the unique name from a job, so that another one can have it.
+    static func releaseName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("UPDATE job SET unique_states = 0 WHERE id = ?")
         try statement.bind(id, at: 1)
         try statement.run()
     }
 
-    /// Nothing of it was sent, and nothing has to be.
+    /// Discards a job that was not sent, and has been replaced.
     private static func discard(
         _ row: ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         var new = row
-        (new.state, new.reason) = (.done, .replaced)
-        try forgetAnswer(of: row.id, on: connection)
-        try save(new, .discard, from: row.state, on: connection, &ledger)
+        new.state = .done
+        new.reason = .replaced
+        try deleteAnswer(of: row.id, on: connection)
+        try save(new, verb: .discard, from: row.state, on: connection, ledger: &ledger)
     }
 
-    /// Puts another request into a job of which nothing was sent.
+    /// Replaces the request of a job that was not sent.
     static func replace(
         _ row: ReplayRow,
         by draft: ReplayDraft,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -119,7 +126,7 @@ extension ReplayTable {
         )
         try statement.bind(row.id, at: 1)
         try bindRequest(draft, to: statement)
-        // It was told of now, and has all its time and attempts before it.
+        // The expiry and the attempts start again.
         try statement.bind(draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible), at: 11)
         try statement.bind(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible), at: 12)
         try statement.bind(Int64(draft.policy.priority), at: 13)
@@ -129,28 +136,29 @@ extension ReplayTable {
         try payload.bind(draft.request, at: 1)
         try payload.bind(row.id, at: 2)
         try payload.run()
-        if draft.policy.keepsAnswer { try expectAnswer(of: row.id, on: connection) }
-        // With what has just been put into it.
-        guard var new = try written(row.id, on: connection)?.row else { return }
+        if draft.policy.storesAnswer { try expectAnswer(of: row.id, on: connection) }
+        // Read again, with the new values.
+        guard var new = try storedRow(row.id, on: connection)?.row else { return }
         new.attempts = 0
         if draft.policy.awaitsID {
-            (new.isHeld, new.reason) = (true, .awaitingID)
+            new.isHeld = true
+            new.reason = .awaitingID
         } else if new.reason == .awaitingID {
             new.isHeld = false
         }
-        // What waits for somebody to sign in waits for that still.
+        // A job that waits for its identity to sign in continues to wait.
         if !new.isHeld { new.reason = .replaced }
         if draft.policy.uniqueness != .preserveSchedule {
             new.runAt = (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible)
         }
-        try settle(&new, on: connection, ledger)
-        try save(new, .edit, from: row.state, on: connection, &ledger)
+        try updateState(of: &new, on: connection, ledger: ledger)
+        try save(new, verb: .edit, from: row.state, on: connection, ledger: &ledger)
     }
 }
 
 extension ReplayDraft {
-    /// Whether it may take a job's place: in the same line, and held by the same.
-    fileprivate func isInLine(of row: ReplayRow) -> Bool {
+    /// Whether the draft may replace the request of a job: both have the same ordering key, order and lane.
+    fileprivate func mayReplace(_ row: ReplayRow) -> Bool {
         policy.orderingKey.isExactly(row.orderingKey) && (policy.order == .strict) == row.isStrict
             && lane.isExactly(row.lane)
     }

@@ -10,14 +10,16 @@ extension ReplayTable {
         var boot: String
         var process: Int32
         var program: String
-        /// Milliseconds since 1970.
+        /// The time of registration, in milliseconds since 1970.
         var startedAt: Int64
-        /// Milliseconds since the boot.
+        /// The end of the lease, in milliseconds since the boot.
         var leaseUntil: Int64
+        /// Whether the system may end the process at any time.
         var isSuspended: Bool
 
-        /// Whether it surely is of another start of the machine. Where either does not know its own, leases alone tell.
-        func isOfAnother(_ boot: String) -> Bool { !self.boot.isEmpty && !boot.isEmpty && self.boot != boot }
+        /// Whether the owner certainly belongs to another start of the machine. If either boot id is unknown, this is
+        /// `false`, and only the leases show which owners have died.
+        func isOfOtherBoot(_ boot: String) -> Bool { !self.boot.isEmpty && !boot.isEmpty && self.boot != boot }
     }
 
     static func addOwner(
@@ -28,7 +30,7 @@ extension ReplayTable {
         lease: Int64,
         isSuspended: Bool = false,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) -> Int64 {
         let statement = try connection.statement(
             """
@@ -47,20 +49,22 @@ extension ReplayTable {
         return connection.lastInsertedID
     }
 
-    /// - Returns: `false` if another process has taken the owner for dead, or may do so.
+    /// Renews the lease of an owner.
+    ///
+    /// - Returns: `false` if another process has declared the owner dead, or may do so.
     static func renew(
         _ owner: Int64,
         lease: Int64,
         isSuspended: Bool = false,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement(
             "UPDATE owner SET lease_until = ?, is_suspended = ? WHERE id = ? AND lease_until > ?")
         try statement.bind(ledger.uptime + lease, at: 1)
         try statement.bind(isSuspended, at: 2)
         try statement.bind(owner, at: 3)
-        // A lease that has ended is no more: what it was for may have been left lying.
+        // A lease that has ended is not renewed: another process may have begun to rescue the jobs.
         try statement.bind(ledger.uptime, at: 4)
         try statement.run()
         return connection.changes == 1
@@ -81,39 +85,41 @@ extension ReplayTable {
         return owners
     }
 
-    /// Gives back what an owner has claimed and not sent, at its orderly end; what it has sent is taken for unknown.
+    /// Removes an owner that ends in order, and gives its jobs back to the queue. The outcomes of jobs that were sent count as
+    /// unknown.
     static func removeOwner(
         _ owner: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        try bury(owner, isInnocent: true, on: connection, &ledger)
+        try removeDeadOwner(owner, isInnocent: true, on: connection, ledger: &ledger)
     }
 
-    /// Makes the jobs of a dead owner ready again, and forgets it.
+    /// Removes a dead owner, and makes its jobs ready again.
     ///
     /// - Parameters:
-    ///   - isInnocent: whether its end says nothing of its jobs.
-    ///   - sent: knows what has left that must not be sent twice; `nil` where nobody does.
-    static func bury(
+    ///   - isInnocent: whether its jobs certainly did not cause its end.
+    ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
+    static func removeDeadOwner(
         _ owner: Int64,
         isInnocent: Bool,
-        notedIn sent: SentLog? = nil,
+        log sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for id in try jobs(of: owner, on: connection) {
-            guard var row = try sound(id, on: connection, &ledger), row.state == .running else { continue }
-            if row.sentAt == nil, row.mustNotRepeat, sent?.hasLeft(row) == true { row.sentAt = ledger.now }
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .running else { continue }
+            if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, !isInnocent {
                 let message = "whoever sent it died, or was away for longer than its lease"
-                try addFailure(of: id, "died", message, startedAt: sentAt, on: connection, ledger)
+                try addFailure(
+                    of: id, code: "died", message: message, startedAt: sentAt, on: connection, ledger: ledger)
             }
-            row.takeDeath(
+            row.applyOwnerDeath(
                 rescues: try deaths(of: id, since: ledger.now - ReplayRow.poisonWindow, on: connection),
                 isInnocent: isInnocent, at: ledger.now)
-            try settle(&row, on: connection, ledger)
-            try save(row, .rescue, from: .running, on: connection, &ledger)
+            try updateState(of: &row, on: connection, ledger: ledger)
+            try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
         }
         let statement = try connection.statement("DELETE FROM owner WHERE id = ?")
         try statement.bind(owner, at: 1)

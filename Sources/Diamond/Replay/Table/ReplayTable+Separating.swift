@@ -1,36 +1,36 @@
 import DiamondSQLite
 
-/// Making the indexes anew where several rows say what only one may: one of them is damaged.
+/// Rebuilding the indexes if damaged rows violate a unique index.
 extension ReplayTable {
-    /// Takes the unique indexes away, puts every damaged job in review, lets one job keep what only one may have, and makes
-    /// all indexes anew.
-    static func separate(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    /// Drops the unique indexes, puts every damaged job in review, resolves the remaining duplicates, and rebuilds all
+    /// indexes.
+    static func resolveDuplicates(
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let indexes = try uniqueIndexes(on: connection)
         for index in indexes { try connection.execute("DROP INDEX \(index.name)") }
         try connection.execute("REINDEX job")
         var last = Int64.min
         while case let ids = try ids(after: last, on: connection), let end = ids.last {
-            for id in ids { try setAside(id, on: connection, &ledger) }
+            for id in ids { try reviewIfDamaged(id, on: connection, ledger: &ledger) }
             last = end
         }
-        try stopSeconds(on: connection, &ledger)
-        try freeSecondNames(on: connection)
-        try freeHeads(on: connection)
-        try settleLines(on: connection)
+        try reviewDuplicateRuns(on: connection, ledger: &ledger)
+        try freeDuplicateNames(on: connection)
+        try clearDuplicateHeads(on: connection)
+        try updateHeads(on: connection)
         for index in indexes { try connection.execute(index.sql) }
     }
 
-    private static func setAside(
-        _ id: Int64, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    private static func reviewIfDamaged(
+        _ id: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        guard let written = try written(id, on: connection), !written.isSound else { return }
-        let row = written.row
-        if !row.isSetAside, !row.isGivenUp { try putInReview(row, on: connection, &ledger) }
+        guard let stored = try storedRow(id, on: connection), !stored.isIntact else { return }
+        let row = stored.row
+        if !row.isMarkedDamaged, !row.isDiscarded { try putInReview(row, on: connection, ledger: &ledger) }
     }
 
-    // MARK: What only one may have
+    // MARK: Duplicates
 
     private struct Index {
         var name: String
@@ -49,9 +49,9 @@ extension ReplayTable {
         return indexes
     }
 
-    /// Puts all running jobs of a line but the newest in review: a page of the file may be as it was long ago.
-    private static func stopSeconds(
-        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    /// Puts all running jobs of an ordering key except the newest in review. A damaged page may show an old state of a job.
+    private static func reviewDuplicateRuns(
+        on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -60,13 +60,13 @@ extension ReplayTable {
             """
         )
         for id in try ids(in: statement) {
-            guard let written = try written(id, on: connection) else { continue }
-            try putInReview(written.row, on: connection, &ledger)
+            guard let stored = try storedRow(id, on: connection) else { continue }
+            try putInReview(stored.row, on: connection, ledger: &ledger)
         }
     }
 
-    /// The newest job keeps a unique name, as where one takes it over.
-    private static func freeSecondNames(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Removes a unique name from all jobs except the newest, as when a new job takes it over.
+    private static func freeDuplicateNames(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
             """
             UPDATE job SET unique_states = 0
@@ -77,8 +77,8 @@ extension ReplayTable {
         )
     }
 
-    /// Lines with several heads have none for now.
-    private static func freeHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Clears the heads of ordering keys that have several.
+    private static func clearDuplicateHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
             """
             UPDATE job SET is_head = 0

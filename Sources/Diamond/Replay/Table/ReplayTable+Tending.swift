@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Actions of people on jobs.
+/// Operators' actions on jobs.
 extension ReplayTable {
     /// The result of an action.
     enum Effect: Hashable, Sendable {
@@ -19,41 +19,45 @@ extension ReplayTable {
         _ action: JobAction,
         to id: Int64,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Effect {
-        guard let written = try written(id, on: connection) else { return .noJob }
-        if !written.isSound, action == .discard {
-            let isDone = try discardDamaged(written.row, on: connection, &ledger)
+        guard let stored = try storedRow(id, on: connection) else { return .noJob }
+        if !stored.isIntact, action == .discard {
+            let isDone = try discardDamaged(stored.row, on: connection, ledger: &ledger)
             return isDone ? .done(.done) : .wrongState(.done)
         }
-        guard var row = try sound(id, on: connection, &ledger) else { return .damaged }
+        guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { return .damaged }
         guard row.allows(action) else { return .wrongState(row.state) }
         if action == .redrive {
-            guard try soundRequest(of: row, on: connection, &ledger) != nil else { return .damaged }
+            guard try checkedRequest(of: row, on: connection, ledger: &ledger) != nil else { return .damaged }
             if try isNameTaken(of: id, on: connection) { return .notUnique }
         }
         let old = row.state
-        row.take(action, at: ledger.now)
+        row.apply(action, at: ledger.now)
         if action == .redrive {
-            try renew(&row, on: connection, ledger)
-            try takeName(of: id, on: connection)
+            try renew(&row, on: connection, ledger: ledger)
+            try claimName(of: id, on: connection)
         }
-        try settle(&row, on: connection, ledger)
-        try save(row, action.verb, from: old, on: connection, &ledger)
+        try updateState(of: &row, on: connection, ledger: ledger)
+        try save(row, verb: action.verb, from: old, on: connection, ledger: &ledger)
         return .done(row.state)
     }
 
-    /// A job that is sent anew has all its time before it: it may have ended because that was over. Its answer is wanted again.
+    /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an answer
+    /// is expected again.
     private static func renew(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
-        _ ledger: ReplayLedger
+        ledger: ReplayLedger
     ) throws(SQLiteError) {
         let written = try request(of: row.id, on: connection)
-        // One that this program cannot read waits for another that can.
+        // If this program cannot decode the request, another version may.
         let policy = (try? Request(json: written))?.replay
-        if policy?.keepsAnswer == true { try expectAnswer(of: row.id, again: true, on: connection) }
-        if policy?.awaitsID == true { (row.isHeld, row.reason) = (true, .awaitingID) }
+        if policy?.storesAnswer == true { try expectAnswer(of: row.id, reset: true, on: connection) }
+        if policy?.awaitsID == true {
+            row.isHeld = true
+            row.reason = .awaitingID
+        }
         let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
         let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
         row.expiresAt = expiry.map { ledger.now + $0.milliseconds }
@@ -111,20 +115,32 @@ extension ReplayRow {
         }
     }
 
-    mutating func take(_ action: JobAction, at now: Int64) {
+    mutating func apply(_ action: JobAction, at now: Int64) {
         switch action {
-        case .retry: (runAt, reason) = (min(runAt, now), .retried)
-        case .hold: (isHeld, reason) = (true, .held)
-        case .release: (isHeld, reason) = (false, .released)
-        case .discard: (state, reason) = (.done, .discarded)
+        case .retry:
+            runAt = min(runAt, now)
+            reason = .retried
+        case .hold:
+            isHeld = true
+            reason = .held
+        case .release:
+            isHeld = false
+            reason = .released
+        case .discard:
+            state = .done
+            reason = .discarded
         case .redrive: redrive(at: now)
         }
     }
 
-    // Whoever redrives answers for it: what may have been processed counts as looked into.
+    // The person who redrives the job takes responsibility for sending it again, so no unknown outcome remains.
     private mutating func redrive(at now: Int64) {
         if unknownAt != nil { mayHaveActed = true }
-        (state, runAt, attempts, unknownAt) = (.ready, now, 0, nil)
-        (isHeld, reason) = (false, .redriven)
+        state = .ready
+        reason = .redriven
+        runAt = now
+        attempts = 0
+        unknownAt = nil
+        isHeld = false
     }
 }

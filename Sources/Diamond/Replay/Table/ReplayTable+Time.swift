@@ -2,18 +2,18 @@ import DiamondSQLite
 
 /// Timed transitions of jobs.
 extension ReplayTable {
-    /// Makes the waiting jobs ready whose time has come.
+    /// Makes the waiting jobs that have reached their time ready.
     static func promote(
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             "SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
-        for id in try due(statement, ledger.now) {
-            guard var row = try due(id, in: [.waiting], on: connection, &ledger) else { continue }
+        for id in try ids(in: statement, before: ledger.now) {
+            guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
             (row.state, row.reason) = (.ready, .due)
-            try save(row, .retry, from: old, on: connection, &ledger)
+            try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
     }
 
@@ -23,29 +23,30 @@ extension ReplayTable {
             "SELECT EXISTS (SELECT 1 FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline')") != 0
     }
 
-    /// Makes ready what waits for the network, which is back.
+    /// Makes the jobs that wait for the network ready, because it is reachable again.
     ///
     /// - Returns: whether there may be more.
-    static func reach(
+    static func retryOffline(
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement(
             "SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline' ORDER BY id LIMIT ?")
-        try statement.bind(slice, at: 1)
+        try statement.bind(batchSize, at: 1)
         let ids = try Self.ids(in: statement)
         for id in ids {
-            guard var row = try due(id, in: [.waiting], on: connection, &ledger) else { continue }
+            guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
             (row.state, row.reason, row.runAt) = (.ready, .online, ledger.now)
-            try save(row, .retry, from: old, on: connection, &ledger)
+            try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
-        return ids.count >= slice
+        return ids.count >= batchSize
     }
 
+    /// Ends the jobs that have expired.
     static func expire(
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -53,31 +54,35 @@ extension ReplayTable {
             WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2
             """
         )
-        for id in try due(statement, ledger.now) {
-            guard var row = try due(id, in: [.ready, .waiting, .held], on: connection, &ledger) else { continue }
+        for id in try ids(in: statement, before: ledger.now) {
+            guard var row = try indexedRow(id, in: [.ready, .waiting, .held], on: connection, ledger: &ledger) else {
+                continue
+            }
             let old = row.state
             row.expire()
-            try save(row, .expire, from: old, on: connection, &ledger)
+            try save(row, verb: .expire, from: old, on: connection, ledger: &ledger)
         }
     }
 
-    /// A job that an index has named; `nil` where it is not in a state in which it may be named, or is damaged.
-    private static func due(
+    /// Returns the row of a job that an index has found; `nil` if its state does not belong in the index, or it is damaged.
+    private static func indexedRow(
         _ id: Int64,
         in states: [ReplayState],
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard let written = try written(id, on: connection), states.contains(written.row.state) else {
-            try reindex(on: connection, &ledger)
+        guard let stored = try storedRow(id, on: connection), states.contains(stored.row.state) else {
+            try reindex(on: connection, ledger: &ledger)
             return nil
         }
-        return try sound(id, on: connection, &ledger)
+        return try checkedRow(id, on: connection, ledger: &ledger)
     }
 
-    private static func due(_ statement: borrowing SQLiteStatement, _ now: Int64) throws(SQLiteError) -> [Int64] {
+    private static func ids(
+        in statement: borrowing SQLiteStatement, before now: Int64
+    ) throws(SQLiteError) -> [Int64] {
         try statement.bind(now, at: 1)
-        try statement.bind(slice, at: 2)
+        try statement.bind(batchSize, at: 2)
         return try ids(in: statement)
     }
 

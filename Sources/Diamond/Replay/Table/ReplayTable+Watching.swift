@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Reading jobs for callers that go through many jobs, or wait for changes.
+/// Reading many jobs, and reading changes of jobs.
 extension ReplayTable {
     /// Returns the ids of the jobs that match a filter, in order.
     static func ids(
@@ -31,7 +31,7 @@ extension ReplayTable {
         return try jobs(statement)
     }
 
-    /// Returns the jobs that wait for their time, the nearest first.
+    /// Returns the jobs that wait for their time, the earliest first.
     static func waiting(
         limit: Int,
         of identities: Identities,
@@ -47,8 +47,8 @@ extension ReplayTable {
         return try jobs(statement)
     }
 
-    /// Returns the number of ready jobs of the identities, whether they are the heads of their lines or not.
-    static func ready(
+    /// Returns the number of ready jobs of the identities, including jobs that wait for earlier ones of their ordering keys.
+    static func readyCount(
         of identities: Identities,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
@@ -66,7 +66,7 @@ extension ReplayTable {
 }
 
 extension ReplayTable.Identities {
-    /// The condition for the jobs of the identities. Its first value is ``names``.
+    /// The SQL condition for the jobs of the identities. Its first bound value is ``names``.
     fileprivate static let condition = """
         (?1 IS NULL OR identity IS NULL OR identity IN (SELECT value FROM json_each(?1)))
         """

@@ -1,21 +1,23 @@
 package import DiamondSQLite
 import Foundation
 
-/// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
+/// The SQL of the queue's tables. This file reads and writes single jobs, and the heads of ordering keys.
 package enum ReplayTable {
-    /// The maximum number of rows of one transaction, if there may be many. Other processes need to write, too.
-    static let slice: Int64 = 500
+    /// The maximum number of rows in one transaction, because other processes need to write, too.
+    static let batchSize: Int64 = 500
 
     /// Returns a row; `nil` if there is none, or it is damaged.
     static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
-        guard let written = try written(id, on: connection), written.isSound else { return nil }
-        return written.row
+        guard let stored = try storedRow(id, on: connection), stored.isIntact else { return nil }
+        return stored.row
     }
 
-    /// - Parameter withRequest: whether its request is read as well, in the same state of the file.
-    package static func written(
+    /// Returns the row of a job as it is on disk; `nil` if there is none.
+    ///
+    /// - Parameter withRequest: whether to read the request, too, in the same state of the file.
+    package static func storedRow(
         _ id: Int64, withRequest: Bool = false, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> WrittenRow? {
+    ) throws(SQLiteError) -> StoredRow? {
         let statement = try connection.statement(
             """
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
@@ -30,16 +32,16 @@ package enum ReplayTable {
         guard try statement.step() else { return nil }
         let row = ReplayRow(statement)
         let request = statement.isNull(25) ? Data() : statement.data(25)
-        return WrittenRow(row: row, isSound: row.checksum == statement.int64(24), request: request)
+        return StoredRow(row: row, isIntact: row.checksum == statement.int64(24), request: request)
     }
 
-    /// Writes the changes of a job, counts the transition, and updates the head of its line.
+    /// Writes the changes of a job, notes the transition, and updates the head of its ordering key.
     static func save(
         _ row: ReplayRow,
-        _ verb: ReplayTransition.Verb,
+        verb: ReplayTransition.Verb,
         from old: ReplayState,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
+        ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -52,7 +54,7 @@ package enum ReplayTable {
         try statement.bind(row.id, at: 1)
         try statement.bind(Int64(row.state.rawValue), at: 2)
         try statement.bind(row.reason.description, at: 3)
-        // Who has left its line is its head no more; who comes back is made so below.
+        // A job that blocks no later ones is no longer the head. `updateHead` below sets the new one.
         let isHead = row.orderingKey == nil || (row.isHead && row.isInLine)
         try statement.bind(isHead, at: 4)
         try statement.bind(row.isHeld, at: 5)
@@ -67,24 +69,25 @@ package enum ReplayTable {
         try statement.bind(row.mayHaveActed, at: 14)
         try statement.bind(row.checksum, at: 15)
         try statement.run()
-        ledger.note(verb, row, from: old)
-        if let key = row.orderingKey { try settleLine(key, on: connection) }
+        ledger.note(verb, of: row, from: old)
+        if let key = row.orderingKey { try updateHead(of: key, on: connection) }
     }
 
-    /// Notes that the attempt begins. No transition: the job runs already.
+    /// Notes that an attempt begins. This is no transition: the job runs already.
     ///
-    /// - Parameter cutOff: what has left before it: what is of the same run counts with it, from its beginning on.
+    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If it belongs to the same run,
+    ///   the attempt counts from its start.
     static func markSent(
         _ row: ReplayRow,
         at now: Int64,
-        behind cutOff: ReplayRow.CutOff?,
+        after earlier: ReplayRow.EarlierExchange?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         var row = row
-        let isPaused = cutOff?.isPaused ?? false
-        let begin = cutOff.map { min($0.sentAt, now) }
-        row.sentAt = isPaused ? now : begin ?? now
-        row.unknownAt = row.unknownAt ?? (isPaused ? begin : nil)
+        let isPaused = earlier?.isPaused ?? false
+        let start = earlier.map { min($0.sentAt, now) }
+        row.sentAt = isPaused ? now : start ?? now
+        row.unknownAt = row.unknownAt ?? (isPaused ? start : nil)
         try saveSending(row, on: connection)
     }
 
@@ -98,12 +101,13 @@ package enum ReplayTable {
         try statement.run()
     }
 
-    // MARK: Lines
+    // MARK: Ordering keys
 
-    /// Sets the head of a line: the running job, else the first one. A new head goes behind all ready jobs.
-    static func settleLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Sets the head of an ordering key: the running job, otherwise the first one. A new head is sent after all jobs that are
+    /// ready now.
+    static func updateHead(of key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let heads = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND is_head = 1")
-        let head = try id(in: heads, key)
+        let head = try id(in: heads, of: key)
         let next = try first(of: key, on: connection)
         guard head != next else { return }
         if let head { try mark(head, isHead: false, on: connection) }
@@ -115,7 +119,7 @@ package enum ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64? {
         let running = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND state = 2")
-        if let id = try id(in: running, key) { return id }
+        if let id = try id(in: running, of: key) { return id }
         let first = try connection.statement(
             """
             SELECT id FROM job
@@ -123,7 +127,7 @@ package enum ReplayTable {
             ORDER BY id LIMIT 1
             """
         )
-        return try id(in: first, key)
+        return try id(in: first, of: key)
     }
 
     /// Returns the values of a statement's first column.
@@ -133,7 +137,7 @@ package enum ReplayTable {
         return ids
     }
 
-    private static func id(in statement: borrowing SQLiteStatement, _ key: String) throws(SQLiteError) -> Int64? {
+    private static func id(in statement: borrowing SQLiteStatement, of key: String) throws(SQLiteError) -> Int64? {
         try statement.bind(key, at: 1)
         return try statement.step() ? statement.int64(0) : nil
     }
@@ -183,8 +187,9 @@ package enum ReplayTable {
 
     // MARK: Counting
 
-    static func count(_ ledger: ReplayLedger, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        // A sum that is no integer any more would take the transaction along, and so each of the whole hour.
+    static func countTransitions(of ledger: ReplayLedger, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+    {
+        // A sum that overflows would fail the transaction, and every later one of the same hour.
         let statement = try connection.statement(
             """
             INSERT INTO hour (hour, verb, count) VALUES (?, ?, ?)
@@ -193,14 +198,14 @@ package enum ReplayTable {
         )
         for (verb, count) in ledger.counts {
             try statement.bind(ledger.hour, at: 1)
-            try statement.bind(verb.rawValue, at: 2)
+            try statement.bind(verb.description, at: 2)
             try statement.bind(count, at: 3)
             try statement.run()
         }
     }
 
     /// Returns the number of jobs in each state.
-    package static func census(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
+    package static func stateCounts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
         let statement = try connection.statement("SELECT state, count FROM census")
         var counts: [ReplayState: Int] = [:]
         while try statement.step() {
@@ -211,7 +216,7 @@ package enum ReplayTable {
 }
 
 extension ReplayRow {
-    /// From a lookup's columns.
+    /// Creates a row from the columns that ``ReplayTable/storedRow(_:withRequest:on:)`` reads.
     init(_ row: borrowing SQLiteStatement) {
         id = row.int64(0)
         method = row.text(21)

@@ -1,4 +1,4 @@
-/// The written form of a replay policy, under `replay` in that of a request:
+/// The JSON form of a replay policy, under `replay` in that of a request:
 ///
 /// ```json
 /// {"mode": "durable", "orderingKey": "cart-7", "order": "strict", "priority": 1, "attempts": 20, "expiry": 604800,
@@ -6,15 +6,15 @@
 ///  "metadata": {"screen": "cart"}}
 /// ```
 ///
-/// Times are seconds. `null` for `expiry` is forever, and for `keyLifetime` a server that honors no `Idempotency-Key`.
-/// A missing key stands for its default. An unknown key is an error.
+/// Times are in seconds. A `null` for `expiry` means no limit. A `null` for `keyLifetime` means a server that honors no
+/// `Idempotency-Key`. A missing key has its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
-    /// Reads the written form with any decoder.
+    /// Reads the JSON form with any decoder.
     public init(from decoder: any Decoder) throws {
         try self.init(written: try JSONValue(from: decoder))
     }
 
-    /// Writes the written form with any encoder, without the keys that have their defaults.
+    /// Writes the JSON form with any encoder, without the keys that have their defaults.
     public func encode(to encoder: any Encoder) throws {
         try written.encode(to: encoder)
     }
@@ -34,9 +34,9 @@ extension ReplayPolicy {
         unique = try form.string("unique")
         if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
         kind = try form.string("kind")
-        keepsAnswer = try Self.bool("keepsAnswer", in: &form)
+        storesAnswer = try Self.bool("keepsAnswer", in: &form)
         awaitsID = try Self.bool("awaitsID", in: &form)
-        if let value = form.take("metadata") { metadata = try Self.metadata(value, form) }
+        if let value = form.take("metadata") { metadata = try Self.metadata(value, in: form) }
         try form.finish()
     }
 
@@ -49,7 +49,7 @@ extension ReplayPolicy {
     }
 
     private static func metadata(
-        _ value: JSONValue, _ form: WrittenObject
+        _ value: JSONValue, in form: WrittenObject
     ) throws(RequestError) -> [String: JSONValue] {
         guard case .object(let members) = value else {
             throw form.failure("metadata", "is \(value.kind): write an object, {…}")
@@ -70,7 +70,7 @@ extension ReplayPolicy {
         if let unique { members["unique"] = .string(unique) }
         if uniqueness != usual.uniqueness { members["uniqueness"] = .string(uniqueness.rawValue) }
         if let kind { members["kind"] = .string(kind) }
-        if keepsAnswer { members["keepsAnswer"] = .bool(true) }
+        if storesAnswer { members["keepsAnswer"] = .bool(true) }
         if awaitsID { members["awaitsID"] = .bool(true) }
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }
         return .object(members)

@@ -1,96 +1,95 @@
-/// The rules for keeping a request on disk that cannot be sent now, and for sending it later: whether, and in which
-/// order.
+/// The rules for storing a request on disk that cannot be sent now, and for sending it later.
 ///
 /// ```swift
 /// request.replay = .onFailure
 /// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7", order: .strict)
 /// ```
 ///
-/// A kept request survives the end of the program and the loss of power. It is sent at least once. At servers that
+/// A stored request survives the end of the program and the loss of power. It is sent at least once. At servers that
 /// honor `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
 ///
-/// Durations are kept in whole milliseconds, from none to a hundred years.
+/// Durations are in whole milliseconds, from 0 to a hundred years.
 public struct ReplayPolicy: Hashable, Sendable {
-    /// The times at which a request is kept.
+    /// The time at which a request is added to the queue.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// Never; the failure is the caller's.
+        /// Never. The caller receives the failure.
         case never
-        /// After its last attempt has failed, if a later one may not. If jobs of its ordering key, or of its unique
-        /// name, are open, the request is kept at once: sent now, it would overtake them.
+        /// After its last attempt has failed, if a later attempt may succeed. If jobs with its ordering key or its unique
+        /// name are open, the request is added at once, because it would overtake them.
         case onFailure
-        /// Before its first attempt: the end of the program during the attempt loses nothing.
+        /// Before its first attempt. If the program ends during the attempt, nothing is lost.
         case durable
     }
 
     /// The effect of a job that cannot be sent on the later jobs of its ordering key.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// The later jobs wait while it is ready, waiting, running or held, and pass it when it is dead or in review.
+        /// The later jobs wait while it is ready, waiting, running or held. They are sent before it when it is dead or in
+        /// review.
         case ordered
         /// The later jobs wait until it is done or discarded.
         case strict
     }
 
-    /// The action for a new job if a job with the same ``unique`` name waits already.
+    /// The action for a new job if a job with the same ``unique`` name waits already. If that job is being sent, every
+    /// action except `keep` adds the new job after it.
     public enum Uniqueness: String, Hashable, Sendable, CaseIterable {
         /// The waiting job stays, and the new one is not added.
         case keep
-        /// The waiting job takes the new request and the new time: frequent changes are sent once, later.
+        /// The new request and its time replace those of the waiting job: frequent changes are sent once, later.
         case replace
-        /// The waiting job takes the new request, and keeps its time: frequent changes are sent once in a while.
+        /// The new request replaces that of the waiting job, whose time stays: frequent changes are sent at intervals.
         case preserveSchedule
-        /// As `replace`, by the name under which other queues have it: behind one that is being sent another is added, as
-        /// under each of these but `keep`.
+        /// A synonym of `replace`, by the name that other queues use.
         case appendAfterRunning
-        /// Both jobs become one:
+        /// Merges both jobs into one:
         ///
-        /// | before | new | becomes |
+        /// | waiting | new | result |
         /// |---|---|---|
-        /// | POST | PUT, PATCH | the POST, with what the new one changes |
-        /// | PUT | PUT | the new one |
-        /// | PUT | PATCH | the PUT, with what the new one changes |
-        /// | PATCH | PUT | the new one |
-        /// | PATCH | PATCH | the new one, with what it leaves alone |
+        /// | POST | PUT, PATCH | the POST, with the changes of the new request |
+        /// | PUT | PUT | the new request |
+        /// | PUT | PATCH | the PUT, with the changes of the new request |
+        /// | PATCH | PUT | the new request |
+        /// | PATCH | PATCH | the new request, with the other changes of the waiting one |
         /// | PUT, PATCH, DELETE | DELETE | the DELETE |
         /// | POST | DELETE | nothing |
         ///
-        /// All else is refused: ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects, they
-        /// are merged (RFC 7396); otherwise the new one counts. A POST or PUT that another is merged into keeps its own
-        /// metadata.
+        /// Other combinations throw ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects, they
+        /// are merged (RFC 7396); otherwise the new body replaces the old one. A POST or PUT into which another request
+        /// is merged keeps its own metadata.
         case merge
     }
 
-    /// The time at which the request is kept.
+    /// The time at which the request is added to the queue.
     public var mode: Mode
-    /// The key whose jobs are sent one after the other, in the order in which they were added; `nil`, the default, for
-    /// no order.
+    /// The key whose jobs are sent one after the other, in the order in which they were added. Default: `nil`, for no
+    /// order.
     public var orderingKey: String?
-    /// The effect on the later jobs of the key if the job cannot be sent; `ordered`.
+    /// The effect on the later jobs of the key if the job cannot be sent. Default: `ordered`.
     public var order: Order
-    /// The priority; 0. Higher ones are sent first. For an ordering key, the first job's counts. From -1,000,000 to
-    /// 1,000,000.
+    /// The priority, from -1,000,000 to 1,000,000. Jobs with higher priorities are sent first. Among the jobs of an
+    /// ordering key, the priority of the first one applies. Default: 0.
     public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
-    /// The largest number of attempts that count; 20. While the network is away, none counts. From 1 to 1,000.
+    /// The maximum number of attempts that count, from 1 to 1,000. Attempts while the network is unreachable do not
+    /// count. Default: 20.
     public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
-    /// The time after it was added in which the job may still be sent; 7 days. `nil` is forever.
+    /// The time in which the job may be sent, from the time it was added; `nil` for no limit. Default: 7 days.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
-    /// The time for which the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` is for
-    /// a server that honors none. Then no key is sent, and a POST or PATCH that may have arrived goes to review instead
-    /// of being sent again.
+    /// The time for which the server remembers an `Idempotency-Key`. Default: 24 hours, the minimum at Stripe. `nil` is
+    /// for a server that honors none. Then no key is sent, and a POST or PATCH that may have arrived goes to review
+    /// instead of being sent again.
     public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
-    /// The app's name for a purpose that only one job of an identity may have at a time, such as `"profile"`; `nil`,
-    /// the default, for none.
+    /// The name that only one waiting job of an identity may have, such as `"profile"`. Default: `nil`, for none.
     public var unique: String?
-    /// The action if a job of the ``unique`` name waits already; `keep`.
+    /// The action if a job with the ``unique`` name waits already. Default: `keep`.
     public var uniqueness: Uniqueness
-    /// The ``Endpoint/kind`` of the call that the request was made of, set when an endpoint is sent. The answer is
-    /// handed to the code that has asked for calls of this kind.
+    /// The ``Endpoint/kind`` of the typed call that the request was made from, set when an endpoint is sent. The handlers
+    /// for this kind receive the response.
     public package(set) var kind: String?
-    /// Whether the answer to the job, or its failure, is kept with it until it is taken.
-    package var keepsAnswer = false
-    /// Whether the URL needs an id that an earlier job of the ordering key brings. Such a job is held until the id is
-    /// there.
+    /// Whether the response to the job, or its failure, is stored with it until it is consumed.
+    package var storesAnswer = false
+    /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is known.
     package var awaitsID = false
-    /// The app's own data, to find again with the job.
+    /// The app's own data, stored with the job.
     public var metadata: [String: JSONValue]
 
     /// Creates a policy. Each argument has the default of its property.
@@ -118,21 +117,21 @@ public struct ReplayPolicy: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// Names and keys compare by their bytes.
+    /// Compares names and keys by their bytes.
     public static func == (one: ReplayPolicy, other: ReplayPolicy) -> Bool {
         one.mode == other.mode && one.orderingKey.isExactly(other.orderingKey) && one.order == other.order
             && one.priority == other.priority && one.attempts == other.attempts && one.expiry == other.expiry
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
-            && one.keepsAnswer == other.keepsAnswer && one.awaitsID == other.awaitsID
+            && one.storesAnswer == other.storesAnswer && one.awaitsID == other.awaitsID
             && one.metadata.isExactly(other.metadata)
     }
 
-    /// The default of a request.
+    /// The policy that never adds the request to the queue. It is a request's default.
     public static let never = ReplayPolicy(.never)
-    /// The policy that keeps the request when its last attempt has failed.
+    /// The policy that adds the request to the queue when its last attempt has failed.
     public static let onFailure = ReplayPolicy(.onFailure)
-    /// The policy that keeps the request before its first attempt.
+    /// The policy that adds the request to the queue before its first attempt.
     public static let durable = ReplayPolicy(.durable)
 
     /// The default of ``expiry``: 7 days.

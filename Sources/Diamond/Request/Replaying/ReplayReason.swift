@@ -1,48 +1,49 @@
-/// The reason why a job is in its state. New ones may come.
+/// The reason why a job is in its state. Later versions may add reasons.
 public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the reason, such as `backoff`.
     public let description: String
 
     // Ready or waiting:
 
     /// The job was added.
-    public static let enqueued = ReplayReason(description: "enqueued")
+    package static let enqueued = ReplayReason(description: "enqueued")
     /// The job was added for a later time.
-    public static let delayed = ReplayReason(description: "delayed")
-    /// The job's time has come.
-    public static let due = ReplayReason(description: "due")
+    package static let delayed = ReplayReason(description: "delayed")
+    /// The time at which the job may be sent was reached.
+    package static let due = ReplayReason(description: "due")
     /// The last attempt failed.
-    public static let backoff = ReplayReason(description: "backoff")
-    /// The server named the time itself (RFC 9110 section 10.2.3).
-    public static let retryAfter = ReplayReason(description: "retryAfter")
-    /// The network is away; the attempt did not count.
+    package static let backoff = ReplayReason(description: "backoff")
+    /// The server set the time of the next attempt with `Retry-After` (RFC 9110 section 10.2.3).
+    package static let retryAfter = ReplayReason(description: "retryAfter")
+    /// The network is unreachable. The attempt did not count.
     public static let offline = ReplayReason(description: "offline")
-    /// The network is back.
-    public static let online = ReplayReason(description: "online")
+    /// The network is reachable again.
+    package static let online = ReplayReason(description: "online")
     /// The owner gave the job back unsent.
-    public static let returned = ReplayReason(description: "returned")
-    /// The owner that sent the job has died, or was away for longer than its lease.
-    public static let rescued = ReplayReason(description: "rescued")
-    /// The job was wanted now, or was released.
-    public static let retried = ReplayReason(description: "retried")
+    package static let returned = ReplayReason(description: "returned")
+    /// The owner that sent the job died, or its lease ended.
+    package static let rescued = ReplayReason(description: "rescued")
+    /// The job was retried by an operator, without waiting for its time.
+    package static let retried = ReplayReason(description: "retried")
     /// The job, its key, its identity or its lane was released.
-    public static let released = ReplayReason(description: "released")
-    /// The job was dead or in review, and was sent on its way again.
-    public static let redriven = ReplayReason(description: "redriven")
-    /// A newer job of its unique name has taken its place, or was merged into it.
-    public static let replaced = ReplayReason(description: "replaced")
+    package static let released = ReplayReason(description: "released")
+    /// The job was dead or in review, and was redriven.
+    package static let redriven = ReplayReason(description: "redriven")
+    /// The job's request was replaced by a newer one with the same unique name, or was merged with it.
+    package static let replaced = ReplayReason(description: "replaced")
 
     // Running:
 
-    /// A replayer has the job.
-    public static let claimed = ReplayReason(description: "claimed")
+    /// An owner has claimed the job.
+    package static let claimed = ReplayReason(description: "claimed")
 
     // Held:
 
-    /// The job is held by itself, or with all jobs of its key, its identity or its lane.
-    public static let held = ReplayReason(description: "held")
-    /// The job's URL needs the id that the server gives an object, which another job makes.
-    public static let awaitingID = ReplayReason(description: "awaitingID")
-    /// 401: the job's identity has to sign in again.
+    /// The job itself is held, or all jobs of its key, its identity or its lane are.
+    package static let held = ReplayReason(description: "held")
+    /// The job's URL needs the id of an object that an earlier job creates.
+    package static let awaitingID = ReplayReason(description: "awaitingID")
+    /// The server answered with 401: the job's identity has to sign in again.
     public static let unauthorized = ReplayReason(description: "unauthorized")
 
     // Done:
@@ -50,24 +51,24 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The server answered with 2xx or 3xx.
     public static let finished = ReplayReason(description: "finished")
     /// A DELETE that may have been processed before was answered with 404 or 410.
-    public static let gone = ReplayReason(description: "gone")
-    /// The job was given up.
+    package static let gone = ReplayReason(description: "gone")
+    /// The job was discarded.
     public static let discarded = ReplayReason(description: "discarded")
 
     // Dead:
 
-    /// The server refused the job, with a status that a repetition does not change.
+    /// The server refused the job, with a status that another attempt does not change.
     public static let refused = ReplayReason(description: "refused")
-    /// The job cannot be sent as it is, such as without the file that it names.
-    public static let unsendable = ReplayReason(description: "unsendable")
+    /// The job cannot be sent as it is. For example, the file with its body is missing.
+    package static let unsendable = ReplayReason(description: "unsendable")
     /// The job has had as many attempts as ``ReplayPolicy/attempts`` allows.
     public static let attemptsUsed = ReplayReason(description: "attemptsUsed")
     /// The job is older than ``ReplayPolicy/expiry`` allows.
     public static let expired = ReplayReason(description: "expired")
     /// The owner died while sending the job, three times in 72 hours.
-    public static let poison = ReplayReason(description: "poison")
+    package static let poison = ReplayReason(description: "poison")
     /// The job's data on disk cannot be read.
-    public static let undecodable = ReplayReason(description: "undecodable")
+    package static let undecodable = ReplayReason(description: "undecodable")
 
     // Needs review:
 
@@ -75,7 +76,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let outcomeUnknown = ReplayReason(description: "outcomeUnknown")
     /// The job may have been processed, and the server no longer remembers its `Idempotency-Key`.
     public static let keyExpired = ReplayReason(description: "keyExpired")
-    /// The job's data on disk is not what was written. The job is not sent, and cannot be redriven. Its bytes are kept
+    /// The job's data on disk is not what was written. The job is not sent, and cannot be redriven. Its data stays on disk
     /// until it is discarded.
     public static let damaged = ReplayReason(description: "damaged")
 }

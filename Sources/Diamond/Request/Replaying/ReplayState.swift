@@ -7,14 +7,14 @@
 ///          held <─────┘
 /// ```
 ///
-/// New ones may come: a `switch` needs an `@unknown default`.
+/// Later versions may add states: a `switch` needs an `@unknown default`.
 #if hasAttribute(nonexhaustive)
 @nonexhaustive
 #endif
 public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
-    /// The job may be sent now, after those before it in its line.
+    /// The job may be sent now, after the earlier jobs of its ordering key.
     case ready
-    /// The job waits for its time: it was added for later, or failed and is tried again.
+    /// The job waits for its time: it was added for later, or it failed and is tried again.
     case waiting
     /// The job is being sent.
     case running
@@ -24,16 +24,16 @@ public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
     case done
     /// The job will not be sent any more, unless it is redriven.
     case dead
-    /// The job may have been processed, and a second time could do harm: a person has to look.
+    /// The job may have been processed, and sending it again could do harm: a person has to decide.
     case needsReview
 
-    /// Creates the state of a name, such as `needsReview`; `nil` for an unknown name.
+    /// Creates the state with a name, such as `needsReview`; `nil` for an unknown name.
     public init?(_ name: String) {
         guard let state = Self.allCases.first(where: { $0.description == name }) else { return nil }
         self = state
     }
 
-    /// Whether the job stays in the state unless it is acted upon.
+    /// Whether the state is final, unless someone acts on the job: done, dead or in review.
     public var isEnd: Bool { rawValue >= Self.done.rawValue }
 }
 

@@ -61,9 +61,11 @@ struct QueueReplay: AsyncParsableCommand {
             let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
             let limit = limit?.count ?? 50
             let plan = ReplayPlan(
-                rehearsal: try await queue.rehearsal(limit: limit, of: identities),
+                preview: try await queue.claimPreview(limit: limit, of: identities),
                 waiting: try queue.waiting(limit: limit, of: identities),
-                holds: try queue.holds().filter(\.hold.isWhole).map { HoldForm($0, reason: $1, since: $2) })
+                holds: try queue.holds().filter(\.hold.isWhole).map {
+                    HoldForm($0.hold, reason: $0.reason, since: $0.since)
+                })
             try show(plan, of: queue)
         } catch {
             throw Failure.report(error)
@@ -187,7 +189,7 @@ private struct TransitionForm: Encodable {
     var at: String
 
     init(_ transition: ReplayTransition) {
-        (job, verb, reason) = (transition.jobID, transition.verb.rawValue, transition.reason.description)
+        (job, verb, reason) = (transition.jobID, transition.verb.description, transition.reason.description)
         (from, to) = (transition.from?.description, transition.to?.description)
         at = Quantity.instant(transition.at)
     }

@@ -3,7 +3,7 @@ import Diamond
 
 /// The plan of a replayer for now.
 struct ReplayPlan {
-    var rehearsal: ReplayQueue.Rehearsal
+    var preview: ReplayQueue.ClaimPreview
     var waiting: [ReplayJob]
     /// The holds under which nothing is sent.
     var holds: [HoldForm]
@@ -16,17 +16,17 @@ struct ReplayPlan {
     /// The jobs whose time has not come.
     var later: [ReplayJob] { waiting.filter { !gone.contains($0.id) } }
 
-    private var gone: Set<Int64> { Set(rehearsal.transitions.map(\.jobID)) }
+    private var gone: Set<Int64> { Set(preview.transitions.map(\.jobID)) }
 
     private func ids(_ verb: ReplayTransition.Verb) -> [Int64] {
-        rehearsal.transitions.filter { $0.verb == verb }.map(\.jobID)
+        preview.transitions.filter { $0.verb == verb }.map(\.jobID)
     }
 
     func lines(in place: PlaceOptions) -> [String] {
         let notes = [
             (expired, "would end as expired"), (reviewed, "would go to review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }
-        let rest = rehearsal.behind > 0 ? [", \(rehearsal.behind) behind"] : []
+        let rest = preview.remaining > 0 ? [", \(preview.remaining) behind"] : []
         return holds.map { $0.note(in: place) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]
             + notes
     }
@@ -42,7 +42,7 @@ struct PlanForm: Encodable {
     var reviewed: [Int64]
 
     init(_ plan: ReplayPlan, _ jobs: [ReplayJob]) {
-        (isHeld, sent, behind) = (!plan.holds.isEmpty, jobs.map(JobForm.init), plan.rehearsal.behind)
+        (isHeld, sent, behind) = (!plan.holds.isEmpty, jobs.map(JobForm.init), plan.preview.remaining)
         (waiting, expired, reviewed) = (plan.later.map(JobForm.init), plan.expired, plan.reviewed)
     }
 }

@@ -40,7 +40,8 @@ final class RunEvents: ActivityObserver {
             case .job(let change):
                 let states = [change.from, change.to].map { $0.map { "\($0)" } ?? "none" }
                 state.facts.append(
-                    "job \(change.jobID) \(change.verb.rawValue) \(states.joined(separator: " to ")) \(change.reason)")
+                    "job \(change.jobID) \(change.verb.description) \(states.joined(separator: " to ")) \(change.reason)"
+                )
             case .cacheFailed: state.facts.append("cacheFailed")
             case .queueFailed: state.facts.append("queueFailed")
             case .oddRedirect: state.facts.append("oddRedirect")

@@ -150,7 +150,7 @@ import Testing
         // As if its process had died.
         let owner = try #require(queue.owner.id)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.bury(owner, isInnocent: false, on: connection, &ledger)
+            try ReplayTable.removeDeadOwner(owner, isInnocent: false, on: connection, ledger: &ledger)
         }
         #expect(try queue.jobs().map(\.state) == [.ready])
         connection.cancel()
@@ -272,14 +272,14 @@ import Testing
     {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         let first = try await queue.owner.enter()
-        queue.owner.lose(first)
+        queue.owner.dropOwner(first)
         let second = try await queue.owner.enter()
         let (isThere, mayEnd) = (Gate(), Gate())
         let attempt = Task {
-            await queue.owner.attempt { isGivenUp in
+            await queue.owner.runAttempt { isEndedByOwner in
                 isThere.open()
                 await mayEnd.wait()
-                return isGivenUp()
+                return isEndedByOwner()
             }
         }
         await isThere.wait()
@@ -308,13 +308,13 @@ import Testing
         var exchanges = SentExchanges()
         let (first, second) = (exchanges.beginRun(), exchanges.beginRun())
         exchanges.beginExchange(in: first, at: 1)
-        exchanges.takeBack(in: first)
+        exchanges.noteUnprocessed(in: first)
         #expect(exchanges.hasBegun(in: first) && exchanges.unknownAt() == nil)
         #expect(exchanges.count(atEndOf: first) == 1 && exchanges.count(atEndOf: second) == 0)
         exchanges.beginExchange(in: first, at: 2)
         exchanges.beginExchange(in: first, at: 3)
-        exchanges.takeBack(in: first)
-        #expect(exchanges.unknownAt(besides: second) == 2 && exchanges.unknownAt(besides: first) == nil)
+        exchanges.noteUnprocessed(in: first)
+        #expect(exchanges.unknownAt(ignoring: second) == 2 && exchanges.unknownAt(ignoring: first) == nil)
         exchanges.beginExchange(in: second, at: 4)
         #expect(exchanges.count(atEndOf: second) == 2 && exchanges.unknownAt() == 2)
         exchanges.undoBegin(in: second)

@@ -19,7 +19,7 @@ import Testing
             HoldReader(clock: clock) { [readings, looks] in
                 looks.withLock { $0 += 1 }
                 return readings.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
-            } tell: { [told] holds in
+            } notify: { [told] holds in
                 told.withLock { $0.append(holds) }
             }
         }
@@ -43,7 +43,7 @@ import Testing
     @Test func `tries again every second where it could not see, until it has seen`() async {
         let fixture = Desk([nil, nil, [.engine]])
         let reader = fixture.reader()
-        reader.look()
+        reader.refresh()
         await fixture.second()
         await untilTrue { fixture.looks.withLock { $0 } == 2 }
         #expect(fixture.told.withLock { $0 } == [])
@@ -57,8 +57,8 @@ import Testing
     @Test func `looks every second where nobody tells`() async {
         let fixture = Desk([[], [.engine], [.engine], []])
         let reader = fixture.reader()
-        reader.lookForEver()
-        reader.look()
+        reader.poll()
+        reader.refresh()
         for _ in 0..<3 { await fixture.second() }
         #expect(await fixture.told(2) == [[.engine], []])
         reader.close()
@@ -67,7 +67,7 @@ import Testing
     @Test func `that nobody has any more looks no more`() async {
         let fixture = Desk([nil])
         var reader: HoldReader? = fixture.reader()
-        reader?.look()
+        reader?.refresh()
         await untilTrue { !fixture.clock.sleeping.isEmpty }
         reader?.close()
         await untilTrue { fixture.clock.sleeping.isEmpty }

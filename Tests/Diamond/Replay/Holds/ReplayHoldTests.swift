@@ -32,13 +32,13 @@ import Testing
         try await queue.enqueue(held)
         let most = Guarded(0)
         let number = queue.listeners.add { transitions in most.withLock { $0 = max($0, transitions.count) } }
-        #expect(try await queue.apply(hold, isTrial: true) == 1_201)
+        #expect(try await queue.apply(hold, isDryRun: true) == 1_201)
         #expect(try queue.counts()[.held] == 0 && queue.holds().isEmpty)
         #expect(try await queue.hold(hold) == 1_201)
         #expect(try await queue.hold(hold) == 0)
         try await queue.enqueue([held[0]])
         #expect(try queue.counts()[.held] == 1_202)
-        #expect(try await queue.end(hold, isTrial: true) == 1_202)
+        #expect(try await queue.end(hold, isDryRun: true) == 1_202)
         #expect(try await queue.release(hold) == 1_202)
         #expect(try queue.counts()[.held] == 0)
         #expect(most.withLock { $0 } == 500)
@@ -51,7 +51,7 @@ import Testing
         // All that is on disk when it dies after its first transaction.
         try queue.database.write { (connection) throws(SQLiteError) in
             let ledger = ReplayLedger(now: 0, uptime: 0)
-            try ReplayTable.add(.lane(.default), reason: "", on: connection, ledger)
+            try ReplayTable.add(.lane(.default), reason: "", on: connection, ledger: ledger)
         }
         let owner = try await queue.owner.enter()
         #expect(try await queue.claim(2, of: .all, by: owner)?.isEmpty == true)
@@ -69,9 +69,9 @@ import Testing
         // All that is on disk when it dies after its first transaction.
         try queue.database.write { (connection) throws(SQLiteError) in
             var ledger = ReplayLedger(now: 0, uptime: 0)
-            try ReplayTable.remove(.lane(.default), on: connection, &ledger)
+            try ReplayTable.remove(.lane(.default), on: connection, ledger: &ledger)
         }
-        try await queue.tidySometimes()
+        try await queue.maintainIfNeeded()
         #expect(try queue.jobs().map(\.state) == [.ready, .held, .ready])
     }
 
@@ -171,7 +171,7 @@ import Testing
     ) {
         let owner = ReplayTable.Owner(
             id: 1, name: "n", boot: other, process: 1, program: "p", startedAt: 0, leaseUntil: 0, isSuspended: false)
-        #expect(owner.isOfAnother(own) == isOther)
+        #expect(owner.isOfOtherBoot(own) == isOther)
     }
 
     @Test func `a suspended process says so from the first`() async throws {

@@ -99,7 +99,7 @@ import Testing
             $0 = {
                 _ = try? other.database.write { (connection) throws(SQLiteError) in
                     let ledger = ReplayLedger(now: 0, uptime: ReplayOwner.lease - 1)
-                    return try ReplayTable.renew(id, lease: ReplayOwner.lease, on: connection, ledger)
+                    return try ReplayTable.renew(id, lease: ReplayOwner.lease, on: connection, ledger: ledger)
                 }
             }
         }

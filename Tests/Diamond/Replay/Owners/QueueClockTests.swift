@@ -70,9 +70,9 @@ import Testing
         var reckoning = QueueClock(.init(boot: "first", uptime: begin, wall: Self.start))
         for (number, step) in steps.enumerated() {
             let uptime = step.boot == "first" ? begin + step.uptime : step.uptime
-            let look = QueueClock.Look(boot: step.boot, uptime: uptime, wall: Self.start + step.wall)
-            reckoning = reckoning.after(look)
-            let error = abs(reckoning.time(look) - Self.start - step.passed)
+            let look = QueueClock.Reading(boot: step.boot, uptime: uptime, wall: Self.start + step.wall)
+            reckoning = reckoning.updated(by: look)
+            let error = abs(reckoning.time(at: look) - Self.start - step.passed)
             #expect(error <= QueueClock.tolerance, "\(name), step \(number): off by \(error) ms")
         }
     }
@@ -80,7 +80,7 @@ import Testing
     @Test func `is looked at again where the clocks part, and else once a minute`() {
         let reckoning = QueueClock(.init(boot: "first", uptime: 0, wall: Self.start))
         func needs(_ uptime: Int64, _ wall: Int64, _ boot: String = "first") -> Bool {
-            reckoning.needs(.init(boot: boot, uptime: uptime, wall: Self.start + wall))
+            reckoning.needsUpdate(for: .init(boot: boot, uptime: uptime, wall: Self.start + wall))
         }
         #expect(!needs(59_000, 59_000) && needs(60_000, 60_000))
         #expect(needs(1000, Self.hour) && needs(1000, -Self.hour) && needs(1000, 1000, "second"))

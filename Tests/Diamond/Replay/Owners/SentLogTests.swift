@@ -114,20 +114,20 @@ import Testing
     private func bury(_ owner: Int64, in queue: ReplayQueue) async throws {
         let sent = SentLog(temporary.store.sentPath)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.bury(owner, isInnocent: false, notedIn: sent, on: connection, &ledger)
+            try ReplayTable.removeDeadOwner(owner, isInnocent: false, log: sent, on: connection, ledger: &ledger)
         }
     }
 
     @Test func `a job that surely was not sent is ready again where its process dies in its backoff`() async throws {
         let (queue, job, owner) = try await begun()
-        await queue.takeBack(job) { true }
+        await queue.markUnsent(job) { true }
         try await bury(owner, in: queue)
         #expect(try queue.job(job.id)?.state == .ready)
     }
 
     @Test func `a job that has left again since it was taken back is for review where its process dies`() async throws {
         let (queue, job, owner) = try await begun()
-        await queue.takeBack(job) { true }
+        await queue.markUnsent(job) { true }
         #expect(await queue.begin(job))
         // The newest transaction is lost with the end of the log.
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -141,12 +141,12 @@ import Testing
     @Test func `what is taken back is forgotten of its own claim only`() throws {
         let log = SentLog(try path())
         #expect(try log.note(row(token: 3)))
-        try log.takeBack(row(token: 3))
-        #expect(try !log.hasLeft(row(token: 3)) && log.note(row(token: 3)) && log.hasLeft(row(token: 3)))
-        try log.takeBack(row(token: 3))
+        try log.revoke(row(token: 3))
+        #expect(try !log.wasSent(row(token: 3)) && log.note(row(token: 3)) && log.wasSent(row(token: 3)))
+        try log.revoke(row(token: 3))
         #expect(try log.note(row(token: 4)))
-        try log.takeBack(row(token: 3))
-        #expect(log.hasLeft(row(token: 4)) && log.hasLeft(row(token: 3)) && !log.hasLeft(row(token: 5)))
+        try log.revoke(row(token: 3))
+        #expect(log.wasSent(row(token: 4)) && log.wasSent(row(token: 3)) && !log.wasSent(row(token: 5)))
     }
 
     // MARK: Much
@@ -175,11 +175,11 @@ import Testing
         let all = (Int64(1)...3000).reduce(into: Data()) { $0 += SentRecord(row($1)).bytes }
         try (Data([1, 2, 3]) + all).write(to: URL(filePath: path))
         let log = SentLog(path, limit: 1000)
-        #expect(log.hasLeft(row(3000)) && log.hasLeft(row(953)) && !log.hasLeft(row(952)))
+        #expect(log.wasSent(row(3000)) && log.wasSent(row(953)) && !log.wasSent(row(952)))
         #expect(try Data(contentsOf: URL(filePath: path)).count == 3 + all.count)
         #expect(try log.note(row(3001)))
         #expect(try Data(contentsOf: URL(filePath: path)) == all.suffix(2048 * 32) + SentRecord(row(3001)).bytes)
-        #expect(log.hasLeft(row(3001)) && log.hasLeft(row(954)))
+        #expect(log.wasSent(row(3001)) && log.wasSent(row(954)))
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
     }
 
@@ -205,7 +205,7 @@ import Testing
         #expect(await queue.begin(job))
         try FileManager.default.removeItem(at: place)
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
-        await queue.takeBack(job) { true }
+        await queue.markUnsent(job) { true }
         #expect(try queue.job(job.id)?.sentAt != nil)
         #expect(failures.withLock { $0.last?.hasPrefix("job 1 is still taken for sent, because ") == true })
         withExtendedLifetime(observation) {}

@@ -16,7 +16,7 @@ import Testing
     private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true, awaits: Bool = false) -> Request {
         var request = Request("https://a.example/notes", method: method, body: .json(["n": 1]))
         request.replay = ReplayPolicy(.durable, orderingKey: "note", unique: "note", uniqueness: .merge)
-        (request.replay.keepsAnswer, request.replay.awaitsID) = (keeps, awaits)
+        (request.replay.storesAnswer, request.replay.awaitsID) = (keeps, awaits)
         return request
     }
 
@@ -30,47 +30,47 @@ import Testing
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         try await engine.queue().enqueue(request())
         await (try engine.replayer()).replay()
-        let jobs = try engine.queue().jobsKeepingAnswers().map(\.job)
+        let jobs = try engine.queue().jobsStoringAnswers().map(\.job)
         #expect(jobs.count == 2)
         for job in jobs {
-            let kept = try #require(try engine.queue().keptJob(job.id))
+            let kept = try #require(try engine.queue().answeredJob(job.id))
             #expect(kept.answer?.status.code == status && kept.answer?.location == "/notes/7")
             #expect(kept.answer?.body == Data(#"{"id": 7}"#.utf8) && kept.failure == nil)
             #expect(kept.request?.body == .json(["n": 1]))
         }
-        try await engine.queue().takeAnswers(of: jobs.map(\.id))
-        #expect(try engine.queue().jobsKeepingAnswers().isEmpty && engine.queue().keptJob(jobs[0].id) == nil)
+        try await engine.queue().consumeAnswers(of: jobs.map(\.id))
+        #expect(try engine.queue().jobsStoringAnswers().isEmpty && engine.queue().answeredJob(jobs[0].id) == nil)
     }
 
     @Test func `A job that does not ask for it keeps no answer`() async throws {
         let engine = engine(201)
         _ = try await engine.send(request(keeps: false))
-        #expect(try engine.queue().jobsKeepingAnswers().isEmpty)
+        #expect(try engine.queue().jobsStoringAnswers().isEmpty)
     }
 
     @Test func `A job is not forgotten before its answer is taken`() throws {
         let fixture = try ReplayQueueFixture()
         var policy = ReplayPolicy(.durable, orderingKey: "note")
-        policy.keepsAnswer = true
+        policy.storesAnswer = true
         let owner = try fixture.owner()
         let kept = try fixture.add("POST", policy)
         let plain = try fixture.add()
         for job in try fixture.claim(2, by: owner) {
             try fixture.write { (connection, ledger) throws(SQLiteError) in
                 _ = try ReplayTable.finish(
-                    job.id, token: job.token, .success, keeping: Self.answer, draw: 0, on: connection, &ledger)
+                    job.id, token: job.token, .success, keeping: Self.answer, draw: 0, on: connection, ledger: &ledger)
             }
         }
         func forget() throws {
             fixture.now += 40 * 86_400_000
             _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.forget(ReplayRetention(), on: connection, &ledger)
+                try ReplayTable.deleteEnded(beyond: ReplayRetention(), on: connection, ledger: &ledger)
             }
         }
         try forget()
         #expect(try fixture.job(plain) == nil && fixture.job(kept) != nil)
         try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.markTaken(kept, at: ledger.now, on: connection)
+            try ReplayTable.markConsumed(kept, at: ledger.now, on: connection)
         }
         // Another of its line waits for the id in it.
         policy.awaitsID = true
@@ -90,20 +90,20 @@ import Testing
         let engine = engine(201, [.location: "/notes/7"], body: "{}")
         _ = try await engine.send(request())
         let queue = try engine.queue()
-        let id = try #require(try queue.jobsKeepingAnswers().first?.job.id)
+        let id = try #require(try queue.jobsStoringAnswers().first?.job.id)
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE answer SET \(damage)")
         }
-        let kept = try #require(try queue.keptJob(id))
+        let kept = try #require(try queue.answeredJob(id))
         #expect(kept.answer == nil && kept.failure?.message.contains("damaged") == true)
     }
 
     @Test func `A job that ends unsent has no answer, and says why`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request()))
-        #expect(try queue.keptJob(id)?.failure == nil)
+        #expect(try queue.answeredJob(id)?.failure == nil)
         try await queue.discard(id)
-        let kept = try #require(try queue.keptJob(id))
+        let kept = try #require(try queue.answeredJob(id))
         #expect(kept.answer == nil && kept.failure?.message.contains("discarded") == true)
     }
 
@@ -111,17 +111,17 @@ import Testing
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.enqueue(request())
         #expect(try await queue.enqueue(request(.delete, awaits: true)) == nil)
-        #expect(try queue.jobsKeepingAnswers().isEmpty)
+        #expect(try queue.jobsStoringAnswers().isEmpty)
     }
 
     @Test func `A job that is redriven keeps an answer again`() async throws {
         let engine = engine(422)
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         let queue = try engine.queue()
-        let id = try #require(try queue.jobsKeepingAnswers().first?.job.id)
-        try await queue.takeAnswers(of: [id])
+        let id = try #require(try queue.jobsStoringAnswers().first?.job.id)
+        try await queue.consumeAnswers(of: [id])
         try await queue.redrive(id)
-        #expect(try queue.jobsKeepingAnswers().map(\.job.id) == [id])
+        #expect(try queue.jobsStoringAnswers().map(\.job.id) == [id])
     }
 
     // MARK: Waiting for an id
@@ -166,7 +166,7 @@ import Testing
             guard var row = try ReplayTable.row(id, on: connection) else { return }
             row.expire()
             var ledger = ReplayLedger(now: 0, uptime: 0)
-            try ReplayTable.save(row, .expire, from: .held, on: connection, &ledger)
+            try ReplayTable.save(row, verb: .expire, from: .held, on: connection, ledger: &ledger)
         }
         #expect(try queue.job(id)?.state == .dead)
         try await queue.redrive(id)
@@ -190,8 +190,8 @@ import Testing
     @Test func `The written form of a request says whether its answer is kept`() throws {
         let written = try request().json()
         #expect(String(decoding: written, as: UTF8.self).contains(#""keepsAnswer":true"#))
-        #expect(try Request(json: written).replay.keepsAnswer)
-        #expect(try !Request(json: request(keeps: false).json()).replay.keepsAnswer)
+        #expect(try Request(json: written).replay.storesAnswer)
+        #expect(try !Request(json: request(keeps: false).json()).replay.storesAnswer)
         #expect(try Request(json: request(awaits: true).json()).replay.awaitsID)
         #expect(throws: RequestError.self) {
             try Request(json: Data(#"{"url": "/", "replay": {"mode": "durable", "keepsAnswer": 1}}"#.utf8))

@@ -193,7 +193,7 @@ import Testing
     @Test(arguments: [1, 499, 1203]) func `does something to many, and nothing in a trial`(count: Int) async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(Array(repeating: request(), count: count)).compactMap(\.self)
-        #expect(try await queue.apply(.hold, to: ReplayFilter(), isTrial: true).done == ids)
+        #expect(try await queue.apply(.hold, to: ReplayFilter(), isDryRun: true).done == ids)
         #expect(try queue.counts()[.ready] == count)
         #expect(try await queue.apply(.hold, to: ids).done == ids)
         #expect(try queue.counts()[.held] == count)
@@ -212,12 +212,12 @@ import Testing
             ].map { request($0) }
         ).compactMap(\.self)
         let before = try queue.jobs()
-        let all = try await queue.rehearsal(limit: 10)
+        let all = try await queue.claimPreview(limit: 10)
         #expect(all.transitions.filter { $0.verb == .claim }.map(\.jobID) == [ids[1], ids[0], ids[2]])
-        #expect(all.behind == 1)
+        #expect(all.remaining == 1)
         #expect(try queue.jobs() == before)
-        let one = try await queue.rehearsal(limit: 1)
-        #expect(one.transitions.map(\.jobID) == [ids[1]] && one.behind == 3)
+        let one = try await queue.claimPreview(limit: 1)
+        #expect(one.transitions.map(\.jobID) == [ids[1]] && one.remaining == 3)
     }
 
     @Test func `rehearses a claim for some identities, and nobody's jobs`() async throws {
@@ -229,9 +229,9 @@ import Testing
             ids += try await queue.enqueue([request, request]).compactMap(\.self)
             ids += try await queue.enqueue([request], after: .seconds(86_400)).compactMap(\.self)
         }
-        let mine = try await queue.rehearsal(limit: 10, of: .only(["me"]))
+        let mine = try await queue.claimPreview(limit: 10, of: .only(["me"]))
         #expect(mine.transitions.map(\.jobID) == [ids[0], ids[6], ids[7]])
-        #expect(mine.behind == 1)
+        #expect(mine.remaining == 1)
         #expect(try queue.waiting(limit: 10, of: .only(["me"])).map(\.id) == [ids[2], ids[8]])
         #expect(try queue.waiting(limit: 10).map(\.id) == [ids[2], ids[5], ids[8]])
     }

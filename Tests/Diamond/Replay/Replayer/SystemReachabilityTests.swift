@@ -27,7 +27,7 @@ import Testing
     @Test func `has a sequence of changes for each who asks`() async {
         let reachability = SystemReachability()
         let changes = (0..<3).map { _ in reachability.changes }
-        reachability.tell()
+        reachability.notify()
         for changes in changes {
             var iterator = changes.makeAsyncIterator()
             #expect(await iterator.next() != nil)

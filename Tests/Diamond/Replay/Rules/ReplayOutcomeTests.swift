@@ -158,8 +158,8 @@ import Testing
     ) {
         var row = cut.kind.row
         let sentAt = Kind.now - cut.age
-        let cutOff = ReplayRow.CutOff(sentAt: sentAt, isHarmless: cut.isHarmless, isPaused: cut.isPaused)
-        let goesOn = row.goOn(behind: cutOff, at: Kind.now)
+        let earlier = ReplayRow.EarlierExchange(sentAt: sentAt, isHarmless: cut.isHarmless, isPaused: cut.isPaused)
+        let goesOn = row.continueIfAllowed(after: earlier, at: Kind.now)
         #expect(goesOn == (cut.reason == nil) && row.unknownAt == cut.kind.unknownAt ?? sentAt)
         #expect(row.state == (goesOn ? .running : .needsReview) && row.reason == cut.reason ?? .claimed)
         #expect((row.owner == nil) == !goesOn)

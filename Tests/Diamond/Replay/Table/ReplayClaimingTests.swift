@@ -279,8 +279,8 @@ import Testing
         let jobs = try (0..<2).map { _ in try fixture.add("PUT", key("a"), identity: "anna") }
         func hold(_ isHeld: Bool) throws {
             try fixture.write { (connection, ledger) throws(SQLiteError) in
-                guard isHeld else { return try ReplayTable.remove(late.hold, on: connection, &ledger) }
-                try ReplayTable.add(late.hold, reason: "", on: connection, ledger)
+                guard isHeld else { return try ReplayTable.remove(late.hold, on: connection, ledger: &ledger) }
+                try ReplayTable.add(late.hold, reason: "", on: connection, ledger: ledger)
             }
         }
         let job = try fixture.claim(by: owner)[0]
@@ -292,14 +292,15 @@ import Testing
         #expect(try fixture.finish(job, .unsent) == nil)
         try hold(false)
         _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release(jobs, on: connection, &ledger)
+            try ReplayTable.release(jobs, on: connection, ledger: &ledger)
         }
         let again = try fixture.claim(by: owner)[0]
         #expect(again.id == job.id)
         #expect(try fixture.begin(again, by: owner))
         try hold(true)
         let goesOn = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.begin(again.id, token: again.token, by: owner, isUnderWay: true, on: connection, &ledger)
+            try ReplayTable.begin(
+                again.id, token: again.token, by: owner, isUnderWay: true, on: connection, ledger: &ledger)
         }
         #expect(goesOn)
     }
@@ -427,9 +428,11 @@ import Testing
         let id = try fixture.add("POST")
         let job = try #require(try fixture.claim(by: owner).first)
         for isPaused in [false, true] {
-            let cutOff = ReplayRow.CutOff(sentAt: fixture.now + 86_400_000, isHarmless: true, isPaused: isPaused)
+            let earlier = ReplayRow.EarlierExchange(
+                sentAt: fixture.now + 86_400_000, isHarmless: true, isPaused: isPaused)
             let hasBegun = try fixture.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.begin(job.id, token: job.token, by: owner, cutOff: cutOff, on: connection, &ledger)
+                try ReplayTable.begin(
+                    job.id, token: job.token, by: owner, earlier: earlier, on: connection, ledger: &ledger)
             }
             let row = try #require(try fixture.job(id))
             #expect(hasBegun && row.sentAt == Date(milliseconds: fixture.now) && row.unknownSince == row.sentAt)

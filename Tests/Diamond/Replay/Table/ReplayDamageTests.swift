@@ -131,7 +131,7 @@ import Testing
         try fixture.apply(.hold, to: id)
         try damage("UPDATE job SET is_held = 0")
         let count = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release([id], on: connection, &ledger)
+            try ReplayTable.release([id], on: connection, ledger: &ledger)
         }
         #expect(count == 0)
         #expect(try isInReview(id))
@@ -153,7 +153,7 @@ import Testing
         try damage("UPDATE job SET state = 4 WHERE id = \(lost)")
         fixture.now += 10 * 86_400_000
         _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.forget(ReplayRetention(), on: connection, &ledger)
+            try ReplayTable.deleteEnded(beyond: ReplayRetention(), on: connection, ledger: &ledger)
         }
         #expect(try fixture.job(done) == nil)
         #expect(try isInReview(lost))

@@ -43,7 +43,7 @@ import Testing
         for jump in [0, 3600, century, 3600, 3600 - century] {
             time.advance(by: jump)
             try await enqueue(in: queue)
-            try await queue.tidySometimes()
+            try await queue.maintainIfNeeded()
         }
         let counts = try counts(of: queue)
         #expect(counts == [1, 1, 1, 1, 1])
@@ -57,7 +57,7 @@ import Testing
             INSERT INTO hour SELECT n, verb, 1 FROM number, (SELECT 'enqueue' AS verb UNION SELECT 'claim')
             """, in: queue)
         try await enqueue(in: queue)
-        try await queue.tidySometimes()
+        try await queue.maintainIfNeeded()
         let history = try queue.history(since: .distantPast)
         #expect(history.count == 2 * 9599 + 1)
         let first = try queue.database.read { (connection) throws(SQLiteError) in

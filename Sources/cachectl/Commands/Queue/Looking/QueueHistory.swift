@@ -34,7 +34,7 @@ struct QueueHistory: ParsableCommand {
         }
     }
 
-    private func show(_ uses: [(hour: Date, verb: String, count: Int)]) {
+    private func show(_ uses: [ReplayQueue.HourlyCount]) {
         let counts = Dictionary(grouping: uses, by: \.hour).mapValues { uses in
             Dictionary(uses.map { ($0.verb, $0.count) }, uniquingKeysWith: +)
         }
@@ -50,7 +50,7 @@ struct QueueHistory: ParsableCommand {
     private func show(_ rows: [String: [String: Int]]) {
         let used = Set(rows.values.flatMap(\.keys))
         // A newer program's verbs come behind those that are known here.
-        let known = ReplayTransition.Verb.allCases.map(\.rawValue).filter(used.contains)
+        let known = ReplayTransition.Verb.all.map(\.description).filter(used.contains)
         let verbs = known + used.subtracting(known).sorted()
         var table = Table(
             header: [hours ? "HOUR" : "DAY"] + verbs.map { $0.uppercased() },

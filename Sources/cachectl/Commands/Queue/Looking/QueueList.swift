@@ -29,7 +29,8 @@ struct QueueList: ParsableCommand {
             let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
             show(
                 QueueView(
-                    counts: try queue.counts(), holds: try queue.holds().map { HoldForm($0, reason: $1, since: $2) },
+                    counts: try queue.counts(),
+                    holds: try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) },
                     jobs: Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count))
         } catch {
             throw Failure.report(error)

@@ -26,7 +26,7 @@ struct ImportedLine: Decodable {
     init(_ line: Data, _ place: String) throws(RequestError) {
         do {
             self = try JSONDecoder().decode(Self.self, from: line)
-            copy?.place = place
+            copy?.origin = place
         } catch let error as RequestError {
             throw error
         } catch {
