@@ -1,7 +1,6 @@
 import DiamondSQLite
 
-/// An owner of connections that cancels them when it is no longer referenced: a screen that keeps one leaves nothing
-/// running behind.
+/// Cancels its connections when it is deallocated, for example together with the screen that owns it.
 ///
 /// ```swift
 /// let owner = CancellationOwner()
@@ -9,11 +8,12 @@ import DiamondSQLite
 /// engine.cancel(where: owner.owns)
 /// ```
 ///
-/// It does not keep what it owns. A connection may have several owners; the first that goes cancels it.
+/// The owner holds weak references. A connection may have several owners; the first one deallocated cancels it.
 public final class CancellationOwner: Sendable {
     private struct Owned { weak var connection: Connection? }
 
-    /// Whether the callbacks of what it cancels are dropped (``Connection/onResult(on:_:)``); completion blocks are called.
+    /// Whether the callbacks of canceled connections (``Connection/onResult(on:_:)``) are dropped. Completion blocks are
+    /// always called.
     public let isSilent: Bool
     private let owned = Guarded<[ObjectIdentifier: Owned]>([:])
 
@@ -23,7 +23,7 @@ public final class CancellationOwner: Sendable {
 
     deinit { cancel() }
 
-    /// Owns a connection until that is over.
+    /// Owns a connection until it is over.
     ///
     /// - Returns: the connection.
     @discardableResult
@@ -34,12 +34,12 @@ public final class CancellationOwner: Sendable {
         return connection
     }
 
-    /// Whether a connection is among those that it owns.
+    /// Returns whether the owner owns a connection.
     public func owns(_ connection: Connection) -> Bool {
         owned.withLock { $0[ObjectIdentifier(connection)]?.connection === connection }
     }
 
-    /// Cancels what it owns now, and may own others afterwards.
+    /// Cancels the connections that it owns now. It may own others afterwards.
     public func cancel() {
         let connections = owned.withLock { owned in
             defer { owned = [:] }

@@ -1,49 +1,51 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// The activity that counts a connection, from its start until it has finished.
+/// The counting of a connection in the engine's activity.
 extension Connection {
-    /// Begins to count the connection; without effect where it is counted already, has finished, or has no engine.
-    func count() {
+    /// Begins to count the connection. Has no effect if it is counted already, has finished, or has no engine.
+    func beginActivity() {
         let pipeline = core.withLock { core in
-            core.token == nil && !core.life.isFinished ? core.home?.pipeline : nil
+            core.activityToken == nil && !core.life.isFinished ? core.registry?.pipeline : nil
         }
         guard let pipeline else { return }
         let token = pipeline.begin(.request, request)
-        let (isTaken, isHoldNew) = core.withLock { core in
-            guard core.token == nil, !core.life.isFinished else { return (false, false) }
-            core.token = token
-            return (true, core.isHoldNew)
+        let (isSet, isPauseUnrecorded) = core.withLock { core in
+            guard core.activityToken == nil, !core.life.isFinished else { return (false, false) }
+            core.activityToken = token
+            return (true, core.isPauseUnrecorded)
         }
-        guard isTaken else { return token.end() }
-        // Paused before it was counted, and about to wait, it takes no step that would tell.
-        if isHoldNew { countHold() }
+        guard isSet else { return token.end() }
+        // A connection that was paused before it was counted takes no further step that would record the pause.
+        if isPauseUnrecorded { recordPause() }
     }
 
-    /// Counts that the connection is held, or is no longer.
-    func countHold() {
-        while let news = core.withLock({ $0.takeHoldNews() }) {
-            news.ended?.end()
-            let token = news.isHeld ? news.pipeline?.begin(.pause, request, of: news.parent) : nil
-            core.withLock { $0.hold.count(token) }
+    /// Updates the count of paused connections.
+    func recordPause() {
+        while let change = core.withLock({ $0.beginRecordingPause() }) {
+            change.ended?.end()
+            let token = change.isHeld ? change.pipeline?.begin(.pause, request, of: change.parent) : nil
+            core.withLock { $0.pauseCounter.endCounting(token) }
         }
     }
 }
 
 extension Connection.Core {
-    fileprivate struct HoldNews {
+    fileprivate struct PauseChange {
         var isHeld: Bool
         var ended: ActivityToken?
         var parent: ActivityInterval.ID?
         var pipeline: Pipeline?
     }
 
-    private var isHeld: Bool { life.state == .paused && token != nil }
+    private var isHeld: Bool { life.state == .paused && activityToken != nil }
 
-    var isHoldNew: Bool { hold.isNew(isHeld) }
+    var isPauseUnrecorded: Bool { pauseCounter.needsCounting(isHeld) }
 
-    fileprivate mutating func takeHoldNews() -> HoldNews? {
-        guard isHoldNew else { return nil }
-        return HoldNews(isHeld: isHeld, ended: hold.beginCounting(), parent: token?.id, pipeline: home?.pipeline)
+    fileprivate mutating func beginRecordingPause() -> PauseChange? {
+        guard isPauseUnrecorded else { return nil }
+        return PauseChange(
+            isHeld: isHeld, ended: pauseCounter.beginCounting(), parent: activityToken?.id, pipeline: registry?.pipeline
+        )
     }
 }

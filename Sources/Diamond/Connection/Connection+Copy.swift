@@ -1,28 +1,29 @@
 import DiamondSQLite
 import Foundation
 
-/// Repeating a connection.
+/// Copies of a connection.
 extension Connection {
-    /// Runs a copy, as ``copied()`` makes it, by the same engine, and returns it. The connection itself stays as it is.
-    /// If it has not finished, it goes on in parallel with its copy. So does the job of a connection that is durable or
-    /// has ended as `queued`: the copy sends the request once more, with an `Idempotency-Key` of its own. Where once is
-    /// enough, wait for the job (``ReplayQueue/end(of:)``), or discard it before (``ReplayQueue/discard(_:)``).
+    /// Makes a copy with ``copied()``, runs it by the same engine, and returns it. The connection itself does not change.
+    /// If it has not finished, it runs in parallel with its copy. The job of a durable connection, or of one that has
+    /// ended as `queued`, stays as well: the copy sends the request once more, with an `Idempotency-Key` of its own. To
+    /// send it only once, wait for the job (``ReplayQueue/end(of:)``), or discard it first (``ReplayQueue/discard(_:)``).
     ///
-    /// Without an engine, or once that is gone, the copy fails with `noEngine`.
+    /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated.
     @discardableResult
     public func retry() -> Self {
         let copy = copied()
-        if let maker = copy.core.withLock({ $0.home }) { maker.enqueue(copy) } else { copy.start() }
+        if let registry = copy.core.withLock({ $0.registry }) { registry.enqueue(copy) } else { copy.start() }
         return copy
     }
 
-    /// Copies the settings that ``copied()`` takes along by itself.
-    func takeSettings(of other: Connection) {
-        let (maker, file) = other.core.withLock { ($0.maker, $0.file?.url) }
-        if let maker { belong(to: maker) }
+    /// Copies the settings of another connection that ``copied()`` copies.
+    func copySettings(from other: Connection) {
+        let (registry, file) = other.core.withLock { ($0.weakRegistry, $0.file?.url) }
+        if let registry { setRegistry(registry) }
         if let file { write(to: file) }
         failedDependencies = other.failedDependencies
-        (name, qualityOfService) = (other.name, other.qualityOfService)
+        name = other.name
+        qualityOfService = other.qualityOfService
         queuePriority = other.queuePriority
     }
 }

@@ -2,47 +2,47 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Pausing and resuming.
+/// Pauses and resumes.
 extension Connection {
-    /// Holds the connection until ``resume()``: it is not started and waits for nothing. Work under way is given up,
-    /// with its permit and its socket.
+    /// Pauses the connection until ``resume()``. It is not started and waits for nothing. Running work is abandoned, and
+    /// its permit and its socket are released.
     ///
-    /// The received part of an answer is kept where the transfer can be resumed, and only the rest is requested then
-    /// (see <doc:RunningConnections>). Else the exchange starts again. A request that must not be sent twice (a method
-    /// that is not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not given up once it
-    /// may have been sent: its answer is kept until ``resume()``. Between two attempts it is not sent again during the
-    /// pause. It starts again on ``resume()``, unless a redirect has led to where it is. A download is not given up
-    /// when its file is whole and about to get its name, nor is a request whose outcome the queue takes note of
+    /// If the transfer can be resumed, the received part of the response is kept, and only the rest is requested later
+    /// (see <doc:RunningConnections>). If not, the exchange starts again. A request that must not be sent twice (a method
+    /// that is not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not abandoned once it
+    /// may have been sent: its response is kept until ``resume()``. Between two attempts it is not sent again during the
+    /// pause. It starts again on ``resume()``, unless it has followed a redirect. A download is not abandoned when its
+    /// file is complete and about to be renamed. Neither is a request whose outcome the queue is recording
     /// (<doc:Replaying>).
     ///
-    /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it
-    /// holds up those behind it. The call has no effect once the connection has finished.
+    /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled. In a serial lane it blocks
+    /// the connections behind it. The call has no effect once the connection has finished.
     public func pause() {
-        performInCore(announcing: false) { core in
-            // Asked with the step: what is sent may have become another request just now.
+        performInCore(notifyingKVO: false) { core in
+            // Computed under the same lock: a dependency may have just updated the request.
             core.life.pause(isRepeatable: isRepeatable(core))
         }
     }
 
-    /// Resumes the connection, when it has been called once for each ``pause()``.
-    public func resume() { perform(announcing: true) { $0.resume() } }
+    /// Resumes the connection once this has been called as often as ``pause()``.
+    public func resume() { perform(notifyingKVO: true) { $0.resume() } }
 
-    /// Whether it is held by ``pause()``.
+    /// Whether ``pause()`` holds the connection.
     public var isPaused: Bool { state == .paused }
 
-    /// Whether it is held by ``pause()``, or is in a lane that is.
+    /// Whether ``pause()`` holds the connection, or its lane is paused.
     func isHeld(by lanes: Lanes) -> Bool { isPaused || lanes.isPaused(request.lane) }
 
-    /// Whether what is sent may be sent again.
+    /// Returns whether the request may be sent again.
     private func isRepeatable(_ core: Core) -> Bool {
-        (core.handed.value ?? request).isRepeatable(by: core.home?.pipeline.retry ?? .default)
+        (core.updatedRequest.value ?? request).isRepeatable(by: core.registry?.pipeline.retry ?? .default)
     }
 }
 
 extension Request {
-    /// Whether a second arrival does no harm.
+    /// Returns whether the request can be sent twice without harm.
     ///
-    /// - Parameter policy: that of the engine, where the request has none.
+    /// - Parameter policy: the engine's policy, for a request that has none.
     fileprivate func isRepeatable(by policy: RetryPolicy) -> Bool {
         RetryableRequest(method, headers: headers).isRepeatable(by: retry ?? policy)
     }

@@ -2,9 +2,9 @@ import DiamondSQLite
 
 /// The response of a connection, and its state.
 extension Connection {
-    /// The response, returned when it is known. Canceling the waiting task cancels the connection.
+    /// The response. Reading it waits until it is known. Canceling the waiting task cancels the connection.
     ///
-    /// - Throws: ``ConnectionError``; `cancelled` at once when the connection was canceled, started or not.
+    /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection is canceled, started or not.
     public var response: Response {
         get async throws(ConnectionError) { try await awaitedOutcome().get() }
     }
@@ -12,7 +12,7 @@ extension Connection {
     private func awaitedOutcome(isolation: isolated (any Actor)? = #isolation) async -> ConnectionLife.Outcome {
         if let outcome { return outcome }
         return await withTaskCancellationHandler {
-            // Named, or the closure leaves the caller's actor and comes back to it.
+            // The mention keeps the closure on the caller's actor.
             _ = isolation
             return await withCheckedContinuation { waiter in
                 let known = core.withLock { core -> ConnectionLife.Outcome? in
@@ -29,7 +29,7 @@ extension Connection {
     /// The current state.
     public var state: ConnectionState { core.withLock { $0.life.state } }
 
-    /// The states: first the current one, then one at every change. The stream ends when the connection has finished,
+    /// The states: first the current one, then one for every change. The stream ends when the connection has finished,
     /// or is freed before it was run.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in

@@ -1,25 +1,27 @@
 import DiamondSQLite
 
-/// Asking the open methods of a subclass; a plain connection is asked nothing.
+/// Calls to the open methods of a subclass. A plain connection has none.
 extension Connection {
-    /// Whether its open methods do nothing.
+    /// Whether the connection has no subclass, so that its open methods do nothing.
     var isPlain: Bool { type(of: self) == Connection.self }
 
-    /// The request with what its dependencies have brought, prepared.
+    /// Returns the request with the changes of the dependencies and of ``prepare(_:)``.
     ///
-    /// - Parameter pipeline: knows how long that may take.
-    func preparedRequest(_ run: ConnectionRun, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
-        if let prepared = core.withLock({ $0.isPrepared ? $0.handed.value : nil }) { return prepared }
-        let request = try handedRequest(for: run)
-        // What it waits for may be a connection of this engine.
+    /// - Parameter pipeline: the pipeline that limits the time.
+    func preparedRequest(for run: ConnectionRun, in pipeline: Pipeline) async throws(ConnectionError) -> Request {
+        if let prepared = core.withLock({ $0.isPrepared ? $0.updatedRequest.value : nil }) { return prepared }
+        let request = try updatedRequest(for: run)
+        // `prepare(_:)` may wait for a connection of the same engine.
         run.stepAside(true)
         defer { run.stepAside(false) }
         let prepared = try await pipeline.time.left(of: request).value { [self] () async throws(ConnectionError) in
             try await self.prepared(request)
         }
-        // Code that does not obey its cancellation may come back when the next run has its own.
+        // Code that ignores its cancellation may return when the next run has prepared the request already.
         core.withLock { core in
-            if core.run === run { (core.handed, core.isPrepared) = (.some(prepared), true) }
+            guard core.run === run else { return }
+            core.updatedRequest = .some(prepared)
+            core.isPrepared = true
         }
         return prepared
     }
@@ -32,41 +34,41 @@ extension Connection {
         return prepared
     }
 
-    /// Makes it one of a typed call.
-    func take(by handler: ResponseHandler?) { core.withLock { $0.handler = handler } }
+    /// Sets the response handler of a typed call.
+    func setHandler(_ handler: ResponseHandler?) { core.withLock { $0.handler = handler } }
 
-    /// What this kind of connection makes of a response that was stored: the same, or an error.
-    func taken(_ stored: ConnectionLife.Outcome) -> ConnectionLife.Outcome {
+    /// Returns a stored outcome after the subclass has validated and decoded its response: the same outcome, or an error.
+    func validatedOutcome(of stored: ConnectionLife.Outcome) -> ConnectionLife.Outcome {
         guard !isPlain, case .success(let response) = stored else { return stored }
         do throws(ConnectionError) {
-            try look(at: response)
+            try check(response)
             // The body of a download is in its file.
-            if file == nil { try take(response) }
+            if file == nil { try decodeBody(of: response) }
             return stored
         } catch {
             return .failure(error)
         }
     }
 
-    /// What this kind of connection makes of an answer; `nil` where it takes it as it is.
+    /// The handler with which the subclass validates and decodes responses; `nil` for a plain connection.
     var ownHandler: ResponseHandler? {
         guard !isPlain else { return nil }
-        let look: ResponseHandler.Take = { [self] response throws(ConnectionError) in
-            try self.look(at: response)
+        let check: ResponseHandler.Take = { [self] response throws(ConnectionError) in
+            try self.check(response)
             return nil
         }
-        return ResponseHandler(look: look) { [self] response throws(ConnectionError) in
-            try self.look(at: response)
-            try take(response)
+        return ResponseHandler(look: check) { [self] response throws(ConnectionError) in
+            try self.check(response)
+            try decodeBody(of: response)
             return nil
         }
     }
 
-    private func look(at response: Response) throws(ConnectionError) {
+    private func check(_ response: Response) throws(ConnectionError) {
         do { try validate(response) } catch { throw ConnectionError(invalid: response, error) }
     }
 
-    private func take(_ response: Response) throws(ConnectionError) {
+    private func decodeBody(of response: Response) throws(ConnectionError) {
         do { try decode(response) } catch {
             throw ConnectionError(undecodable: response, as: type(of: self), error)
         }

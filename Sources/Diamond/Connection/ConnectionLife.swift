@@ -1,49 +1,49 @@
 import Foundation
 
-/// The life of a connection as a value that says what to do; ``Connection`` does it.
+/// The state machine of a connection: a value that returns actions, which ``Connection`` performs.
 ///
-/// | | start | cancel | pause | resume | arrive |
+/// | | start | cancel | pause | resume | run ends |
 /// |---|---|---|---|---|---|
 /// | ready | run | settle | – | – | – |
 /// | ready, paused | – | settle | – | – | – |
 /// | ready, canceled | finish | – | – | – | – |
 /// | executing | – | interrupt | suspend, or – | – | finish |
-/// | executing, and at its end | – | interrupt | – | – | finish |
+/// | executing, concluding | – | interrupt | – | – | finish |
 /// | executing, canceled | – | – | – | – | finish |
 /// | paused | – | end | – | run | – |
-/// | paused, and not to be repeated | – | interrupt | – | – | – |
-/// | paused, and answered meanwhile | – | end | – | finish | – |
+/// | paused, not repeatable | – | interrupt | – | – | – |
+/// | paused, response known | – | end | – | finish | – |
 /// | finished | – | – | – | – | – |
 ///
-/// Pauses nest: what is said of pause and resume holds for the first and the last.
+/// Pauses nest: the table shows the first pause and the last resume.
 struct ConnectionLife {
     typealias Outcome = Result<Response, ConnectionError>
 
     enum Action: Equatable {
         case nothing
-        /// Begin the work.
+        /// Begin a run.
         case run
-        /// Tell those who wait, and the work to stop; its end will arrive.
+        /// Resume the waiters and cancel the run. The end of the run follows.
         case interrupt
-        /// Tell those who wait; nothing is under way, and the end arrives now.
+        /// Resume the waiters and finish. No run is under way.
         case end
-        /// Stop the work; its end counts no more.
+        /// Cancel the run, and ignore its outcome.
         case suspend
-        /// Tell those who wait; the operation itself is not finished.
+        /// Resume the waiters. The operation itself has not finished.
         case settle
-        /// Tell those who wait, if nobody has yet, and finish the operation.
+        /// Resume the remaining waiters, and finish the operation.
         case finish
     }
 
     private enum Phase { case ready, started, finished }
 
     private var phase = Phase.ready
-    // Beside what is a byte, and as small as it may be: a queue may hold very many.
-    /// Whether a run is under way, or about to be.
+    // Small members together, because a queue may hold very many connections.
+    /// Whether a run is under way or about to begin.
     private(set) var isUnderWay = false
     /// Whether the run may have sent something.
     private var hasBegun = false
-    /// Whether the run does what cannot be undone, and no pause gives it up.
+    /// Whether the run is doing something that cannot be undone. A pause does not abandon it then.
     private var isConcluding = false
     private var pauses: UInt32 = 0
     /// The outcome that arrived while the connection was paused.
@@ -52,7 +52,7 @@ struct ConnectionLife {
     private var attempt = 1
     private var waitsUntil: Date?
 
-    /// The outcome. It is known before the operation has finished where the connection was canceled.
+    /// The outcome. If the connection was canceled, it is known before the operation has finished.
     private(set) var outcome: Outcome? {
         get { settled.value }
         set { settled = IndirectOptional(newValue) }
@@ -66,7 +66,7 @@ struct ConnectionLife {
         case .finished: return .finished(outcome.map(\.ending) ?? .cancelled)
         case .ready: return pauses > 0 ? .paused : .ready
         case .started:
-            // Until its end, also where it has been canceled: it goes on no more.
+            // Also if it was canceled during the pause, until the end: it does not continue.
             if pauses > 0 { return .paused }
             return waitsUntil.map { .waiting(until: $0) } ?? .executing(attempt: attempt)
         }
@@ -77,10 +77,10 @@ struct ConnectionLife {
         if case .some = settled { true } else { false }
     }
 
-    /// The outcome, or what will be one when the last pause has ended.
+    /// The outcome, or the one that takes effect when the last pause ends.
     var known: Outcome? { outcome ?? held.value }
 
-    /// Ends the connection before it has begun, with a known outcome.
+    /// Finishes a connection that has not started, with a known outcome.
     mutating func restore(_ outcome: Outcome) -> Action {
         guard phase == .ready else { return .nothing }
         self.outcome = outcome
@@ -109,9 +109,9 @@ struct ConnectionLife {
     }
 
     // A canceled operation that waits in a queue finishes only when the queue starts it: finishing it here crashes
-    // Foundation's queue on Linux. Who awaits the response need not wait for that.
+    // Foundation's queue on Linux. Tasks that await the response are resumed before that.
     //
-    // - Parameter job: that the request is kept as; asked for only where this cancels it.
+    // - Parameter job: the job of the request; evaluated only if this call cancels the connection.
     mutating func cancel(of job: @autoclosure () -> ReplayJob.ID? = nil) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
         outcome = .failure(ConnectionError(cancelledOf: job()))
@@ -119,8 +119,8 @@ struct ConnectionLife {
         return isUnderWay ? .interrupt : .end
     }
 
-    /// - Parameter isRepeatable: whether what was sent may be sent again. A run that has sent what may not is let come to its end,
-    ///   which is told when the last pause has ended.
+    /// - Parameter isRepeatable: whether the request may be sent again. If not, a run that may have sent it continues, and
+    ///   its outcome takes effect when the last pause ends.
     mutating func pause(isRepeatable: Bool) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
         pauses += 1
@@ -140,9 +140,11 @@ struct ConnectionLife {
         return isUnderWay ? .nothing : begin()
     }
 
-    /// Whether the run may send its request, for the first time or again: one that is paused is given up, because nothing of what
-    /// comes has been sent.
-    mutating func mayBegin() -> Bool {
+    /// Lets the run send its request, for the first time or again, if it may. A paused run is abandoned instead, because
+    /// it has not yet sent this request.
+    ///
+    /// - Returns: whether the run may send the request.
+    mutating func beginIfAllowed() -> Bool {
         guard phase == .started, isUnderWay else { return false }
         if pauses > 0, outcome == nil {
             isUnderWay = false
@@ -152,17 +154,22 @@ struct ConnectionLife {
         return true
     }
 
-    /// Whether the run may do what cannot be undone; from then on no pause gives it up. `false` where it is not wanted any more.
-    mutating func mayConclude() -> Bool { outcome == nil && mayRecord() }
+    /// Lets the run do something that cannot be undone, if its outcome is still wanted. From then on no pause abandons the
+    /// run.
+    ///
+    /// - Returns: `false` if the connection already has an outcome, or the run is no longer under way.
+    mutating func concludeIfAllowed() -> Bool { outcome == nil && recordIfAllowed() }
 
-    /// Whether the outcome of the run may be written down, wanted or not; from then on no pause gives it up.
-    mutating func mayRecord() -> Bool {
+    /// Lets the run record its outcome, wanted or not. From then on no pause abandons the run.
+    ///
+    /// - Returns: `false` if the run is no longer under way.
+    mutating func recordIfAllowed() -> Bool {
         guard phase == .started, isUnderWay else { return false }
         isConcluding = true
         return true
     }
 
-    /// Notes that the run has come to its next attempt, or waits for it.
+    /// Applies an event of the run's exchange: the next attempt, or the wait before it.
     mutating func proceed(_ event: ExchangeEvent) -> Action {
         guard phase == .started else { return .nothing }
         switch event {
@@ -176,8 +183,8 @@ struct ConnectionLife {
         return .nothing
     }
 
-    /// Takes the outcome of a run that has ended.
-    mutating func arrive(_ outcome: Outcome) -> Action {
+    /// Ends the run with its outcome.
+    mutating func endRun(with outcome: Outcome) -> Action {
         guard phase == .started, isUnderWay || self.outcome != nil else { return .nothing }
         isUnderWay = false
         guard pauses == 0 || self.outcome != nil else {

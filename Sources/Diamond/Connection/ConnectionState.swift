@@ -2,25 +2,26 @@ public import Foundation
 
 /// The state of a connection.
 public enum ConnectionState: Hashable, Sendable, Codable {
-    /// Not started.
+    /// The connection has not started.
     case ready
-    /// Looking up in the cache, waiting for a permit, on the wire, or storing; the attempt is counted from 1.
+    /// The connection looks up the cache, waits for a permit, is on the wire, or stores its response. Attempts count from
+    /// 1.
     case executing(attempt: Int)
-    /// Between two attempts, with neither a permit nor a socket.
+    /// The connection waits for its next attempt, with neither a permit nor a socket.
     case waiting(until: Date)
-    /// Held by ``Connection/pause()``, with neither a permit nor a socket. The exception is a request that must not be
-    /// sent twice and may have been sent: its answer is awaited.
+    /// ``Connection/pause()`` holds the connection, with neither a permit nor a socket. The exception is a request that
+    /// must not be sent twice and may have been sent: its response is awaited.
     case paused
-    /// Over. Nothing follows.
+    /// The connection is over. No other state follows.
     case finished(Ending)
 
     /// The way a connection has finished.
     public enum Ending: String, Hashable, Sendable, Codable {
-        /// With a response, whatever its status.
+        /// The connection has a response, whatever its status.
         case success
-        /// With an error that is no cancel.
+        /// The connection has an error other than a cancel.
         case failure
-        /// Canceled before its response was known.
+        /// The connection was canceled before its response was known.
         case cancelled
     }
 

@@ -1,17 +1,23 @@
-/// The record of whether a pause has been counted. One thread at a time counts; a thread that finds another one
+/// The record of whether a pause has been counted. One thread counts at a time. A thread that finds another one
 /// counting leaves the count to it.
 struct PauseCounter {
     private var token: ActivityToken?
     private var isCounting = false
 
-    func isNew(_ isHeld: Bool) -> Bool { !isCounting && isHeld != (token != nil) }
+    /// Whether the count differs from the pause, and no thread is changing it.
+    func needsCounting(_ isHeld: Bool) -> Bool { !isCounting && isHeld != (token != nil) }
 
-    /// - Returns: what has ended; ``count(_:)`` follows.
+    /// Begins a change of the count, which ``endCounting(_:)`` ends.
+    ///
+    /// - Returns: the token of the pause that has ended; `nil` if none was counted.
     mutating func beginCounting() -> ActivityToken? {
         isCounting = true
         defer { token = nil }
         return token
     }
 
-    mutating func count(_ token: ActivityToken?) { (self.token, isCounting) = (token, false) }
+    mutating func endCounting(_ token: ActivityToken?) {
+        self.token = token
+        isCounting = false
+    }
 }

@@ -5,7 +5,7 @@ extension Engine {
     /// Makes a connection of a request, ready to be given dependencies and enqueued.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
-        connection.belong(to: members)
+        connection.setRegistry(members)
         return connection
     }
 
@@ -18,7 +18,7 @@ extension Engine {
 
     func connection(for request: Request, _ handler: ResponseHandler?) -> Connection {
         let connection = connection(for: request)
-        connection.take(by: handler)
+        connection.setHandler(handler)
         return connection
     }
 
@@ -26,7 +26,7 @@ extension Engine {
     /// engine.
     public func connection(from snapshot: ConnectionSnapshot) -> Connection {
         let connection = Connection(snapshot)
-        connection.belong(to: members)
+        connection.setRegistry(members)
         return connection
     }
 

@@ -58,12 +58,12 @@ import Testing
         let login = engine.enqueue(Request("http://h/login"))
         let connection = engine.connection(for: Request("http://h/"))
         let hand: @Sendable (inout Request, Response) throws -> Void = { $0.headers[.authorization] = $1.text }
-        connection.addDependency(login, handing: hand)
+        connection.addDependency(login, updatingRequest: hand)
         engine.enqueue(connection)
         _ = try await connection.response
         _ = try await connection.retry().response
         let copy = connection.copied()
-        copy.addDependency(login, handing: hand)
+        copy.addDependency(login, updatingRequest: hand)
         engine.enqueue(copy)
         _ = try await copy.response
         #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "body", nil, "body"])

@@ -24,11 +24,11 @@ import Testing
             let start = { (life: inout ConnectionLife) in life.start() }
             let cancel = { (life: inout ConnectionLife) in life.cancel() }
             let conclude = { (life: inout ConnectionLife) in
-                _ = life.mayConclude()
+                _ = life.concludeIfAllowed()
                 return Action.nothing
             }
             let send = { (life: inout ConnectionLife) in
-                _ = life.mayBegin()
+                _ = life.beginIfAllowed()
                 return Action.nothing
             }
             switch self {
@@ -41,8 +41,8 @@ import Testing
             case .paused: return [start, pause]
             case .pausedBeforeStart: return [pause, start]
             case .pausedUnrepeatable: return [start, send, hold]
-            case .pausedAnswered: return [start, send, hold, arrive]
-            case .finished: return [start, arrive]
+            case .pausedAnswered: return [start, send, hold, endRun]
+            case .finished: return [start, endRun]
             case .finishedCanceled: return [cancel, start]
             }
         }
@@ -73,8 +73,8 @@ import Testing
         Row(stage: .finishedCanceled),
     ]
 
-    private static func arrive(_ life: inout ConnectionLife) -> Action {
-        life.arrive(.success(Response(status: .ok)))
+    private static func endRun(_ life: inout ConnectionLife) -> Action {
+        life.endRun(with: .success(Response(status: .ok)))
     }
 
     @Test(arguments: table)
@@ -87,7 +87,7 @@ import Testing
         #expect(after { $0.cancel() } == row.cancel)
         #expect(after { $0.pause(isRepeatable: true) } == row.pause)
         #expect(after { $0.resume() } == row.resume)
-        #expect(after(Self.arrive) == row.arrive)
+        #expect(after(Self.endRun) == row.arrive)
     }
 
     @Test func `has every stage in its table`() { #expect(Self.table.map(\.stage) == Stage.allCases) }
@@ -95,8 +95,8 @@ import Testing
     @Test func `keeps its first outcome`() throws {
         var life = ConnectionLife()
         _ = life.start()
-        _ = Self.arrive(&life)
-        _ = life.arrive(.failure(.cancelled))
+        _ = Self.endRun(&life)
+        _ = life.endRun(with: .failure(.cancelled))
         #expect(try life.outcome?.get().status == .ok)
         #expect(life.state == .finished(.success))
     }
@@ -116,7 +116,7 @@ import Testing
         _ = life.resume()
         #expect(life.state == .executing(attempt: 1))
         _ = life.cancel()
-        _ = Self.arrive(&life)
+        _ = Self.endRun(&life)
         #expect(life.state == .finished(.cancelled))
     }
 
@@ -134,25 +134,25 @@ import Testing
         var life = ConnectionLife()
         _ = life.start()
         _ = life.pause(isRepeatable: true)
-        #expect(!life.mayBegin() && !life.mayConclude() && !life.mayRecord())
-        #expect(life.arrive(.success(Response(status: .ok))) == .nothing && life.state == .paused)
+        #expect(!life.beginIfAllowed() && !life.concludeIfAllowed() && !life.recordIfAllowed())
+        #expect(life.endRun(with: .success(Response(status: .ok))) == .nothing && life.state == .paused)
         #expect(life.resume() == .run && life.state == .executing(attempt: 1))
     }
 
     @Test func `holds the outcome of a run that could not be given up`() {
         var life = ConnectionLife()
         _ = life.start()
-        #expect(life.mayConclude() && life.pause(isRepeatable: true) == .nothing)
-        #expect(Self.arrive(&life) == .nothing && life.state == .paused)
+        #expect(life.concludeIfAllowed() && life.pause(isRepeatable: true) == .nothing)
+        #expect(Self.endRun(&life) == .nothing && life.state == .paused)
         #expect(life.resume() == .finish)
     }
 
     @Test func `lets a run write down its outcome, canceled or not`() {
         var life = ConnectionLife()
         _ = life.start()
-        #expect(life.mayRecord() && life.pause(isRepeatable: true) == .nothing)
+        #expect(life.recordIfAllowed() && life.pause(isRepeatable: true) == .nothing)
         #expect(life.resume() == .nothing && life.cancel() == .interrupt)
-        #expect(life.mayRecord() && !life.mayConclude())
+        #expect(life.recordIfAllowed() && !life.concludeIfAllowed())
     }
 
     @Test func `gives a run up that has sent nothing, whether it may be repeated or not`() {
@@ -160,15 +160,15 @@ import Testing
         _ = life.start()
         #expect(life.pause(isRepeatable: false) == .suspend)
         #expect(life.resume() == .run)
-        #expect(life.mayBegin() && life.pause(isRepeatable: false) == .nothing)
+        #expect(life.beginIfAllowed() && life.pause(isRepeatable: false) == .nothing)
     }
 
     @Test func `sends no further attempt of what may not be repeated while it is paused`() {
         var life = ConnectionLife()
         _ = life.start()
-        _ = life.mayBegin()
+        _ = life.beginIfAllowed()
         _ = life.pause(isRepeatable: false)
-        #expect(!life.mayBegin() && !life.isUnderWay)
+        #expect(!life.beginIfAllowed() && !life.isUnderWay)
         #expect(life.resume() == .run)
     }
 
@@ -185,7 +185,7 @@ import Testing
                 #expect(!isRunning)
                 isRunning = true
             case .suspend: isRunning = false
-            case .end: note(life.arrive(.failure(.cancelled)))
+            case .end: note(life.endRun(with: .failure(.cancelled)))
             case .finish: finishes += 1
             case .nothing, .interrupt, .settle: break
             }
@@ -197,18 +197,18 @@ import Testing
             case 2, 3: note(life.pause(isRepeatable: random.next() % 2 == 0))
             case 4, 5: note(life.resume())
             case 6:
-                _ = life.mayBegin()
+                _ = life.beginIfAllowed()
                 if !life.isUnderWay { isRunning = false }
             default:
                 if isRunning, random.next() % 10 == 0 {
                     isRunning = false
-                    note(life.arrive(.failure(.cancelled)))
+                    note(life.endRun(with: .failure(.cancelled)))
                 }
             }
         }
         note(life.start())
         for _ in 0..<200 { note(life.resume()) }
-        note(life.arrive(.success(Response(status: .ok))))
+        note(life.endRun(with: .success(Response(status: .ok))))
         #expect(finishes == 1 && life.isFinished)
     }
 }

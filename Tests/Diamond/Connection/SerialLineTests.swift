@@ -8,10 +8,10 @@ import Testing
     @Test(arguments: 0..<4) func `closes the gap of one that leaves, which may come again`(number: Int) {
         var line = SerialLine()
         var met: [AnyObject] = []
-        func append(_ connection: Connection) -> Bool { line.append(connection, &met) }
+        func append(_ connection: Connection) -> Bool { line.append(connection, releaseLater: &met) }
         func remove(_ connection: Connection) -> Dependency? {
             met = []
-            return line.remove(ObjectIdentifier(connection), &met)
+            return line.remove(ObjectIdentifier(connection), releaseLater: &met)
         }
         for connection in connections { #expect(append(connection)) }
         let gone = connections[number]
@@ -23,7 +23,7 @@ import Testing
         for (connection, next) in zip(left, left.dropFirst()) {
             let turn = remove(connection)
             #expect(met.contains { $0 === connection } && turn?.dependent === next.knownNode)
-            #expect(next.knownNode?.predecessor == nil && connection.knownNode?.follower == nil)
+            #expect(next.knownNode?.predecessor == nil && connection.knownNode?.successor == nil)
         }
         #expect(remove(gone) == nil && line.isEmpty)
         #expect(remove(gone) == nil && met.isEmpty)

@@ -1,29 +1,29 @@
 public import Dispatch
 public import Foundation
 
-/// The place where callbacks are called, such as a queue.
+/// An executor that calls callbacks, such as a queue.
 ///
-/// Each callback is called once, and later: never on the thread that causes it before that call has returned. On an
-/// executor with other threads it may run at the same time as the end of that call.
+/// Each callback is called once, and asynchronously: never within the call that causes it. On an executor with other
+/// threads it may run at the same time as the end of that call.
 public struct CallbackExecutor: Sendable {
-    private let hand: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// An executor of your own.
+    /// Creates an executor.
     ///
-    /// - Parameter hand: has to see to it that what it is given is called, once, and after it has returned. Called on any
-    ///   thread; be short: the connection is not finished before.
-    public init(_ hand: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        self.hand = hand
+    /// - Parameter schedule: a closure that schedules a function to be called once, after the closure has returned. It is
+    ///   called on any thread. Keep it short: the connection finishes only when it has returned.
+    public init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        self.schedule = schedule
     }
 
-    /// The main thread, by the main queue.
+    /// An executor on the main queue.
     public static let main = CallbackExecutor { DispatchQueue.main.async(execute: $0) }
 
-    /// The system's threads, by the global queue: several callbacks may run at the same time.
+    /// An executor on the global queue. Several callbacks may run at the same time.
     public static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
 
-    /// ``main`` on Apple platforms, else ``global``: on Linux many programs never serve their main queue, and would wait for
-    /// their callbacks forever.
+    /// The platform's default: ``main`` on Apple platforms, ``global`` elsewhere. Many programs on Linux never run their
+    /// main queue, so that their callbacks would never be called.
     public static var platform: CallbackExecutor {
         #if canImport(Darwin)
         main
@@ -32,16 +32,16 @@ public struct CallbackExecutor: Sendable {
         #endif
     }
 
-    /// A queue of Dispatch; on a serial one callbacks come one after another, in the order in which they are handed
-    /// over.
+    /// Returns an executor on a dispatch queue. A serial queue calls callbacks one after another, in the order in which
+    /// they were dispatched.
     public static func queue(_ queue: DispatchQueue) -> CallbackExecutor {
         CallbackExecutor { queue.async(execute: $0) }
     }
 
-    /// A queue of operations, each callback as one.
+    /// Returns an executor that adds each callback to an operation queue as an operation.
     public static func queue(_ queue: OperationQueue) -> CallbackExecutor {
         CallbackExecutor { queue.addOperation($0) }
     }
 
-    func call(_ callback: @escaping @Sendable () -> Void) { hand(callback) }
+    func call(_ callback: @escaping @Sendable () -> Void) { schedule(callback) }
 }

@@ -1,128 +1,130 @@
 import DiamondSQLite
 
-/// The callbacks of a connection that is over: first those with its result, then its completion block, then the
-/// followers that wait for all of them.
+/// The callbacks of a connection: first those that get the result, then the completion block, then the outcome handlers,
+/// which wait for all of them.
 struct ConnectionCallbacks {
-    typealias Follower = @Sendable (ConnectionLife.Outcome) -> Void
+    typealias OutcomeHandler = @Sendable (ConnectionLife.Outcome) -> Void
 
     /// A callback that is called with the result.
     struct Callback: Sendable {
         /// The executor of the callback; `nil` for the engine's.
         let executor: CallbackExecutor?
-        let call: Follower
+        let call: OutcomeHandler
     }
 
-    /// The user's completion block. Foundation does not get it: on Linux it keeps the block, and what the block
-    /// captures, forever, and does not tell when it has returned.
+    /// The user's completion block. It is not passed to Foundation, which on Linux never releases the block and does not
+    /// report its return.
     private(set) var completionBlock: (@Sendable () -> Void)?
     private var callbacks: [Callback] = []
-    private var followers: [Follower] = []
-    /// Callbacks and blocks that have been handed over, and have not returned.
+    private var handlers: [OutcomeHandler] = []
+    /// The number of callbacks and blocks that have been dispatched and have not returned.
     private var running = 0
-    /// Whether a thread is handing callbacks over. One thread at a time does, and callbacks that come meanwhile are
-    /// left to it, because otherwise they could be handed over first.
-    private var isHandingOver = false
-    /// Whether the thread that hands over is to finish the connection.
-    private var isEndLeft = false
-    /// Whether no other callback will be handed over, unless the connection is run after all.
+    /// Whether a thread is dispatching callbacks. One thread at a time does. It also dispatches callbacks that are added
+    /// meanwhile, which keeps the order.
+    private var isDispatching = false
+    /// Whether the dispatching thread is to finish the connection.
+    private var isFinishDeferred = false
+    /// Whether no other callback will be dispatched, unless the connection is run after all.
     private var isClosed = false
-    /// Whether all have returned.
+    /// Whether all callbacks have returned.
     private(set) var isOver = false
 
     // MARK: Callbacks
 
     mutating func add(_ callback: Callback) { callbacks.append(callback) }
 
-    /// The result is known.
+    /// Removes the callbacks, because the result is known.
     ///
-    /// - Returns: those to be handed over now; ``takeNext()`` follows where there are some.
-    mutating func take() -> [Callback] { isHandingOver ? [] : takeNext() }
+    /// - Returns: the callbacks to dispatch now; if there are any, ``takeNext()`` follows.
+    mutating func take() -> [Callback] { isDispatching ? [] : takeNext() }
 
-    /// - Returns: the callbacks that have come meanwhile; if there are none, the handing over has ended.
+    /// Removes the callbacks that were added meanwhile. If there are none, the dispatch has ended.
     mutating func takeNext() -> [Callback] {
-        isHandingOver = !callbacks.isEmpty
+        isDispatching = !callbacks.isEmpty
         running += callbacks.count
         defer { callbacks = [] }
         return callbacks
     }
 
-    /// The connection is at its end, but not over before they are with their executors.
+    /// Leaves the finish of the connection to the dispatching thread, if there is one.
     ///
-    /// - Returns: whether the end is left to another thread that hands callbacks over; ``takeEnd()`` tells that thread.
-    mutating func leaveEnd() -> Bool {
-        isEndLeft = isHandingOver
-        return isEndLeft
+    /// - Returns: whether another thread is dispatching; its ``takeDeferredFinish()`` returns `true` then.
+    mutating func deferFinish() -> Bool {
+        isFinishDeferred = isDispatching
+        return isFinishDeferred
     }
 
-    /// - Returns: whether the end was left to the calling thread, which has handed all over.
-    mutating func takeEnd() -> Bool {
-        guard isEndLeft, !isHandingOver else { return false }
-        isEndLeft = false
+    /// - Returns: whether the calling thread, which has dispatched all callbacks, has to finish the connection.
+    mutating func takeDeferredFinish() -> Bool {
+        guard isFinishDeferred, !isDispatching else { return false }
+        isFinishDeferred = false
         return true
     }
 
-    /// - Returns: the callbacks that will not be called, without those that are about to be handed over. Let go of them
-    ///   outside of the lock.
+    /// Removes the callbacks that are not about to be dispatched.
+    ///
+    /// - Returns: the callbacks that will not be called. Release them outside of the lock.
     mutating func drop() -> [Callback] {
-        guard !isHandingOver else { return [] }
+        guard !isDispatching else { return [] }
         defer { callbacks = [] }
         return callbacks
     }
 
-    /// Whether there is neither a callback nor a follower.
-    var isEmpty: Bool { callbacks.isEmpty && followers.isEmpty }
+    /// Whether there is neither a callback nor an outcome handler.
+    var isEmpty: Bool { callbacks.isEmpty && handlers.isEmpty }
 
-    /// Hands over the callbacks of a connection that is freed before it was run, and tells the followers when all have
-    /// returned.
+    /// Dispatches the callbacks of a connection that is freed before it was run, with `cancelled`. Calls the outcome
+    /// handlers when all have returned.
     ///
-    /// - Parameter executor: for those that name none.
-    func callOff(on executor: CallbackExecutor) {
-        let (rest, outcome) = (Guarded(self), ConnectionLife.Outcome.failure(.cancelled))
+    /// - Parameter executor: the executor of callbacks that name none.
+    func cancel(on executor: CallbackExecutor) {
+        let rest = Guarded(self)
+        let outcome = ConnectionLife.Outcome.failure(.cancelled)
         for callback in rest.withLock({ $0.take() }) {
             (callback.executor ?? executor).call {
                 callback.call(outcome)
-                for follower in rest.withLock({ $0.hasReturned() }) { follower(outcome) }
+                for handler in rest.withLock({ $0.hasReturned() }) { handler(outcome) }
             }
         }
-        for follower in rest.withLock({ $0.close() }) { follower(outcome) }
+        for handler in rest.withLock({ $0.close() }) { handler(outcome) }
     }
 
     // MARK: The completion block
 
-    /// - Returns: what was in its place; let go of it outside of the lock.
+    /// - Returns: the previous block. Release it outside of the lock.
     mutating func replace(_ block: (@Sendable () -> Void)?) -> (@Sendable () -> Void)? {
         defer { completionBlock = block }
         return completionBlock
     }
 
-    /// - Returns: the block to be handed over now, because the connection has finished.
+    /// - Returns: the block to dispatch now, because the connection has finished.
     mutating func takeBlock() -> (@Sendable () -> Void)? {
         if completionBlock != nil { running += 1 }
         return replace(nil)
     }
 
-    // MARK: Followers
+    // MARK: Outcome handlers
 
-    mutating func add(_ follower: @escaping Follower) { followers.append(follower) }
+    mutating func add(_ handler: @escaping OutcomeHandler) { handlers.append(handler) }
 
-    /// Notes that a callback or the completion block has returned.
+    /// Counts the return of a callback or of the completion block.
     ///
-    /// - Returns: the followers to be called now.
-    mutating func hasReturned() -> [Follower] {
+    /// - Returns: the outcome handlers to call now.
+    mutating func hasReturned() -> [OutcomeHandler] {
         running -= 1
         return end()
     }
 
-    /// - Returns: the followers to be called now.
-    mutating func close() -> [Follower] {
+    /// - Returns: the outcome handlers to call now.
+    mutating func close() -> [OutcomeHandler] {
         isClosed = true
         return end()
     }
 
-    private mutating func end() -> [Follower] {
+    private mutating func end() -> [OutcomeHandler] {
         guard isClosed, running == 0, callbacks.isEmpty else { return [] }
         isOver = true
-        defer { followers = [] }
-        return followers
+        defer { handlers = [] }
+        return handlers
     }
 }

@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// What a connection takes from those that it depends on.
+/// Dependencies between connections, and the data that they pass on.
 extension Connection {
-    /// Makes the connection wait for another, and takes from its response what the request needs.
+    /// Makes the connection wait for another, and updates its request with the response of that one.
     ///
     /// ```swift
     /// cities.addDependency(login) { request, response in
@@ -12,17 +12,18 @@ extension Connection {
     /// ```
     ///
     /// - Parameters:
-    ///   - connection: of any engine.
-    ///   - hand: called before the request is sent, in the order in which dependencies were added, with each response
-    ///     whatever its status; what it throws fails the connection with `dependencyFailed`.
+    ///   - connection: the dependency, of any engine.
+    ///   - update: called before the request is sent, with the response, whatever its status. Several dependencies are
+    ///     applied in the order in which they were added. An error that it throws fails the connection with
+    ///     `dependencyFailed`.
     public func addDependency(
         _ connection: Connection,
-        handing hand: @escaping @Sendable (inout Request, Response) throws -> Void
+        updatingRequest update: @escaping @Sendable (inout Request, Response) throws -> Void
     ) {
-        depend(on: connection, hand: hand)
+        depend(on: connection, update: update)
     }
 
-    /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
+    /// The reaction to a dependency that fails or is canceled; by default the connection is canceled as well.
     public var failedDependencies: FailedDependencies {
         get { core.withLock { $0.failedDependencies.value } ?? .cancel }
         set {
@@ -30,45 +31,46 @@ extension Connection {
                 defer { core.failedDependencies = .some(newValue) }
                 return core.failedDependencies
             }
-            // What it holds is the app's, and freed where no lock is held.
+            // Freed where no lock is held, because its closure is the app's.
             withExtendedLifetime(former) {}
         }
     }
 
-    /// The request with what the responses of its dependencies have brought.
-    func handedRequest(for run: ConnectionRun) throws(ConnectionError) -> Request {
-        let (handed, fault) = core.withLock { ($0.handed, $0.fault) }
-        if let handed = handed.value { return handed }
+    /// Returns the request with the changes of its dependencies.
+    func updatedRequest(for run: ConnectionRun) throws(ConnectionError) -> Request {
+        let (updated, fault) = core.withLock { ($0.updatedRequest, $0.fault) }
+        if let updated = updated.value { return updated }
         if let fault { throw fault }
         let dependencies = DependencyGraph.dependencies(of: self)
         guard !dependencies.isEmpty else { return request }
-        var (request, policy) = (request, failedDependencies)
+        var request = request
+        let policy = failedDependencies
         for edge in dependencies {
             guard let dependency = edge.connection, let outcome = dependency.outcome else { continue }
             switch outcome {
-            case .success(let response): try edge.hand(response, of: dependency, to: &request)
-            case .failure(let error) where policy.allows(dependency, error): continue
+            case .success(let response): try edge.update(&request, with: response, of: dependency)
+            case .failure(let error) where policy.allows(error, of: dependency): continue
             case .failure(let error):
                 markCanceled()
-                // Along a chain, what failed first is the cause, and not the chain.
+                // Along a chain, the first failure is reported, and not its consequences.
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
-        // A run that a pause has given up may come late with it.
+        // Not from an abandoned run.
         core.withLock { [request] core in
-            if core.run === run, !core.isPrepared { core.handed = .some(request) }
+            if core.run === run, !core.isPrepared { core.updatedRequest = .some(request) }
         }
         return request
     }
 
-    /// Waits for operations that are no connections no longer where one of them waits for the connection, which fails then.
+    /// Fails the connection and removes its dependencies on plain operations, if one of these waits for the connection.
     func breakCycle(over foreign: [Dependency.Foreign]) {
         guard let cycle = CycleSearch.cycle(of: self, over: foreign.map(\.operation)) else { return }
         fail(with: cycle)
         DependencyGraph.remove(foreign.map(\.edge), from: self)
     }
 
-    /// Fails with the cycle when it is run.
+    /// Makes the connection fail with `dependencyCycle` when it is run.
     func fail(with cycle: [String]) {
         let fault = ConnectionError(dependencyCycle: cycle)
         core.withLock { $0.fault = fault }
@@ -77,13 +79,13 @@ extension Connection {
     var outcome: ConnectionLife.Outcome? { core.withLock { $0.life.outcome } }
 }
 
-extension Dependency.Ties {
-    fileprivate func hand(
-        _ response: Response,
-        of dependency: Connection,
-        to request: inout Request
+extension Dependency.References {
+    fileprivate func update(
+        _ request: inout Request,
+        with response: Response,
+        of dependency: Connection
     ) throws(ConnectionError) {
-        do { try hand?(&request, response) } catch {
+        do { try update?(&request, response) } catch {
             let message = "the response of \(dependency.request) is of no use to what depends on it: see the cause"
             throw ConnectionError(.dependencyFailed, message, cause: error)
         }

@@ -1,55 +1,61 @@
 import Foundation
 
-/// One edge between a connection and the operation that it waits for, known to both.
+/// An edge between a connection and the operation that it waits for. Both nodes reference it.
 ///
-/// `@unchecked Sendable`: changed under the lock of ``DependencyGraph`` alone.
+/// `@unchecked Sendable`: changed only under the lock of ``DependencyGraph``.
 final class Dependency: @unchecked Sendable {
-    typealias Hand = @Sendable (inout Request, Response) throws -> Void
+    typealias RequestUpdate = @Sendable (inout Request, Response) throws -> Void
 
-    /// The references that an edge keeps.
-    struct Ties {
-        /// A connection, or another operation; `nil` where it is the turn that is waited for.
+    /// The strong references of an edge.
+    struct References {
+        /// The connection or other operation that is waited for; `nil` for a turn in a serial lane.
         var operation: Operation?
-        /// The closure that puts a part of the response into the request of the connection that waits.
-        var hand: Hand?
+        /// The closure that updates the request of the waiting connection with the response.
+        var update: RequestUpdate?
 
         var connection: Connection? { operation as? Connection }
-        /// The operation that is waited for, where it is no connection.
+        /// The operation that is waited for, if it is no connection.
         var foreign: Operation? { connection == nil ? operation : nil }
     }
 
-    /// An edge to an operation that is no connection, and that operation.
+    /// An edge to an operation that is no connection, with that operation.
     typealias Foreign = (edge: Dependency, operation: Operation)
 
-    /// The references; none once the edge was let go of.
-    private(set) var ties: Ties
-    /// The node that waits, from the entry of the edge until it is let go of.
-    // Not weak: an object that is known weakly is slower to keep and to free from then on.
+    /// The references; none once they were released.
+    private(set) var references: References
+    /// The waiting node, until the references of the edge are released.
+    // Not weak: once an object has a weak reference, its retains and releases are slower.
     var dependent: DependencyNode?
-    /// Whether no connection waits on the edge any more: the dependency has ended, or the edge was let go of.
+    /// Whether no connection waits on the edge: the dependency has ended, or the references were released.
     var isOver = false
 
-    init(on operation: Operation?, hand: Hand?) { ties = Ties(operation: operation, hand: hand) }
-
-    /// Breaks the ties of the edge, because the waiting node and the dependency both keep the edge.
-    ///
-    /// - Returns: the references to free where no lock is held.
-    func letGo() -> Ties {
-        defer { (ties, dependent, isOver) = (Ties(), nil, true) }
-        return ties
+    init(on operation: Operation?, update: RequestUpdate?) {
+        references = References(operation: operation, update: update)
     }
 
-    /// Stops keeping the connection that is waited for. It may still finish where others keep it.
+    /// Releases the references of the edge, because the waiting node and the dependency both retain the edge.
     ///
-    /// - Returns: the connection, to be freed where no lock is held.
-    func loosen() -> Connection? {
-        guard let connection = ties.connection else { return nil }
-        ties.operation = nil
+    /// - Returns: the references to free while no lock is held.
+    func releaseReferences() -> References {
+        defer {
+            references = References()
+            dependent = nil
+            isOver = true
+        }
+        return references
+    }
+
+    /// Drops the reference to the connection that is waited for. It may still finish if it has other owners.
+    ///
+    /// - Returns: the connection, to be freed while no lock is held.
+    func dropConnection() -> Connection? {
+        guard let connection = references.connection else { return nil }
+        references.operation = nil
         return connection
     }
 
-    /// Keeps the connection that was waited for again, because it has ended and its outcome may be asked for.
-    func fasten(to connection: Connection) {
-        if !isOver, ties.operation == nil { ties.operation = connection }
+    /// Restores a dropped reference, because the connection has ended and its outcome may be read.
+    func restore(_ connection: Connection) {
+        if !isOver, references.operation == nil { references.operation = connection }
     }
 }

@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// The single operation that a connection with dependencies depends on for Foundation, in place of them all. It ends
-/// when all of them have ended. A connection that only its engine knows needs no gate, which would cost as much as the
+/// The one operation that Foundation sees as the dependency of a connection, in place of its real dependencies. It ends
+/// when all of them have ended. A connection that only its engine knows needs no gate: a gate costs as much as a
 /// connection.
 ///
-/// A queue of the user's own then waits as Diamond does, and neither a removed dependency nor a connection that is freed
-/// early meets what Foundation on Linux makes of them.
+/// With the gate a queue of the user's own waits as Diamond does. It also avoids Foundation's faults on Linux with removed
+/// dependencies and with connections that are freed early.
 ///
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
 final class DependencyGate: Operation, @unchecked Sendable {

@@ -1,19 +1,19 @@
 import DiamondSQLite
 import Foundation
 
-/// The order between the connections of the process, whichever engine they belong to.
+/// The dependencies between the connections of the process, across engines.
 ///
-/// Foundation's queue on Linux walks everything that waits whenever something ends: chains are quadratic there. Here an
-/// edge costs the same however many there are.
+/// Foundation's queue on Linux walks all waiting operations whenever one ends, so that chains take quadratic time. Here
+/// the cost of an edge does not depend on the number of edges.
 enum DependencyGraph {
     private struct State {
-        /// The connections that may start, and have not been started.
+        /// The connections that may start and have not been started.
         var ready = FIFOQueue<Connection>()
         /// The threads that start them.
         var starters: Set<pthread_t> = []
         var order = DependencyOrder()
 
-        /// - Returns: the connection that the thread starts next; `nil` where nothing is left to start.
+        /// - Returns: the connection that the thread starts next; `nil` if there is none.
         mutating func next(for thread: pthread_t) -> Connection? {
             if let connection = ready.popFirst() { return connection }
             starters.remove(thread)
@@ -24,80 +24,85 @@ enum DependencyGraph {
     private static let state = Guarded(State())
 
     /// Returns the dependencies of a connection, ended ones included.
-    static func dependencies(of connection: Connection) -> [Dependency.Ties] {
-        state.withLock { _ in connection.knownNode?.dependencies.map(\.ties) ?? [] }
+    static func dependencies(of connection: Connection) -> [Dependency.References] {
+        state.withLock { _ in connection.knownNode?.dependencies.map(\.references) ?? [] }
     }
 
     // MARK: Edges
 
     /// The result of adding an edge.
     enum Addition {
-        /// - Parameter suspects: the operations in which to look for a cycle that the edge may have closed through one
+        /// The edge was added.
+        ///
+        /// - Parameter suspects: the operations to search for a cycle that the edge may have closed through an operation
         ///   that is no connection.
         case added(suspects: [Operation])
-        /// Nothing was added: the edge would have closed this cycle, from the dependent to the dependent.
+        /// Nothing was added: the edge would have closed this cycle, which starts and ends with the dependent.
         case cycle([Request])
-        /// Nothing was added: Foundation has to be given a gate first.
+        /// Nothing was added: Foundation needs a gate first.
         case needsGate
     }
 
-    /// Enters an edge.
+    /// Adds an edge.
     ///
-    /// - Parameter gate: one that Foundation knows already; ended where it is not needed.
+    /// - Parameter gate: a gate that Foundation knows already. It is ended if it is not needed.
     static func add(_ edge: Dependency, of dependent: Connection, gate: DependencyGate?) -> Addition {
-        let (addition, isKept, met) = state.withLock { state in
-            var met: [AnyObject] = []
-            let (addition, isKept) = add(edge, dependent, gate, &state.order, &met)
-            return (addition, isKept, met + state.order.takeMet())
+        let (addition, isKept, releaseLater) = state.withLock { state in
+            var releaseLater: [AnyObject] = []
+            let (addition, isKept) = add(
+                edge, of: dependent, gate: gate, order: &state.order, releaseLater: &releaseLater)
+            return (addition, isKept, releaseLater + state.order.takeReleaseLater())
         }
-        withExtendedLifetime(met) {}
+        withExtendedLifetime(releaseLater) {}
         if !isKept { gate?.end() }
         return addition
     }
 
     private static func add(
         _ edge: Dependency,
-        _ dependent: Connection,
-        _ gate: DependencyGate?,
-        _ order: inout DependencyOrder,
-        _ met: inout [AnyObject]
+        of dependent: Connection,
+        gate: DependencyGate?,
+        order: inout DependencyOrder,
+        releaseLater: inout [AnyObject]
     ) -> (Addition, isKept: Bool) {
-        let (node, target) = (dependent.node, edge.ties.connection)
+        let node = dependent.node
+        let target = edge.references.connection
         edge.isOver = target?.isOver ?? false
         guard edge.isOver || !dependent.isWatched || node.gate != nil || gate != nil else { return (.needsGate, false) }
-        if let target, !edge.isOver, let cycle = order.put(node, behind: target.node) {
+        if let target, !edge.isOver, let cycle = order.move(node, behind: target.node) {
             return (.cycle(cycle.compactMap(\.connection?.request)), false)
         }
         node.enter(edge)
         guard !edge.isOver else { return (.added(suspects: []), false) }
-        target?.node.add(edge, &met)
-        let suspects = suspects(edge.ties.operation, target, of: node, &met)
+        target?.node.add(edge, releaseLater: &releaseLater)
+        let suspects = suspects(
+            through: edge.references.operation, target: target, of: node, releaseLater: &releaseLater)
         guard let gate, node.gate == nil else { return (.added(suspects: suspects), false) }
-        node.take(gate)
+        node.setGate(gate)
         return (.added(suspects: suspects), true)
     }
 
     private static func suspects(
-        _ operation: Operation?,
-        _ target: Connection?,
+        through operation: Operation?,
+        target: Connection?,
         of node: DependencyNode,
-        _ met: inout [AnyObject]
+        releaseLater: inout [AnyObject]
     ) -> [Operation] {
-        if let target { return node.follow(target.node, &met) ? [target] : [] }
+        if let target { return node.follow(target.node, releaseLater: &releaseLater) ? [target] : [] }
         guard let operation else { return [] }
-        node.leadAbroad(&met)
+        node.markAwaitsForeign(releaseLater: &releaseLater)
         return [operation]
     }
 
-    /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
+    /// Removes the edges to an operation, and starts the connection if it waited for nothing else.
     static func remove(_ operation: Operation, from dependent: Connection) {
         remove(from: dependent) { edge in
-            edge.ties.operation === operation
-                || (operation as? Connection)?.knownNode?.isAwaited(loosely: edge) == true
+            edge.references.operation === operation
+                || (operation as? Connection)?.knownNode?.isAwaited(withoutReferenceBy: edge) == true
         }
     }
 
-    /// Takes out edges, and starts the connection where it waited for nothing else.
+    /// Removes edges, and starts the connection if it waited for nothing else.
     static func remove(_ edges: [Dependency], from dependent: Connection) {
         let known = Set(edges.map(ObjectIdentifier.init))
         remove(from: dependent) { known.contains(ObjectIdentifier($0)) }
@@ -106,24 +111,24 @@ enum DependencyGraph {
     private static func remove(from dependent: Connection, where isMeant: (Dependency) -> Bool) {
         let edges = state.withLock { _ in dependent.knownNode?.removeDependencies(where: isMeant) ?? [] }
         end { edges }
-        let ties = state.withLock { _ in edges.map { $0.letGo() } }
-        withExtendedLifetime(ties) {}
+        let references = state.withLock { _ in edges.map { $0.releaseReferences() } }
+        withExtendedLifetime(references) {}
     }
 
-    /// Ends an edge when an operation that is no connection ends. The operation is kept until then.
+    /// Ends an edge when an operation that is no connection ends. The operation is retained until then.
     static func watch(_ operation: Operation, for edge: Dependency) {
         let watcher = BlockOperation { [weak edge] in
             if let edge { end { [edge] } }
         }
         watcher.addDependency(operation)
-        // A queue of its own, which is kept until it has run: one for all looks at everything that waits whenever something
-        // ends.
+        // One queue for each watcher, retained until it has run: a shared queue walks everything that waits whenever
+        // something ends.
         OperationQueue().addOperation(watcher)
     }
 
     // MARK: Gates
 
-    /// Returns whether a gate has to tell a queue that sees the connection for the first time that it waits.
+    /// Returns whether a gate is needed, because a queue now sees the connection for the first time and it waits.
     static func needsGate(_ connection: Connection) -> Bool {
         state.withLock { _ in
             guard !connection.isWatched else { return false }
@@ -132,30 +137,30 @@ enum DependencyGraph {
         }
     }
 
-    /// Takes a gate that Foundation knows already, where the connection waits still; else it is ended.
-    static func take(_ gate: DependencyGate, of connection: Connection) {
-        let isTaken = state.withLock { _ in
+    /// Sets a gate that Foundation knows already, if the connection still waits; else ends the gate.
+    static func setGate(_ gate: DependencyGate, of connection: Connection) {
+        let isSet = state.withLock { _ in
             guard connection.isHeld, connection.node.gate == nil else { return false }
-            connection.node.take(gate)
+            connection.node.setGate(gate)
             return true
         }
-        if !isTaken { gate.end() }
+        if !isSet { gate.end() }
     }
 
     static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
 
-    // MARK: Cycles through what is no connection
+    // MARK: Cycles through plain operations
 
     /// Returns the operations that a connection waits for and that are no connections.
     static func foreign(of connection: Connection) -> [Dependency.Foreign] {
         state.withLock { _ in connection.knownNode?.foreign ?? [] }
     }
 
-    /// Returns the operations in which to look for a cycle that a connection may have closed by standing in line.
+    /// Returns the operations to search for a cycle that a connection may have closed by entering a serial line.
     static func suspects(inFrontOf connection: Connection) -> [Operation] {
         state.withLock { _ in
-            guard connection.isAwaitedAbroad, let last = connection.knownNode?.inFront else { return [] }
-            return last.node.leadsAbroad ? [last] : []
+            guard connection.isAwaitedByForeign, let last = connection.knownNode?.inFront else { return [] }
+            return last.node.awaitsForeign ? [last] : []
         }
     }
 
@@ -170,55 +175,59 @@ enum DependencyGraph {
     static func waiting(inFrontOf connection: Connection) -> [Operation] {
         state.withLock { _ in
             guard let node = connection.knownNode else { return [] }
-            let awaited = node.dependencies.compactMap { $0.isOver ? nil : $0.ties.operation }
+            let awaited = node.dependencies.compactMap { $0.isOver ? nil : $0.references.operation }
             return (awaited + [node.inFront].compactMap(\.self)).filter(waits)
         }
     }
 
     private static func waits(_ operation: Operation) -> Bool {
         guard let connection = operation as? Connection else { return true }
-        connection.isAwaitedAbroad = true
+        connection.isAwaitedByForeign = true
         return connection.isHeld && !connection.isOver
     }
 
     // MARK: Lines
 
-    /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:_:)``.
+    /// Adds a connection to the end of a serial line. It waits for its turn until ``leaveLine(_:releaseLater:)``.
     ///
-    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
-    /// - Returns: `false`, and does nothing, where it would wait for itself.
-    static func line(up connection: Connection, behind last: Connection, _ met: inout [AnyObject]) -> Bool {
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Returns: `false`, without an effect, if it would wait for itself.
+    static func enterLine(_ connection: Connection, behind last: Connection, releaseLater: inout [AnyObject]) -> Bool {
         state.withLock { state in
-            let (node, end) = (connection.node, last.node)
-            let isBehind = state.order.put(node, behind: end) == nil
+            let node = connection.node
+            let end = last.node
+            let isBehind = state.order.move(node, behind: end) == nil
             if isBehind {
-                (node.predecessor, end.follower) = (end, node)
-                _ = node.follow(end, &met)
+                node.predecessor = end
+                end.successor = node
+                _ = node.follow(end, releaseLater: &releaseLater)
             }
-            met += state.order.takeMet()
+            releaseLater += state.order.takeReleaseLater()
             return isBehind
         }
     }
 
-    /// Takes a connection out of its line, and joins the nodes before and behind it.
+    /// Removes a connection from its line, and links the nodes before and behind it.
     ///
-    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
-    static func leaveLine(_ connection: Connection, _ met: inout [AnyObject]) {
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    static func leaveLine(_ connection: Connection, releaseLater: inout [AnyObject]) {
         state.withLock { _ in
             guard let node = connection.knownNode else { return }
-            let (predecessor, follower) = (node.predecessor, node.follower)
-            met += [predecessor, follower].compactMap(\.self) as [AnyObject]
-            predecessor?.follower = follower
-            follower?.predecessor = predecessor
-            (node.predecessor, node.follower) = (nil, nil)
+            let predecessor = node.predecessor
+            let successor = node.successor
+            releaseLater += [predecessor, successor].compactMap(\.self) as [AnyObject]
+            predecessor?.successor = successor
+            successor?.predecessor = predecessor
+            node.predecessor = nil
+            node.successor = nil
         }
     }
 
     // MARK: Waiting
 
-    /// Makes the connection wait where it has to. It is started when it need not wait any longer.
+    /// Makes the connection wait if it has to. The graph starts it when its dependencies have ended.
     ///
-    /// - Returns: the operations that it waits for and that are no connections; `nil` where it need not wait.
+    /// - Returns: the operations that it waits for and that are no connections; `nil` if it need not wait.
     static func wait(_ connection: Connection) -> [Dependency.Foreign]? {
         state.withLock { _ in
             guard connection.isHeld else { return nil }
@@ -227,7 +236,9 @@ enum DependencyGraph {
         }
     }
 
-    /// Returns whether the connection waited to be started. From now on it does not, and the graph will not start it.
+    /// Ends the wait of a connection, so that the graph will not start it.
+    ///
+    /// - Returns: whether the connection waited.
     static func stopWaiting(_ connection: Connection) -> Bool {
         state.withLock { _ in
             defer { connection.knownNode?.waiting = nil }
@@ -240,36 +251,36 @@ enum DependencyGraph {
         end {
             connection.core.withLock { $0.isReleased = true }
             let edges = connection.knownNode?.takeDependents() ?? []
-            for edge in edges { edge.fasten(to: connection) }
+            for edge in edges { edge.restore(connection) }
             return edges
         }
     }
 
-    /// Lets go of the dependencies of a finished connection.
+    /// Releases the dependencies of a finished connection.
     static func drop(dependenciesOf connection: Connection) {
-        let ties = state.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
-        // What they held is freed here, outside of the lock.
-        withExtendedLifetime(ties) {}
+        let references = state.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
+        // Freed outside of the lock.
+        withExtendedLifetime(references) {}
     }
 
-    /// Ends an edge that stands for a turn in a line, because the turn has come.
+    /// Ends an edge that stands for a turn in a serial line, because the turn has come.
     static func end(_ edge: Dependency) { end { [edge] } }
 
-    /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
+    /// Ends edges. Outside of the lock, it ends gates for Foundation and starts connections that are ready.
     private static func end(_ edges: () -> [Dependency]) {
-        let (gates, kept) = state.withLock { state in
+        let (gates, ended) = state.withLock { state in
             let edges = edges()
-            return (end(edges, &state), edges)
+            return (end(edges, in: &state), edges)
         }
-        guard !kept.isEmpty else { return }
-        // What nobody else has any more is freed here, outside of the lock.
-        withExtendedLifetime(kept) {
+        guard !ended.isEmpty else { return }
+        // The last references are released here, outside of the lock.
+        withExtendedLifetime(ended) {
             for (gate, connection) in gates { withExtendedLifetime(connection) { gate.end() } }
         }
         startReady()
     }
 
-    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate, of: Connection)] {
+    private static func end(_ edges: [Dependency], in state: inout State) -> [(DependencyGate, of: Connection)] {
         var gates: [(DependencyGate, of: Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true
@@ -280,30 +291,32 @@ enum DependencyGraph {
         return gates
     }
 
-    // A connection that ends as it starts makes others ready: one after another, because a chain of them can be longer
-    // than a stack is deep. By whichever threads come, because code of the app may hold one of them up in a start.
+    // A connection that ends as it starts makes others ready. The loop starts them one after another, because recursion
+    // along a long chain would overflow the stack. Several threads may start connections at the same time, because code of
+    // the app may block one of them.
     private static func startReady() {
         let thread = pthread_self()
         guard state.withLock({ !$0.ready.isEmpty && $0.starters.insert(thread).inserted }) else { return }
         while let connection = state.withLock({ $0.next(for: thread) }) { connection.start() }
     }
 
-    // MARK: Letting go
+    // MARK: Releasing
 
-    /// Stops keeping those dependencies of a connection that no engine runs, so that only their other owners keep them.
-    /// If a dependency has no other owner, now or later, the connection is canceled.
-    static func loosen(dependenciesOf connection: Connection) {
-        let loosened = state.withLock { _ in connection.knownNode?.loosen() ?? [] }
-        withExtendedLifetime(loosened) {}
+    /// Drops the references of a connection to those dependencies that no engine runs. If such a dependency has no other
+    /// owner, now or later, the connection is canceled.
+    static func dropUnowned(dependenciesOf connection: Connection) {
+        let dropped = state.withLock { _ in connection.knownNode?.dropUnownedConnections() ?? [] }
+        withExtendedLifetime(dropped) {}
     }
 
-    /// Lets go of the dependencies of a connection that is being freed.
+    /// Releases the dependencies of a connection that is being freed.
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()
         var orphans: [Connection] = []
-        // Freed behind the lock, by whoever is at it already; held by nobody here, who would free a chain by recursion.
-        freed.ties += state.withLock { _ in
+        // Released after the lock, by the call of this thread that is doing so already: recursion along a long chain would
+        // overflow the stack.
+        freed.references += state.withLock { _ in
             defer { orphans = node.orphans }
             return node.close()
         }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The dependencies of connections that are being freed. They are let go of one after another, because a chain of them
-/// can be longer than a stack is deep. Each thread has its own object, and lets go of nothing for another thread.
+/// The dependencies of connections that are being freed. They are released one after another, because recursion along a
+/// long chain would overflow the stack. Each thread has its own object.
 final class FreedOperations {
-    var ties: [Dependency.Ties] = []
+    var references: [Dependency.References] = []
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -11,16 +11,16 @@ final class FreedOperations {
         return key
     }()
 
-    /// The object of this thread, while it frees something.
+    /// The object of the current thread, while that is releasing dependencies.
     static var current: FreedOperations? {
         pthread_getspecific(key).map { Unmanaged<FreedOperations>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Lets go of them, and of what is added meanwhile.
+    /// Releases the references, and those that are added meanwhile.
     func free() {
-        guard !ties.isEmpty else { return }
+        guard !references.isEmpty else { return }
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         defer { pthread_setspecific(Self.key, nil) }
-        while let next = ties.popLast() { withExtendedLifetime(next) {} }
+        while let next = references.popLast() { withExtendedLifetime(next) {} }
     }
 }

@@ -1,9 +1,9 @@
 import DiamondSQLite
 public import Foundation
 
-/// Connections whose answers go into files.
+/// Connections that write response bodies into files.
 extension Connection {
-    /// Makes a connection without an engine that writes the body of its answer into a file.
+    /// Creates a connection without an engine that writes the body of its response into a file.
     ///
     /// ```swift
     /// let connection = Connection(request, to: URL(filePath: "cities.zip"))
@@ -11,29 +11,29 @@ extension Connection {
     /// let download = try await connection.download
     /// ```
     ///
-    /// It does what ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)`` says: the file appears whole, in place of the
-    /// file with its name, or not at all. If the transfer is paused or breaks, only the rest is requested. The
-    /// ``response`` has no body. A status other than 2xx is the error `badStatus`, with the response. A file that
-    /// cannot be written is `cannotWrite`, before anything is sent where that is known. After a cancel that comes when
-    /// the file is about to get its name, the file may be there.
+    /// It works like ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)``: the complete file replaces any file of the same
+    /// name, or no file appears. If the transfer is paused or breaks, only the rest is requested. The ``response`` has no
+    /// body. A status other than 2xx is the error `badStatus`, with the response. A file that cannot be written is the
+    /// error `cannotWrite`, before anything is sent if that is known then. After a cancel that comes when the file is about
+    /// to be renamed, the file may exist.
     ///
-    /// The received bytes belong to the connection: one made of a snapshot, or by another process, starts from the
-    /// beginning. The request is not kept to be sent later, whatever ``Request/replay`` says.
+    /// The received bytes belong to the connection: a connection made from a snapshot, or by another process, starts from
+    /// the beginning. The request is not queued to be sent later, whatever ``Request/replay`` says.
     ///
     /// - Parameters:
-    ///   - request: ``Request/bodyLimit`` bounds the file; the engine's is for bodies in memory.
-    ///   - file: its directory has to be there when the connection is run.
+    ///   - request: the request. Its ``Request/bodyLimit`` bounds the file; the engine's limit is for bodies in memory.
+    ///   - file: the URL of the file. Its directory has to exist when the connection is run.
     public convenience init(_ request: Request, to file: URL) {
         self.init(request)
         write(to: file)
     }
 
-    /// The file to which the body of the answer is written; `nil` where the body is collected.
+    /// The file to which the body of the response is written; `nil` if the body is collected in memory.
     public var file: URL? { core.withLock { $0.file?.url } }
 
-    /// The downloaded file, returned when it is complete. Canceling the waiting task cancels the connection.
+    /// The downloaded file. Reading it waits until it is complete. Canceling the waiting task cancels the connection.
     ///
-    /// - Throws: as ``response`` does; `badRequest` where the connection has no ``file``.
+    /// - Throws: the errors of ``response``; `badRequest` if the connection has no ``file``.
     public var download: Download {
         get async throws(ConnectionError) {
             let response = try await response
@@ -45,7 +45,9 @@ extension Connection {
         }
     }
 
-    /// - Parameter size: of the file that is there, where the connection has ended.
+    /// Sets the file that the body is written to.
+    ///
+    /// - Parameter size: the size of the complete file, if the connection has ended.
     func write(to file: URL, size: Int? = nil) {
         let file = ConnectionFile(file, size: size)
         core.withLock { $0.file = file }

@@ -1,15 +1,14 @@
 import DiamondSQLite
 import Foundation
 
-/// The file that a connection writes, over all its runs: a run continues with the bytes of a run that a pause has
-/// ended.
+/// The file that a connection writes in all its runs. A run continues with the bytes of a run that a pause has ended.
 final class ConnectionFile: Sendable {
     private struct State {
-        /// The part of the file that is there before the whole is.
+        /// The incomplete file.
         var part: DownloadFile?
-        /// Fulfilled when the last of the runs that have come is over.
+        /// Fulfilled when the latest run is over.
         var end: Promise<Void>?
-        /// The size of the whole file in bytes.
+        /// The size of the complete file in bytes.
         var size: Int?
         var isClosed = false
     }
@@ -22,16 +21,16 @@ final class ConnectionFile: Sendable {
         state = Guarded(State(part: part, size: size))
     }
 
-    /// The size of the file in bytes; `nil` where the whole file is not there.
+    /// The size of the file in bytes; `nil` if the file is not complete.
     var size: Int? { state.withLock { $0.size } }
 
-    /// The slot of the part that is there. It belongs to the part, so that neither is used without the other.
+    /// The resume slot of the incomplete file. It belongs to that file, so that neither is used without the other.
     var resumeSlot: ResumeSlot? { state.withLock { $0.part?.resumeSlot } }
 
-    /// Returns when the file has its name.
+    /// Downloads the response to the file, and returns when the file is complete and has its name.
     ///
     /// - Returns: a response without body.
-    /// - Throws: `cancelled` where the connection has finished.
+    /// - Throws: ``ConnectionError``; `cancelled` if the connection has finished.
     func response(
         to request: Request,
         over pipeline: Pipeline,
@@ -45,13 +44,13 @@ final class ConnectionFile: Sendable {
             state.withLock { $0.size = download.size }
             return download.head
         } catch {
-            // Whole, and given up before it had its name: there is no rest to ask for.
+            // A complete file that was not renamed has no rest to request.
             if part.isComplete { discard() }
             throw error
         }
     }
 
-    /// Throws away the part, because the connection has finished. One of its runs may still wait for the run before.
+    /// Discards the incomplete file, because the connection has finished. One of its runs may still wait for the run before.
     func close() {
         state.withLock { $0.isClosed = true }
         discard()
@@ -78,7 +77,7 @@ final class ConnectionFile: Sendable {
 
     // MARK: One run at a time
 
-    /// Waits for the run before, which a pause has ended, and which may be about to write what it has.
+    /// Waits for the run before, which a pause has ended, and which may still be writing received bytes.
     private func begin(_ caller: Caller) async -> Promise<Void> {
         let end = Promise<Void>()
         let before = state.withLock { state in
@@ -86,7 +85,7 @@ final class ConnectionFile: Sendable {
             return state.end
         }
         guard let before else { return end }
-        // Also one that is canceled itself must not pass the one before.
+        // A canceled run waits as well: it must not overtake the run before.
         await caller.aside { await before.value() }
         return end
     }

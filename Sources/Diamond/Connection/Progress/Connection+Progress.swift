@@ -1,48 +1,48 @@
 import DiamondSQLite
 public import Foundation
 
-/// The progress of a transfer.
+/// The progress of the transfer.
 extension Connection {
-    /// The progress of the transfer over the wire: first the current one, then one as it goes on. The stream ends with
-    /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. One that is
-    /// answered from the cache stays at its initial progress.
+    /// The progress of the transfer over the wire: first the current value, then its changes. The stream ends with
+    /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. A connection
+    /// that the cache answers stays at its initial progress.
     ///
-    /// Progress is coalesced: a slow reader gets only the newest, and always the last. Without a reader nothing is
+    /// Progress is coalesced: a slow reader gets only the newest value, and always the last. Without a reader nothing is
     /// reported.
-    public var progress: AsyncStream<TransferProgress> { watch.observe() }
+    public var progress: AsyncStream<TransferProgress> { progressObserver.observe() }
 
     /// The progress for Foundation, in bytes of both bodies: for a progress bar, or as part of another `Progress`.
-    /// Canceling it cancels the connection. It is made when first asked for, and always the same object.
+    /// Canceling it cancels the connection. It is created on first use, and is always the same object.
     ///
-    /// It is indeterminate while no length is known. An answer of unknown length behind a body that is sent counts as
-    /// one byte. It is complete when the connection has finished, whatever the outcome. It is changed on any thread.
+    /// It is indeterminate while no length is known. A response of unknown length to a request with a body counts as one
+    /// byte. It is complete when the connection has finished, whatever the outcome. It changes on any thread.
     public var foundationProgress: Progress {
-        watch.foundationProgress { [weak self] in self?.cancel() }
+        progressObserver.foundationProgress { [weak self] in self?.cancel() }
     }
 
-    private var watch: ProgressObserver {
-        let (watch, meter, isOver) = core.withLock { core in
-            if let watch = core.watch { return (watch, nil as TransferMeter?, core.life.isFinished) }
-            let watch = ProgressObserver(core.meter)
-            core.watch = watch
-            return (watch, core.meter, core.life.isFinished)
+    private var progressObserver: ProgressObserver {
+        let (observer, meter, isOver) = core.withLock { core in
+            if let observer = core.progressObserver { return (observer, nil as TransferMeter?, core.life.isFinished) }
+            let observer = ProgressObserver(core.meter)
+            core.progressObserver = observer
+            return (observer, core.meter, core.life.isFinished)
         }
-        if let meter { watch.listen(to: meter) }
-        if isOver { watch.close() }
-        return watch
+        if let meter { observer.listen(to: meter) }
+        if isOver { observer.close() }
+        return observer
     }
 
-    /// Takes an event of a run's exchange.
+    /// Applies an event of a run's exchange.
     func receive(_ event: ExchangeEvent, of run: ConnectionRun) {
-        performInCore(announcing: false) { $0.run === run ? $0.life.proceed(event) : .nothing }
+        performInCore(notifyingKVO: false) { $0.run === run ? $0.life.proceed(event) : .nothing }
         guard case .began(let meter) = event else { return }
-        let watch = core.withLock { core -> ProgressObserver? in
+        let observer = core.withLock { core -> ProgressObserver? in
             guard core.run === run, core.life.outcome == nil else { return nil }
             core.meter = meter
-            // In here, or an earlier run's could come after it.
-            core.watch?.follow(meter)
-            return core.watch
+            // Under the lock, so that an earlier run's meter cannot replace it.
+            core.progressObserver?.follow(meter)
+            return core.progressObserver
         }
-        watch?.listen(to: meter)
+        observer?.listen(to: meter)
     }
 }

@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// The observers of a connection's progress, and the progress reported to them; made when the first one asks.
+/// Reports the progress of a connection to its observers. Created for the first of them.
 ///
-/// One of the system's threads at a time changes Foundation's `Progress`, never within the call that brings the news:
-/// its observers may call whatever they like.
+/// One system thread at a time changes Foundation's `Progress`, asynchronously, because observers of the `Progress` may
+/// call anything.
 final class ProgressObserver: Sendable {
     fileprivate struct State {
         var meter: TransferMeter?
@@ -12,49 +12,54 @@ final class ProgressObserver: Sendable {
         var observers = Listeners<AsyncStream<TransferProgress>.Continuation>()
         var isOver = false
         var foundationProgress: Progress?
-        /// Whether what Foundation was told last is not the last.
-        var hasNews = false
-        var isTelling = false
+        /// Whether the `Progress` is out of date.
+        var needsUpdate = false
+        /// Whether a thread is updating the `Progress`.
+        var isUpdating = false
     }
 
     private let state: Guarded<State>
 
-    /// - Parameter meter: of the attempt that is on its way.
+    /// - Parameter meter: the meter of the current attempt.
     init(_ meter: TransferMeter?) { state = Guarded(State(meter: meter)) }
 
     // MARK: The transfer
 
-    /// Makes the meter of the next attempt the current one. Calls no observer.
+    /// Sets the meter of the next attempt. Calls no observer.
     func follow(_ meter: TransferMeter) { state.withLock { $0.meter = meter } }
 
-    /// Looks at once, and as it goes on.
+    /// Reports the progress of a meter now, and whenever it changes.
     func listen(to meter: TransferMeter) {
-        meter.listen { [weak self] in self?.look() }
-        look()
+        meter.listen { [weak self] in self?.reportMeter() }
+        reportMeter()
     }
 
-    /// Under the lock: of two that look, the second must not tell what the first has seen.
-    private func look() {
-        let mustTell = state.withLock { state in
+    /// Reports the current progress of the meter. It is read under the lock, so that no thread reports an older value after a
+    /// newer one.
+    private func reportMeter() {
+        let startsUpdate = state.withLock { state in
             guard !state.isOver, let progress = state.meter?.progress, progress != state.progress else {
                 return false
             }
             state.progress = progress
             state.observers.yield(progress)
-            return state.announce()
+            return state.requestUpdate()
         }
-        if mustTell { tell() }
+        if startsUpdate { updateFoundationProgress() }
     }
 
     /// Ends the observation of a connection that has finished.
     func close() {
-        look()
-        let (observers, mustTell) = state.withLock { state in
-            defer { (state.meter, state.isOver) = (nil, true) }
-            return (state.observers.removeAll(), state.isOver ? false : state.announce())
+        reportMeter()
+        let (observers, startsUpdate) = state.withLock { state in
+            defer {
+                state.meter = nil
+                state.isOver = true
+            }
+            return (state.observers.removeAll(), state.isOver ? false : state.requestUpdate())
         }
         for observer in observers { observer.finish() }
-        if mustTell { tell() }
+        if startsUpdate { updateFoundationProgress() }
     }
 
     // MARK: Observers
@@ -68,7 +73,7 @@ final class ProgressObserver: Sendable {
         }
     }
 
-    /// - Returns: `nil` where there is nothing more to be told.
+    /// - Returns: the number of the observer; `nil` if no progress follows.
     private func add(_ observer: AsyncStream<TransferProgress>.Continuation) -> Int? {
         state.withLock { state in
             observer.yield(state.progress)
@@ -79,57 +84,74 @@ final class ProgressObserver: Sendable {
 
     // MARK: Foundation
 
-    /// - Parameter cancel: what canceling it does.
+    /// Returns the progress for Foundation, created on first use.
+    ///
+    /// - Parameter cancel: called when the `Progress` is canceled.
     func foundationProgress(cancel: @escaping @Sendable () -> Void) -> Progress {
         state.withLock { state in
             if let progress = state.foundationProgress { return progress }
             let progress = Progress.discreteProgress(totalUnitCount: -1)
             progress.cancellationHandler = cancel
-            (progress.totalUnitCount, progress.completedUnitCount) = state.units
+            progress.set(state.units)
             state.foundationProgress = progress
             return progress
         }
     }
 
-    private func tell() {
+    private func updateFoundationProgress() {
         CallbackExecutor.global.call { [self] in
-            while let (progress, units) = state.withLock({ $0.news() }) {
-                (progress.totalUnitCount, progress.completedUnitCount) = units
+            while let (progress, units) = state.withLock({ $0.nextUpdate() }) {
+                progress.set(units)
             }
         }
     }
 }
 
 extension ProgressObserver.State {
-    /// - Returns: whether a thread has to be started that tells Foundation.
-    fileprivate mutating func announce() -> Bool {
+    /// Marks the `Progress` as out of date.
+    ///
+    /// - Returns: whether the caller has to start an update.
+    fileprivate mutating func requestUpdate() -> Bool {
         guard foundationProgress != nil else { return false }
-        defer { (hasNews, isTelling) = (true, true) }
-        return !isTelling
+        defer { isUpdating = true }
+        needsUpdate = true
+        return !isUpdating
     }
 
-    /// - Returns: `nil` where all has been told.
-    fileprivate mutating func news() -> (Progress, (total: Int64, completed: Int64))? {
-        guard let foundationProgress, hasNews else {
-            isTelling = false
+    /// - Returns: the `Progress` and its new values; `nil` if it is up to date.
+    fileprivate mutating func nextUpdate() -> (Progress, UnitCounts)? {
+        guard let foundationProgress, needsUpdate else {
+            isUpdating = false
             return nil
         }
-        hasNews = false
+        needsUpdate = false
         return (foundationProgress, units)
     }
 
-    /// In Foundation's terms: a total of -1 is one that is not known, or more than there are numbers for.
-    fileprivate var units: (total: Int64, completed: Int64) {
-        if isOver {
-            return (max(1, progress.sent + progress.received), max(1, progress.sent + progress.received))
-        }
-        guard let toSend = progress.expectedToSend else {
-            return (-1, progress.sent + progress.received)
-        }
+    /// The progress in Foundation's unit counts. A total of -1 is unknown, or too large for an `Int64`.
+    fileprivate var units: UnitCounts {
+        let moved = progress.sent + progress.received
+        if isOver { return UnitCounts(total: max(1, moved), completed: max(1, moved)) }
+        guard let toSend = progress.expectedToSend else { return UnitCounts(total: -1, completed: moved) }
         let toReceive = progress.expectedToReceive
-        guard toSend > 0 || toReceive != nil else { return (-1, progress.received) }
-        // What a server says of its answer may be any number.
+        guard toSend > 0 || toReceive != nil else { return UnitCounts(total: -1, completed: progress.received) }
+        // A server may announce any number as the length.
         let (total, isTooLarge) = toSend.addingReportingOverflow(toReceive ?? 1)
-        return (isTooLarge ? -1 : max(1, total), progress.sent + (toReceive == nil ? 0 : progress.received))
+        return UnitCounts(
+            total: isTooLarge ? -1 : max(1, total),
+            completed: progress.sent + (toReceive == nil ? 0 : progress.received))
+    }
+}
+
+/// The unit counts of Foundation's `Progress`.
+private struct UnitCounts {
+    let total: Int64
+    let completed: Int64
+}
+
+extension Progress {
+    fileprivate func set(_ units: UnitCounts) {
+        totalUnitCount = units.total
+        completedUnitCount = units.completed
     }
 }

@@ -1,45 +1,52 @@
 import DiamondSQLite
 import Foundation
 
-/// Running, with a task and without one.
+/// The runs of a connection, and its registration with an engine.
 extension Connection {
-    /// Belongs to an engine from now on, which does not run it yet.
-    func belong(to home: ConnectionRegistry) {
+    /// Sets the engine of the connection, which does not run it yet.
+    func setRegistry(_ registry: ConnectionRegistry) {
         core.withLock { core in
-            core.maker = home
-            if !core.life.isFinished { core.home = home }
+            core.weakRegistry = registry
+            if !core.life.isFinished { core.registry = registry }
         }
     }
 
-    /// Is run by an engine from now on, unless it is run by one already, or has finished.
+    /// Makes the connection a member of an engine that is to run it, unless an engine runs it already, or it has finished.
     ///
     /// - Parameters:
-    ///   - last: whose it was: to be freed where no lock is held.
-    ///   - add: called where it is so, and returns its place among the members.
-    func join(_ home: ConnectionRegistry, leaving last: inout ConnectionRegistry?, add: () -> SlotNumber) -> Bool {
+    ///   - former: receives the previous registry, to be freed while no lock is held.
+    ///   - add: called only if the connection becomes a member; returns its slot in the registry.
+    /// - Returns: whether the connection has become a member.
+    func join(
+        _ registry: ConnectionRegistry,
+        leaving former: inout ConnectionRegistry?,
+        add: () -> SlotNumber
+    ) -> Bool {
         core.withLock { core in
             guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
-            (core.isInFlight, core.making) = (Hook.isInFlight, CredentialRefreshes.making)
-            last = core.home
-            (core.home, core.maker) = (home, home)
+            core.isInFlight = Hook.isInFlight
+            core.making = CredentialRefreshes.making
+            former = core.registry
+            core.registry = registry
+            core.weakRegistry = registry
             return true
         }
     }
 
-    /// Started by a queue of the user's own, it is one of its engine's connections as well.
-    func becomeMember() {
-        let home = core.withLock { $0.isMember ? nil : $0.home }
-        home?.take(self)
+    /// Registers a connection that a queue of the user's own has started with its engine.
+    func registerIfNeeded() {
+        let registry = core.withLock { $0.isMember ? nil : $0.registry }
+        registry?.addStarted(self)
     }
 
-    /// Is run by its engine from now on, where that has not been left meanwhile.
+    /// Makes a started connection a member of its engine, unless it has left that meanwhile.
     ///
-    /// - Parameter add: called where it is so, and returns its place among the members.
-    /// - Returns: whether it is so.
-    func become(memberOf home: ConnectionRegistry, add: () -> SlotNumber) -> Bool {
+    /// - Parameter add: called only if the connection becomes a member; returns its slot in the registry.
+    /// - Returns: whether the connection has become a member.
+    func become(memberOf registry: ConnectionRegistry, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
-            guard !core.isMember, core.home === home, !core.life.isFinished else { return false }
+            guard !core.isMember, core.registry === registry, !core.life.isFinished else { return false }
             core.membership = add()
             return true
         }
@@ -48,81 +55,82 @@ extension Connection {
     // MARK: Runs
 
     func begin(_ run: ConnectionRun?) {
-        guard let run, let home = core.withLock({ $0.home }) else {
+        guard let run, let registry = core.withLock({ $0.registry }) else {
             let message = "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"
-            return arrive(.failure(ConnectionError(.noEngine, message)))
+            return endRun(with: .failure(ConnectionError(.noEngine, message)))
         }
-        home.gate.add(run)
+        registry.gate.add(run)
     }
 
-    /// Ends the connection, where nothing is under way.
-    func arrive(_ outcome: ConnectionLife.Outcome) { perform(announcing: true) { $0.arrive(outcome) } }
+    /// Finishes the connection with an outcome while no run is under way.
+    func endRun(with outcome: ConnectionLife.Outcome) { perform(notifyingKVO: true) { $0.endRun(with: outcome) } }
 
-    private func arrive(_ outcome: ConnectionLife.Outcome, from run: ConnectionRun) {
-        performInCore(announcing: true) { core in
+    private func end(_ run: ConnectionRun, with outcome: ConnectionLife.Outcome) {
+        performInCore(notifyingKVO: true) { core in
             guard core.run === run else { return .nothing }
             core.run = nil
-            return core.life.arrive(outcome)
+            return core.life.endRun(with: outcome)
         }
     }
 
-    /// Takes the request to its response.
+    /// Sends the request and ends the run with the outcome.
     func perform(_ run: ConnectionRun) async {
         let (isCurrent, pipeline) = core.withLock { core in
-            (core.run === run, core.life.outcome == nil ? core.home?.pipeline : nil)
+            (core.run === run, core.life.outcome == nil ? core.registry?.pipeline : nil)
         }
         guard isCurrent else { return }
-        guard let pipeline else { return arrive(.failure(.cancelled), from: run) }
+        guard let pipeline else { return end(run, with: .failure(.cancelled)) }
         let isInFlight = core.withLock { $0.isInFlight }
-        arrive(
-            isInFlight ? await outcomeForWaiters(of: pipeline, run) : await outcome(of: pipeline, run), from: run)
+        let outcome =
+            isInFlight ? await outcomeForWaiters(of: run, in: pipeline) : await outcome(of: run, in: pipeline)
+        end(run, with: outcome)
     }
 
-    /// The job of a request that is kept, the same for all runs: one that was paused goes on with its job.
-    private func ticket() -> DurableRequest {
+    /// Returns the job of a durable request. All runs share it, so that a run after a pause continues with the same job.
+    private func durableRequest() -> DurableRequest {
         core.withLock { core in
-            let ticket = core.ticket ?? DurableRequest()
-            core.ticket = ticket
-            // Whoever has canceled the connection was told of no job.
-            if core.life.isSettled { _ = ticket.cancel() }
-            return ticket
+            let durable = core.durableRequest ?? DurableRequest()
+            core.durableRequest = durable
+            // The cancel that has settled the connection could not name this job.
+            if core.life.isSettled { _ = durable.cancel() }
+            return durable
         }
     }
 
-    /// Everything that the run does, code of the app included, is done for the exchange and the credential refresh that wait
-    /// for it.
+    /// Returns the outcome of a run that an exchange or a credential refresh waits for. Task-local values mark everything
+    /// that the run does, code of the app included.
     @inline(never)
-    private func outcomeForWaiters(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
+    private func outcomeForWaiters(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let making = core.withLock { $0.making }
         return await CredentialRefreshes.$making.withValue(making) {
-            await Hook.run(isInFlight: true) { await self.outcome(of: pipeline, run) }
+            await Hook.run(isInFlight: true) { await self.outcome(of: run, in: pipeline) }
         }
     }
 
-    private func outcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
-        guard isPlain, core.withLock({ $0.file == nil }) else { return await specialOutcome(of: pipeline, run) }
+    private func outcome(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
+        guard isPlain, core.withLock({ $0.file == nil }) else { return await specialOutcome(of: run, in: pipeline) }
         let request: Request
-        do throws(ConnectionError) { request = try handedRequest(for: run) } catch {
+        do throws(ConnectionError) { request = try updatedRequest(for: run) } catch {
             return .failure(await pipeline.transformed(error, for: Caller(run: run)))
         }
         do throws(ConnectionError) {
-            return .success(try await pipeline.response(to: request, for: caller(of: request, run)))
+            return .success(try await pipeline.response(to: request, for: caller(of: request, in: run)))
         } catch {
             return .failure(error)
         }
     }
 
-    /// The outcome of a subclass, or of a download.
+    /// Returns the outcome of a subclass or of a download.
     // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func specialOutcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
+    private func specialOutcome(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let request: Request
         do throws(ConnectionError) {
-            request = isPlain ? try handedRequest(for: run) : try await preparedRequest(run, for: pipeline)
+            request = isPlain ? try updatedRequest(for: run) : try await preparedRequest(for: run, in: pipeline)
         } catch {
             return .failure(await pipeline.transformed(error, for: Caller(run: run)))
         }
-        let caller = caller(of: request, run)
+        let caller = caller(of: request, in: run)
         do throws(ConnectionError) {
             guard let file = core.withLock({ $0.file }) else {
                 return .success(try await pipeline.response(to: request, for: caller))
@@ -134,40 +142,45 @@ extension Connection {
     }
 
     @inline(never)
-    private func caller(of request: Request, _ run: ConnectionRun) -> Caller {
-        let (file, token, handler) = core.withLock { ($0.file, $0.token?.id, $0.handler ?? ownHandler) }
-        let ticket = request.isKept && file == nil ? ticket() : nil
-        return Caller(run: run, handler: handler, ticket: ticket, request: token)
+    private func caller(of request: Request, in run: ConnectionRun) -> Caller {
+        let (file, token, handler) = core.withLock { ($0.file, $0.activityToken?.id, $0.handler ?? ownHandler) }
+        let durable = request.isKept && file == nil ? durableRequest() : nil
+        return Caller(run: run, handler: handler, ticket: durable, request: token)
     }
 
-    // MARK: What a run asks
+    // MARK: Permissions of a run
 
-    func mayBegin(_ run: ConnectionRun) -> Bool {
-        let (mayBegin, isGivenUp) = core.withLock { core in
+    /// Lets a run send its request, if it may.
+    ///
+    /// - Returns: whether the run may send it.
+    func beginIfAllowed(_ run: ConnectionRun) -> Bool {
+        let (isAllowed, isAbandoned) = core.withLock { core in
             guard core.run === run else { return (false, false) }
-            let mayBegin = core.life.mayBegin()
-            // The next run begins when the connection is resumed.
+            let isAllowed = core.life.beginIfAllowed()
+            // The resume of the connection begins the next run.
             if !core.life.isUnderWay { core.run = nil }
-            return (mayBegin, !core.life.isUnderWay)
+            return (isAllowed, !core.life.isUnderWay)
         }
-        if isGivenUp { run.end() }
-        return mayBegin
+        if isAbandoned { run.end() }
+        return isAllowed
     }
 
-    func mayConclude(_ run: ConnectionRun) -> Bool {
-        core.withLock { $0.run === run && $0.life.mayConclude() }
+    /// Lets a run do something that cannot be undone, if its outcome is still wanted.
+    func concludeIfAllowed(_ run: ConnectionRun) -> Bool {
+        core.withLock { $0.run === run && $0.life.concludeIfAllowed() }
     }
 
-    func mayRecord(_ run: ConnectionRun) -> Bool {
-        core.withLock { $0.run === run && $0.life.mayRecord() }
+    /// Lets a run record its outcome.
+    func recordIfAllowed(_ run: ConnectionRun) -> Bool {
+        core.withLock { $0.run === run && $0.life.recordIfAllowed() }
     }
 
-    /// The place for what a paused run has received that no store may keep; one for all runs.
+    /// The slot for the partial response of a paused run that may not be stored. All runs share it.
     var resumeSlot: ResumeSlot {
         core.withLock { core in
             if let file = core.file { return file.resumeSlot ?? ResumeSlot() }
             let slot = core.resumeSlot ?? ResumeSlot()
-            // A finished connection resumes nothing: a slot that it does not have drops what comes late.
+            // A finished connection resumes nothing: its late parts go into a slot that is dropped.
             if core.life.outcome == nil { core.resumeSlot = slot }
             return slot
         }

@@ -1,11 +1,9 @@
 import DiamondSQLite
 
-/// The engine as its connections know it: its pipeline, the gate that starts them, and the connections that have not
-/// finished.
+/// The connections of an engine that have not finished, with the pipeline and the gate that run them.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
-        /// The connections from when they are enqueued, or started by a queue of the user's own, until they have
-        /// finished.
+        /// The connections, from when they are enqueued, or started by a queue of the user's own, until they finish.
         var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
@@ -27,71 +25,73 @@ final class ConnectionRegistry: Sendable {
 
     var lanes: Lanes { pipeline.lanes }
 
-    /// All connections, in the order in which they were added.
+    /// The connections, in the order in which they were added.
     var all: [Connection] {
         let members = state.withLock { Array($0.connections.elements) }
         return members.sorted { $0.number < $1.number }.map(\.connection)
     }
 
-    /// Runs a connection when its dependencies have finished; one that is run already is left where it is.
+    /// Runs a connection when its dependencies have finished. Has no effect if an engine runs it already.
     func enqueue(_ connection: Connection) {
         if add(connection) { connection.start() }
     }
 
-    /// Takes a connection in, behind those of its lane where that is serial. A connection for which another in the line
-    /// waits does not wait for the line: both would wait forever. A connection that is added by code of the app within
-    /// an exchange counts as one that is waited for, because whether that code waits for it cannot be known.
+    /// Adds a connection; in a serial lane, behind those in the line. A connection that another one in the line waits for
+    /// does not wait for the line, because both would wait forever. This includes a connection that code of the app adds
+    /// within an exchange, because that code may wait for it.
     ///
-    /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
+    /// - Returns: `true` if the caller has to start the connection; `false` if an engine runs it already, or it has
+    ///   finished.
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
         let isInOrder = lanes.isSerial(lane) && !Hook.isRunning
-        // Freed where no lock is held: what they hold may be the app's.
-        var (last, met): (ConnectionRegistry?, [AnyObject]) = (nil, [])
+        // Freed where no lock is held, because they may hold objects of the app.
+        var former: ConnectionRegistry?
+        var releaseLater: [AnyObject] = []
         let (isNew, isInLine) = state.withLock { state in
-            let isNew = connection.join(self, leaving: &last) { state.add(connection) }
-            return (isNew, isNew && isInOrder && state.enterLine(connection, lane, &met))
+            let isNew = connection.join(self, leaving: &former) { state.add(connection) }
+            return (isNew, isNew && isInOrder && state.enterLine(connection, lane: lane, releaseLater: &releaseLater))
         }
         if isInLine {
             let number = ObjectIdentifier(connection)
-            connection.afterCallbacks { [self] _ in leaveLine(number, lane) }
-            stepOutOfCycle(connection, lane)
+            connection.afterCallbacks { [self] _ in leaveLine(number, lane: lane) }
+            leaveLineOnCycle(connection, lane: lane)
         }
         if isNew { cancelIfAbandoned(connection) }
         return isNew
     }
 
-    /// Takes in a connection that is not started by this, such as one on a queue of the user's own; it keeps no order.
-    func take(_ connection: Connection) {
+    /// Adds a connection that a queue of the user's own has started. It enters no line.
+    func addStarted(_ connection: Connection) {
         let isMember = state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
         if isMember { cancelIfAbandoned(connection) }
     }
 
-    /// Takes a connection out of its line where the line waits for it through an operation that is no connection. That
-    /// operation is asked here, and not as the connection enters the line, because that happens under a lock.
-    private func stepOutOfCycle(_ connection: Connection, _ lane: Lane) {
+    /// Removes a connection from its line if the line waits for it through an operation that is no connection. Properties of
+    /// that operation are read here, and not as the connection enters the line, because that happens under a lock.
+    private func leaveLineOnCycle(_ connection: Connection, lane: Lane) {
         let suspects = DependencyGraph.suspects(inFrontOf: connection)
         guard CycleSearch.cycle(of: connection, over: suspects) != nil else { return }
         let number = ObjectIdentifier(connection)
         let hold = state.withLock { $0.lines[lane]?.hold(of: number) }
-        leaveLine(number, lane)
+        leaveLine(number, lane: lane)
         if let hold { DependencyGraph.end(hold) }
     }
 
-    private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
-        var met: [AnyObject] = []
-        let turn = state.withLock { $0.leaveLine(number, lane, &met) }
+    private func leaveLine(_ number: ObjectIdentifier, lane: Lane) {
+        var releaseLater: [AnyObject] = []
+        let turn = state.withLock { $0.leaveLine(number, lane: lane, releaseLater: &releaseLater) }
         if let turn { DependencyGraph.end(turn) }
     }
 
-    /// Notes that no reference to the engine is left. Cancels the connections that only the engine could let go on,
-    /// because they would wait forever. A connection that waits for one that was never enqueued is canceled, too, when
-    /// that one has no other owner, now or later.
+    /// Handles the deallocation of the engine. Cancels the paused connections that only the engine could resume. A
+    /// connection that waits for one that was never enqueued is canceled as well, when that one has no other owner, now or
+    /// later.
     func abandon() {
-        // First: who comes from now on looks for himself.
+        // First, because connections that are added from now on check the flag themselves.
         state.withLock { $0.isAbandoned = true }
         for connection in all { cancelIfAbandoned(connection) }
-        for connection in all { DependencyGraph.loosen(dependenciesOf: connection) }
+        for connection in all { DependencyGraph.dropUnowned(dependenciesOf: connection) }
         if lanes.areAnyPaused { pipeline.refreshes.cancel() }
     }
 
@@ -113,17 +113,17 @@ extension ConnectionRegistry.State {
         return connections.add((count, connection))
     }
 
-    /// - Returns: `false` where the connection need not wait for the line, because the line waits for it.
-    fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane, _ met: inout [AnyObject]) -> Bool {
-        lines[lane, default: SerialLine()].append(connection, &met)
+    /// - Returns: `false` if the connection does not enter the line, because the line waits for it.
+    fileprivate mutating func enterLine(_ connection: Connection, lane: Lane, releaseLater: inout [AnyObject]) -> Bool {
+        lines[lane, default: SerialLine()].append(connection, releaseLater: &releaseLater)
     }
 
     fileprivate mutating func leaveLine(
         _ number: ObjectIdentifier,
-        _ lane: Lane,
-        _ met: inout [AnyObject]
+        lane: Lane,
+        releaseLater: inout [AnyObject]
     ) -> Dependency? {
-        let turn = lines[lane]?.remove(number, &met)
+        let turn = lines[lane]?.remove(number, releaseLater: &releaseLater)
         if lines[lane]?.isEmpty == true { lines[lane] = nil }
         return turn
     }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// One run of a connection, from its start until its outcome, in one task. A pause gives a run up, and the connection has
-/// another when it is resumed.
+/// A run of a connection, from its start until its outcome, in one task. A pause abandons the run, and the resume begins
+/// another.
 final class ConnectionRun: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -9,10 +9,10 @@ final class ConnectionRun: Sendable {
         var isOver = false
         /// Whether the task has ended.
         var hasLeft = false
-        /// The number of things that the run waits for, other than the wire.
+        /// The number of waits under way, other than for the wire.
         var waits = 0
-        /// Takes changes of the priority while the run waits.
-        var change: (@Sendable (RequestPriority) -> Void)?
+        /// Called when the priority changes while the run waits.
+        var onPriorityChange: (@Sendable (RequestPriority) -> Void)?
     }
 
     private let state = Guarded(State())
@@ -26,15 +26,15 @@ final class ConnectionRun: Sendable {
         self.startedAt = startedAt
     }
 
-    /// Starts the task; called once, by the gate.
+    /// Starts the task. The gate calls this once.
     func begin() {
-        // Detached: it has the task-local values of nobody.
+        // Detached: it must not inherit the task-local values of the thread that starts it.
         let task = Task.detached { [self] in
             await connection.perform(self)
             leave()
         }
         let isCanceled = state.withLock { state in
-            // It may have ended already.
+            // The task may have ended already.
             if !state.hasLeft { state.task = task }
             return state.isCanceled
         }
@@ -46,13 +46,13 @@ final class ConnectionRun: Sendable {
             state.isOver = true
             state.hasLeft = true
             state.task = nil
-            state.change = nil
+            state.onPriorityChange = nil
             return state.waits == 0
         }
         if isActive { gate.leave() }
     }
 
-    /// Cancels the task; its end will arrive.
+    /// Cancels the task. Its outcome still counts.
     func cancel() {
         let task = state.withLock { state in
             state.isCanceled = true
@@ -61,17 +61,17 @@ final class ConnectionRun: Sendable {
         task?.cancel()
     }
 
-    /// Notes that its outcome counts no more.
+    /// Marks the run as over: its outcome no longer counts.
     func end() { state.withLock { $0.isOver = true } }
 
-    /// Cancels the task; its outcome counts no more.
-    func giveUp() {
+    /// Cancels the task. Its outcome no longer counts.
+    func abandon() {
         end()
         cancel()
     }
 
     func priorityChanged() {
-        let change = state.withLock { $0.change }
+        let change = state.withLock { $0.onPriorityChange }
         change?(priority)
     }
 }
@@ -83,8 +83,8 @@ extension ConnectionRun: CallerRun {
 
     func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {
         let old = state.withLock { state in
-            defer { state.change = change }
-            return state.change
+            defer { state.onPriorityChange = change }
+            return state.onPriorityChange
         }
         // Freed where no lock is held.
         withExtendedLifetime(old) {}
@@ -101,8 +101,8 @@ extension ConnectionRun: CallerRun {
     }
 
     func receive(_ event: ExchangeEvent) { connection.receive(event, of: self) }
-    func mayBegin() -> Bool { connection.mayBegin(self) }
-    func mayConclude() -> Bool { connection.mayConclude(self) }
-    func mayRecord() -> Bool { connection.mayRecord(self) }
+    func mayBegin() -> Bool { connection.beginIfAllowed(self) }
+    func mayConclude() -> Bool { connection.concludeIfAllowed(self) }
+    func mayRecord() -> Bool { connection.recordIfAllowed(self) }
     var resumeSlot: ResumeSlot { connection.resumeSlot }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension RequestPriority {
-    /// Makes the priority of an operation. A value between two named ones counts as the lower one.
+    /// Creates the priority of an operation. A value between two named ones counts as the lower one.
     init(_ priority: Operation.QueuePriority) {
         self =
             switch priority.rawValue {

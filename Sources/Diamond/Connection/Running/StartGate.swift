@@ -1,21 +1,21 @@
 import DiamondSQLite
 
-/// Lets connections start: as many at a time as may be on the wire, and some more that are answered without it. A connection
-/// that waits for a permit, for a shared exchange, or for code of the app, does not count meanwhile.
+/// Limits the number of connections that run at a time: as many as may be on the wire, and some more for lookups. A
+/// connection that waits for a permit, for a shared exchange, or for code of the app, does not count meanwhile.
 final class StartGate: Sendable {
     private struct State {
         var waiting = MostUrgentFirst<ConnectionRun>()
-        /// The runs that have started, and do not wait.
+        /// The number of runs that have started and do not wait.
         var active = 0
 
-        /// The next run that no pause has given up.
+        /// Removes the next run, and skips runs that a pause has abandoned.
         mutating func nextRun() -> ConnectionRun? {
             while let run = waiting.popFirst() { if !run.isOver { return run } }
             return nil
         }
     }
 
-    /// The runs that may be active besides those on the wire.
+    /// The number of runs that may be active in addition to those on the wire.
     private static let lookups = 8
 
     private let state = Guarded(State())
@@ -23,19 +23,20 @@ final class StartGate: Sendable {
 
     init(lanes: Lanes) { self.lanes = lanes }
 
-    /// The number of runs that have started, and do not wait.
+    /// The number of runs that have started and do not wait.
     var active: Int { state.withLock { $0.active } }
 
-    /// Starts a run soon.
+    /// Adds a run, and starts it when there is room for it.
     func add(_ run: ConnectionRun) {
         let priority = run.priority
         change { $0.waiting.append(run, priority) }
     }
 
-    /// Notes that a run waits for something else than the wire, or no longer. One that goes on does not wait for the gate.
+    /// Counts the begin or the end of a run's wait for something other than the wire. A run that continues does not wait for
+    /// the gate.
     func stepAside(_ isAside: Bool) { change { $0.active += isAside ? -1 : 1 } }
 
-    /// Notes that an active run has ended.
+    /// Counts the end of an active run.
     func leave() { change { $0.active -= 1 } }
 
     private func change(_ body: (inout State) -> Void) {

@@ -7,21 +7,21 @@ public import Foundation
 /// ```
 ///
 /// `request` is a ``Request``'s written form, `response` a ``Response``'s. In place of `response` there may be `error`,
-/// with `code` and `message`, and with `response`, `attempts` and `job` where there are such. `state` is `ready`,
+/// with `code` and `message`, and with `response`, `attempts` and `job` if there are any. `state` is `ready`,
 /// `executing` with the number of the `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`.
-/// A download has `file`, its path, and, in addition to its `response`, `size`, in bytes. Bodies of files are written
-/// as their paths, secrets as their names; headers and parameters that were set in clear are written as they are. An
+/// A download has `file`, its path, and, in addition to its `response`, `size`, in bytes. A body in a file is
+/// written as the path, a secret as its name. Headers and parameters that were set in clear are written as they are. An
 /// unknown key is an error.
 extension ConnectionSnapshot {
     /// Reads the written form.
     ///
-    /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong where it is
-    ///   not a connection.
+    /// - Throws: ``RequestError`` with line and column if the text is not JSON, and with the wrong key if it is not a
+    ///   connection.
     public init(json: Data) throws(RequestError) {
         try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
     }
 
-    /// The written form, keys sorted.
+    /// Returns the written form, with sorted keys.
     ///
     /// - Throws: ``RequestError`` for a request that has no written form, as ``Request/json()`` does.
     public func json() throws(RequestError) -> Data { Data(try written().written()) }

@@ -34,7 +34,7 @@ import Testing
     @Test func `lets go of what decides on failures where no lock is held`() {
         let connection = Connection(Request("http://h/"))
         let states = Guarded<[ConnectionState]>([])
-        connection.failedDependencies = .ask { [reader = Reader(connection, states)] _, _ in
+        connection.failedDependencies = .custom { [reader = Reader(connection, states)] _, _ in
             withExtendedLifetime(reader) { true }
         }
         connection.failedDependencies = .ignore

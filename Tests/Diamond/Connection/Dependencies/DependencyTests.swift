@@ -253,8 +253,8 @@ import Testing
         switch policy {
         case .cancel: break
         case .ignore: connection.failedDependencies = .ignore
-        case .askedYes: connection.failedDependencies = .ask { $0 === bad && $1.code == .cannotConnect }
-        case .askedNo: connection.failedDependencies = .ask { _, _ in false }
+        case .askedYes: connection.failedDependencies = .custom { $0 === bad && $1.code == .cannotConnect }
+        case .askedNo: connection.failedDependencies = .custom { _, _ in false }
         }
         engine.enqueue(connection)
         engine.enqueue(bad)
@@ -294,12 +294,12 @@ import Testing
                     connections[one].removeDependency(connections[two])
                     edges[one].remove(two)
                 case 1 where inLine.contains(one):
-                    _ = line.remove(ObjectIdentifier(connections[one]), &met)
+                    _ = line.remove(ObjectIdentifier(connections[one]), releaseLater: &met)
                     inLine.removeAll { $0 == one }
                 case 1, 2:
                     guard !inLine.contains(one) else { continue }
                     let isFree = inLine.last.map { !awaits($0, one) } ?? true
-                    let hasEntered = line.append(connections[one], &met)
+                    let hasEntered = line.append(connections[one], releaseLater: &met)
                     #expect(hasEntered == isFree, "DIAMOND_SEED=\(Effort.seed)")
                     if isFree { inLine.append(one) }
                 default:
