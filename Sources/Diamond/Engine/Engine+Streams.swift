@@ -33,7 +33,7 @@ extension Engine {
         sharing: Bool = false
     ) async throws(ConnectionError) -> StreamedResponse {
         guard sharing else { return try await StreamSession.open(request, limit: limit, over: pipeline) }
-        return try await handovers.open(request, limit: limit, over: pipeline)
+        return try await sharedStreams.open(request, limit: limit, over: pipeline)
     }
 
     /// Returns the events that a server sends (`text/event-stream`), over as many connections as that takes.

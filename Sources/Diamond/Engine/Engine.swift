@@ -25,7 +25,7 @@ public final class Engine: Sendable {
     let members: ConnectionRegistry
     let decoder: any ResponseDecoder
     let calls = ReplayedCalls()
-    let handovers = SharedStreams()
+    let sharedStreams = SharedStreams()
 
     /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason;
     /// requests are sent all the same.

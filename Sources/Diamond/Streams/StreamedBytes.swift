@@ -3,8 +3,12 @@ public import Foundation
 /// The body of a ``StreamedResponse``, in pieces of any size. It is read from the wire or the store only as fast as it
 /// is consumed: a few mebibytes at most wait in memory.
 ///
-/// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is kept. So
+/// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is retained. So
 /// does dropping it unread, or canceling the task that reads it. Another iteration fails with `cancelled`.
+///
+/// An iteration throws ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`; `timedOut` if nothing
+/// came for ``Request/timeout``; `bodyTooLarge`; `cancelled` with the waiting task. It is `connectionLost`, with a
+/// ``CacheError`` as the cause, if a stored body cannot be read to its end.
 public struct StreamedBytes: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = ConnectionError
@@ -13,35 +17,34 @@ public struct StreamedBytes: AsyncSequence, Sendable {
 
     init(_ pieces: BodyStream) { self.pieces = pieces }
 
-    /// Ends the reading when the last copy of an iterator is gone.
+    /// Ends the reading when the last copy of an iterator is released.
     private final class Reading: Sendable {
         private let pieces: BodyStream
         init(_ pieces: BodyStream) { self.pieces = pieces }
-        deinit { pieces.makeAsyncIterator().abandon() }
+        deinit { pieces.iterator().abandon() }
     }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         private var pieces: BodyStream.Iterator
         private let reading: Reading
 
         fileprivate init(_ pieces: BodyStream) {
-            (self.pieces, reading) = (pieces.makeAsyncIterator(), Reading(pieces))
+            self.pieces = pieces.iterator()
+            reading = Reading(pieces)
         }
 
         /// Returns the next piece; `nil` at the end.
-        ///
-        /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` if
-        ///   nothing came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task. `connectionLost`
-        ///   also if a stored body cannot be read to its end: its cause is a ``CacheError``.
-        public mutating func next() async throws(ConnectionError) -> Data? {
+        mutating func next() async throws(ConnectionError) -> Data? {
             do throws(TransportError) { return try await pieces.next() } catch {
                 throw error.cause as? ConnectionError ?? ConnectionError(error)
             }
         }
 
-        /// Ends the reading, even if the iterator is kept.
+        /// Ends the reading, even if the iterator is retained.
         func abandon() { pieces.abandon() }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(pieces) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Data, ConnectionError> { iterator() }
+
+    func iterator() -> Iterator { Iterator(pieces) }
 }

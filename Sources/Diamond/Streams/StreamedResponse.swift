@@ -1,14 +1,14 @@
 public import HTTPTypes
 
-/// A response whose body is still on its way: its head, and the bytes as they come.
+/// A response whose body is still being received: its head, and the bytes as they come.
 ///
-/// A response from a server has its place on the wire until ``bytes`` were read to their end, their loop is left, or
-/// they are dropped. A response that is no success (a status other than 2xx) has been read already, up to 1 MiB, and
+/// A response from a server holds its permit until ``bytes`` were read to their end, their loop is left, or they are
+/// dropped. The body of a response that is no success (a status other than 2xx) has been read already, up to 1 MiB, and
 /// comes in one piece.
 public struct StreamedResponse: Sendable {
     /// The head, with the body if that has arrived.
     let head: Response
-    /// The body, with its content coding removed. For one consumer.
+    /// The body, with its content coding removed, for one consumer.
     public let bytes: StreamedBytes
 
     /// The server's status, whatever it is.
@@ -23,9 +23,15 @@ public struct StreamedResponse: Sendable {
     public var attempts: [Attempt] { head.attempts }
 
     /// - Parameter head: without a body.
-    init(_ head: Response, _ pipe: BodyPipe) { (self.head, bytes) = (head, StreamedBytes(BodyStream(pipe))) }
+    init(_ head: Response, body: BodyPipe) {
+        self.head = head
+        bytes = StreamedBytes(BodyStream(body))
+    }
 
-    init(whole response: Response) { (head, bytes) = (response, StreamedBytes(BodyStream(response.body))) }
+    init(whole response: Response) {
+        head = response
+        bytes = StreamedBytes(BodyStream(response.body))
+    }
 }
 
 extension StreamedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -33,16 +33,18 @@ public struct BodyStream: AsyncSequence, Sendable {
         deinit { pipe.abandon() }
     }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate let consumer: Consumer
 
-        public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
+        mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
 
         /// Ends the reading, even if the stream itself is kept.
         func abandon() { consumer.pipe.abandon() }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Data, TransportError> { iterator() }
+
+    func iterator() -> Iterator { Iterator(consumer: consumer) }
 
     /// Returns the whole body. A small one that has arrived already is returned without waiting.
     ///

@@ -98,7 +98,7 @@ import Testing
             _ = try await connection.response
             return connection
         }()
-        await untilTrue { connection.core.withLock { $0.maker == nil } }
+        await untilTrue { connection.core.withLock { $0.weakRegistry == nil } }
         for connection in [connection, Connection(Request("http://h/"))] {
             let error = await #expect(throws: ConnectionError.self) { try await connection.retry().response }
             #expect(error?.code == .noEngine)

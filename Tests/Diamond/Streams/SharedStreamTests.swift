@@ -57,14 +57,14 @@ import Testing
     private func readers(_ count: Int, _ engine: Engine, of request: Request = request) async -> [Task<Data, any Error>]
     {
         let tasks = (0..<count).map { _ in reader(of: request, engine) }
-        await untilTrue { engine.handovers.waiting == count }
+        await untilTrue { engine.sharedStreams.waiting == count }
         return tasks
     }
 
     private func ends(_ engine: Engine, _ recorder: ActivityRecorder) async {
         await untilTrue {
             engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced
-                && engine.handovers.waiting == 0
+                && engine.sharedStreams.waiting == 0
         }
         await engine.close()
     }
@@ -151,7 +151,7 @@ import Testing
         if hasSecret { request.credentials = [.bearer(.secret("token"))] }
         let isShared = user != nil || !hasSecret
         let tasks = (0..<2).map { _ in reader(of: request, engine) }
-        await untilTrue { isShared ? engine.handovers.waiting == 2 : asked.withLock { $0 } == 2 }
+        await untilTrue { isShared ? engine.sharedStreams.waiting == 2 : asked.withLock { $0 } == 2 }
         isAnswering.open()
         for task in tasks { #expect(try await task.value == Data("body".utf8)) }
         #expect(clerk.identities.withLock { $0 } == 2 && asked.withLock { $0 } == (isShared ? 1 : 2))
@@ -166,13 +166,13 @@ import Testing
         await untilTrue { asked.withLock { $0 } == 1 }
         _ = try await engine.send(Request("http://h/other", method: .delete))
         tasks.append(reader(engine))
-        await untilTrue { engine.handovers.waiting == 2 }
+        await untilTrue { engine.sharedStreams.waiting == 2 }
         _ = try await engine.send(Request("http://h/large", method: .delete))
         tasks.append(reader(engine))
         await untilTrue { asked.withLock { $0 } == 2 }
         // And who comes now joins the new one.
         tasks.append(reader(engine))
-        await untilTrue { engine.handovers.waiting == 2 }
+        await untilTrue { engine.sharedStreams.waiting == 2 }
         isAnswering.open()
         for task in tasks { #expect(try await task.value == Data("body".utf8)) }
         #expect(asked.withLock { $0 } == 2)
@@ -200,7 +200,7 @@ import Testing
         let engine = engine()
         isAnswering.open()
         let first = try await engine.stream(Self.request, sharing: true)
-        #expect(engine.handovers.waiting == 0)
+        #expect(engine.sharedStreams.waiting == 0)
         let second = try await engine.stream(Self.request, sharing: true)
         #expect(asked.withLock { $0 } == 2)
         for response in [first, second] { #expect(try await Self.all(response) == Data("body".utf8)) }
@@ -225,7 +225,7 @@ import Testing
         let engine = engine({ BodyStream(PatternStream(count: count) { made.withLock { $0 += Pattern.pieceSize } }) })
         async let one = engine.stream(Self.request, sharing: true)
         async let two = engine.stream(Self.request, sharing: true)
-        await untilTrue { engine.handovers.waiting == 2 }
+        await untilTrue { engine.sharedStreams.waiting == 2 }
         isAnswering.open()
         let (fast, slow) = (try await one, try await two)
         let read = Guarded(0)
@@ -263,7 +263,7 @@ import Testing
         let tasks = await readers(2, engine)
         tasks[index].cancel()
         await #expect { try await tasks[index].value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
-        #expect(engine.handovers.waiting == 1)
+        #expect(engine.sharedStreams.waiting == 1)
         isAnswering.open()
         #expect(try await tasks[1 - index].value == Data("body".utf8))
         await ends(engine, recorder)
@@ -277,7 +277,7 @@ import Testing
         let leaver = Task {
             for try await _ in try await engine.stream(Self.request, sharing: true).bytes { break }
         }
-        await untilTrue { engine.handovers.waiting == 2 }
+        await untilTrue { engine.sharedStreams.waiting == 2 }
         isAnswering.open()
         try await leaver.value
         #expect(try await reader.value == Pattern.bytes(from: 0, count: count))
@@ -293,9 +293,9 @@ import Testing
         for task in tasks {
             await #expect { try await task.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         }
-        #expect(engine.handovers.waiting == 0)
+        #expect(engine.sharedStreams.waiting == 0)
         let next = reader(engine)
-        await untilTrue { engine.handovers.waiting == 1 }
+        await untilTrue { engine.sharedStreams.waiting == 1 }
         isAnswering.open()
         #expect(try await next.value == Data("body".utf8))
         await ends(engine, recorder)

@@ -59,7 +59,7 @@ extension Transfer {
     /// All of a body that cannot be gone on with.
     func pour(_ body: BodyStream) async throws(TransportError) {
         guard let sink = order.pouring?.sink else { return }
-        var (count, pieces) = (0, body.makeAsyncIterator())
+        var (count, pieces) = (0, body.iterator())
         while let piece = try await pieces.next() {
             count += piece.count
             meter.receive(count)

@@ -173,7 +173,7 @@ final class Transfer: Sendable {
     }
 
     private func receive(_ body: BodyStream, into partial: inout PartialResponse) async throws(TransportError) {
-        var pieces = body.makeAsyncIterator()
+        var pieces = body.iterator()
         while let piece = try await pieces.next() {
             partial.append(piece)
             let count = partial.content.received.count

@@ -1,36 +1,37 @@
 public import Foundation
 public import HTTPTypes
 
-/// A body that is where it was to go, whole, and the head it came with.
+/// A completed download: the head of the response, and the destination and size of its body.
 public struct Download: Sendable {
     let head: Response
-    /// The file that has it, where it was asked for; `nil` where a ``DownloadSink`` has taken it.
+    /// The file with the body; `nil` if a ``DownloadSink`` received it.
     public let file: URL?
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     public let size: Int
 
-    /// The server's, one of 2xx.
+    /// The server's status, one of 2xx.
     public var status: HTTPResponse.Status { head.status }
-    /// The server's.
+    /// The server's headers.
     public var headers: HTTPFields { head.headers }
-    /// The URL that answered, after redirects, without user info.
+    /// The URL that the body is from, after redirects, without user info.
     public var url: String { head.url }
-    /// The exchanges that it took, in order, with the reasons; empty where the first was all.
+    /// The exchanges of the download, in order, with the reasons for each retry; empty if the first was the only one.
     public var attempts: [Attempt] { head.attempts }
 
-    /// - Parameter response: its body is there.
     init(_ response: Response, in file: URL?, size: Int) {
-        (head, self.file, self.size) = (response.head, file, size)
+        head = response.head
+        self.file = file
+        self.size = size
     }
 }
 
 extension Download: CustomStringConvertible {
-    /// Status, source, URL, size and file, without what may be secret.
+    /// The status, source, URL, size and file, without possible secrets.
     public var description: String { "\(head), \(size) bytes" + (file.map { " in \($0.path)" } ?? "") }
 }
 
 extension Response {
-    /// Without its body.
+    /// The response without its body.
     var head: Response {
         var head = self
         head.body = Data()

@@ -1,7 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// Feeds a sink of the app, whose calls need not return: who is canceled, or whose engine is closed, waits for none.
+/// Passes a body to a sink of the app. After a cancel, or when the engine is closed, it does not wait for a call of the
+/// sink to return.
 final class DownloadFeed: DownloadTarget {
     private struct State {
         var size = 0
@@ -20,7 +21,10 @@ final class DownloadFeed: DownloadTarget {
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         among waits: PendingWaits
     ) {
-        (self.sink, self.limit, self.progress, self.waits) = (sink, limit, progress, waits)
+        self.sink = sink
+        self.limit = limit
+        self.progress = progress
+        self.waits = waits
     }
 
     var file: URL? { nil }
@@ -51,7 +55,7 @@ final class DownloadFeed: DownloadTarget {
     ) async throws(TransportError) {
         let outcome = await waits.value(isBeforeWire: false) { [sink] in
             await Result { () async throws in
-                // None is begun behind the end of the download.
+                // No call begins after the download has ended.
                 try Task.checkCancellation()
                 try await body(sink)
             }

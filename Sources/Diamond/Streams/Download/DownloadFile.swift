@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// The file that a body goes into, under a name of its own until it is whole.
+/// The file that a body is written into, under a temporary name until it is complete.
 ///
-/// Blocking calls run on a queue: a slow disk holds up the wire, but no thread of a task.
+/// Blocking calls run on a queue, so that a slow disk delays the transfer, but blocks no thread of the tasks.
 final class DownloadFile: DownloadTarget {
     typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
@@ -22,7 +22,7 @@ final class DownloadFile: DownloadTarget {
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Creates a download file that opens nothing before ``open()``. A download that waits for its place holds no
+    /// Creates a download file that opens nothing before ``open()``, so that a download that waits for its permit holds no
     /// descriptor.
     init(
         later url: URL,
@@ -30,10 +30,13 @@ final class DownloadFile: DownloadTarget {
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
     ) {
-        (self.url, self.limit, self.progress, self.write) = (url, limit, progress, write)
+        self.url = url
+        self.limit = limit
+        self.progress = progress
+        self.write = write
     }
 
-    /// Opened at once.
+    /// Creates a download file and opens it at once.
     ///
     /// - Throws: `cannotWrite`.
     convenience init(
@@ -53,12 +56,15 @@ final class DownloadFile: DownloadTarget {
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
+    /// Creates the temporary file.
+    ///
     /// - Throws: `cannotWrite`.
     func open() throws(ConnectionError) {
         do { _ = try opened() } catch { throw ConnectionError(TransportError(cannotWrite: url, error)) }
     }
 
-    /// The temporary file, made where there is none, in the same directory: only there it can take its place at one stroke.
+    /// Returns the temporary file, created on first use in the directory of the target, because a rename is atomic only
+    /// within one file system.
     private func opened() throws -> TemporaryFile {
         let (temporary, isNew) = try state.withLock { state in
             if let known = state.temporary { return (known, false) }
@@ -83,16 +89,16 @@ final class DownloadFile: DownloadTarget {
 
     func complete() { state.withLock { $0.isComplete = true } }
 
-    // MARK: Its end
+    // MARK: The end
 
-    /// Gives the file its name, in place of what has it, when all of it is on the disk.
+    /// Syncs the file to the disk and renames it to its target, in place of any file there.
     func publish() async throws(ConnectionError) {
         do throws(TransportError) { try await perform { [url] in try $0.move(to: url.path) } } catch {
             throw ConnectionError(error)
         }
     }
 
-    /// Without effect where it has its name.
+    /// Removes the temporary file. Has no effect after ``publish()``.
     func discard() { state.withLock { $0.temporary }?.remove() }
 
     private func perform(

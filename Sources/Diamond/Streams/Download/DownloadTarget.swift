@@ -1,18 +1,18 @@
 import Foundation
 
-/// The destination of a download's body. A part that was taken before the body's end can be discarded or continued.
+/// The destination of a download's body. An incomplete body can be discarded or continued.
 protocol DownloadTarget: BodySink {
-    /// The file; `nil` if the target is none.
+    /// The file; `nil` for another target.
     var file: URL? { get }
-    /// The number of bytes taken.
+    /// The number of bytes received.
     var size: Int { get }
     /// Called for every piece that comes over the wire.
     var progress: (@Sendable (TransferProgress) -> Void)? { get }
 
-    /// Publishes the whole body, which was accepted.
+    /// Publishes the complete body, which was accepted.
     func publish() async throws(ConnectionError)
 
-    /// Discards the part that was taken. Without effect after ``publish()``.
+    /// Discards the received part. Has no effect after ``publish()``.
     func discard()
 }
 

@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// Bodies that go into files, or to sinks of the app.
+/// Downloads into files or into sinks of the app.
 extension Pipeline {
-    /// Returns when the whole body is where it goes, and a file has its name. Else there is none.
+    /// Downloads a body into a target, and returns when it is complete and published. After an error no file has its name.
     ///
-    /// - Parameter caller: a connection, which may go on with what is there, and throws it away itself; or nobody in
-    ///   particular.
+    /// - Parameter caller: the caller. If it is a connection, it discards the received part itself, because a later run may
+    ///   continue it.
     func download(
         _ request: Request,
         into target: any DownloadTarget,
@@ -29,17 +29,17 @@ extension Pipeline {
         for caller: Caller
     ) async throws(ConnectionError) {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
-        if !target.isComplete { try await take(response, in: target) }
-        // Given up from here on, it would be whole, and sent for again.
+        if !target.isComplete { try await write(response, into: target) }
+        // A pause from here on would abandon a complete body, which would be requested again.
         guard caller.run?.mayConclude() != false else { throw .cancelled }
-        try await accept(response.head, caller)
-        // It may have been canceled meanwhile.
+        try await validate(response.head, for: caller)
+        // The connection may have been canceled meanwhile.
         guard caller.run?.mayConclude() != false else { throw .cancelled }
         try await target.publish()
     }
 
-    /// Puts a response that an interceptor has turned into a success, and that is here whole, into the target.
-    private func take(_ response: Response, in target: any DownloadTarget) async throws(ConnectionError) {
+    /// Writes a complete response, which an interceptor has made a success, into the target.
+    private func write(_ response: Response, into target: any DownloadTarget) async throws(ConnectionError) {
         do throws(TransportError) {
             guard response.body.count <= target.limit else { throw TransportError(bodyLargerThan: target.limit) }
             try await target.begin(response.head)
@@ -49,13 +49,13 @@ extension Pipeline {
         }
     }
 
-    /// Lets the one who asks say what is wrong before anything is there.
-    private func accept(_ head: Response, _ caller: Caller) async throws(ConnectionError) {
+    /// Lets the handler of the caller reject the response before the file appears.
+    private func validate(_ head: Response, for caller: Caller) async throws(ConnectionError) {
         guard let handler = caller.handler else { return }
         _ = try await caller.aside { () async throws(ConnectionError) in try await handler.taken(head, by: []) }
     }
 
-    /// Without a bound on how late the rest may be asked for: a large body takes its time.
+    /// Returns the request without the retry window, because the rest of a large body may be requested late.
     private func continuable(_ request: Request) -> Request {
         var request = request
         var policy = request.retry ?? retry

@@ -1,22 +1,23 @@
 import DiamondSQLite
 import Foundation
 
-/// The files that killed processes leave behind.
+/// Temporary files that killed processes have left.
 extension TemporaryFile {
-    private static let (begin, end) = (".diamond-", ".part")
+    private static let prefix = ".diamond-"
+    private static let suffix = ".part"
 
-    /// Creates a file with a name of its own, whatever the length of the target's.
+    /// Creates a file with a unique name, whose length does not depend on the target's.
     ///
-    /// - Returns: its path, and a descriptor that holds its lock.
+    /// - Returns: the path, and a descriptor that holds the lock of the file.
     static func make(in directory: String) throws -> (path: String, descriptor: Int32) {
         for _ in 0..<3 {
-            let path = directory + "/" + begin + UUID().uuidString + end
+            let path = directory + "/" + prefix + UUID().uuidString + suffix
             let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o666)
             try check(descriptor)
-            // Where the disk knows no locks, nobody gets one, and nobody takes it for abandoned.
+            // A file system without locks gives none to other processes either, so that they do not remove the file.
             let isTaken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
             if !isTaken, access(path, F_OK) == 0 { return (path, descriptor) }
-            // Somebody took it for abandoned before it was locked.
+            // Another process removed the file before it was locked.
             unlink(path)
             close(descriptor)
         }
@@ -25,7 +26,8 @@ extension TemporaryFile {
 
     private static let swept = Guarded<Set<String>>([])
 
-    /// Removes from a directory what nobody has a lock on; once in a process, because it may hold many files.
+    /// Removes the temporary files without a lock from a directory. Does so once for each process, because the directory
+    /// may hold many files.
     static func removeAbandoned(in directory: String) {
         guard swept.withLock({ $0.insert(directory).inserted }) else { return }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -33,12 +35,12 @@ extension TemporaryFile {
     }
 
     private static func isPart(_ name: String) -> Bool {
-        guard name.hasPrefix(begin), name.hasSuffix(end) else { return false }
-        return UUID(uuidString: String(name.dropFirst(begin.count).dropLast(end.count))) != nil
+        guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
+        return UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(suffix.count))) != nil
     }
 
     private static func removeIfAbandoned(_ path: String) {
-        // Whatever else has such a name is neither followed nor waited for.
+        // The flags avoid following a link, or blocking on a pipe, of such a name.
         let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

@@ -1,8 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// A file beside the one it is to become. It is removed where it does not, and locked for as long as somebody has it:
-/// what nobody has locked, a process has left that was killed.
+/// A temporary file in the directory of its target. It is removed unless it is renamed, and locked while it is open. A file
+/// without a lock was left by a killed process.
 ///
 /// Every call may block, and throws `POSIXError`.
 final class TemporaryFile: Sendable {
@@ -10,7 +10,7 @@ final class TemporaryFile: Sendable {
     private let directory: String
     private let path: String
     private let write: DownloadFile.Write
-    private let isThere = Guarded(true)
+    private let exists = Guarded(true)
 
     init(for target: String, _ write: @escaping DownloadFile.Write) throws {
         self.write = write
@@ -23,7 +23,6 @@ final class TemporaryFile: Sendable {
         (path, descriptor) = try Self.make(in: directory)
     }
 
-    // What it is good for is over, whoever has forgotten it.
     deinit {
         remove()
         close(descriptor)
@@ -46,30 +45,31 @@ final class TemporaryFile: Sendable {
         }
     }
 
-    /// Nothing is at the path that is not whole, also after a crash of the machine.
+    /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that path.
     func move(to target: String) throws {
         try flush()
         try Self.check(rename(path, target))
-        isThere.withLock { $0 = false }
+        exists.withLock { $0 = false }
     }
 
     private func flush() throws {
         #if canImport(Darwin)
-        // There, fsync leaves it in the drive's cache, and in no order. Not every file system knows the other.
+        // There, `fsync` leaves the data in the drive's cache, and may reorder it. Not every file system supports
+        // `F_FULLFSYNC`.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         try Self.check(fsync(descriptor))
     }
 
-    /// Removes what others have left in the same directory.
+    /// Removes the files that killed processes have left in the same directory.
     func removeAbandoned() { Self.removeAbandoned(in: directory) }
 
     func remove() {
-        let wasThere = isThere.withLock { isThere in
-            defer { isThere = false }
-            return isThere
+        let existed = exists.withLock { exists in
+            defer { exists = false }
+            return exists
         }
-        if wasThere { unlink(path) }
+        if existed { unlink(path) }
     }
 
     static func check(_ result: Int32) throws {

@@ -1,9 +1,9 @@
-/// One reading of a source of events: connects, reads, and connects again.
+/// Reads the events of a source: connects, reads, and reconnects.
 struct EventReader {
     private let source: EventSource
     private var parser: EventStreamParser
     private var reconnection: Reconnection
-    /// `nil` where there is no connection.
+    /// The body of the current connection; `nil` without one.
     private var pieces: StreamedBytes.Iterator?
     private var delay = Duration.zero
     private var isOver = false
@@ -18,11 +18,12 @@ struct EventReader {
         do throws(ConnectionError) {
             while !isOver {
                 if let event = try parsed() { return event }
-                try await readOn()
+                try await readMore()
             }
             return nil
         } catch {
-            (isOver, pieces) = (true, nil)
+            isOver = true
+            pieces = nil
             throw error
         }
     }
@@ -35,24 +36,24 @@ struct EventReader {
         }
     }
 
-    private mutating func readOn() async throws(ConnectionError) {
+    private mutating func readMore() async throws(ConnectionError) {
         do throws(ConnectionError) {
             guard pieces != nil else { return try await connect() }
             if let piece = try await pieces?.next() { parser.feed(piece) } else { end() }
         } catch {
-            try lose(error)
+            try scheduleReconnection(after: error)
         }
     }
 
     private mutating func connect() async throws(ConnectionError) {
         if delay > .zero, await !source.pipeline.wire.repetitions.waits.sleep(delay) { throw .cancelled }
-        guard let bytes = try await source.open(after: parser.lastEventID, reconnection.attempts) else {
+        guard let bytes = try await source.open(after: parser.lastEventID, retry: reconnection.attempts) else {
             isOver = true
             return
         }
         reconnection.open()
-        pieces = bytes.makeAsyncIterator()
-        // What a stream leaves unfinished is no event.
+        pieces = bytes.iterator()
+        // An unfinished event at the end of a stream is dropped.
         parser = EventStreamParser(lastEventID: parser.lastEventID, limit: source.limit)
     }
 
@@ -61,7 +62,7 @@ struct EventReader {
         if let next = reconnection.delayAfterEnd { delay = next } else { isOver = true }
     }
 
-    private mutating func lose(_ error: ConnectionError) throws(ConnectionError) {
+    private mutating func scheduleReconnection(after error: ConnectionError) throws(ConnectionError) {
         pieces = nil
         let wire = source.pipeline.wire
         guard let next = reconnection.delay(after: error, draw: wire.repetitions.draw(), now: wire.now()) else {

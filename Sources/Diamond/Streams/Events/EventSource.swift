@@ -6,7 +6,7 @@ struct EventSource: Sendable {
     let pipeline: Pipeline
     /// The event id after which the first connection asks for events; empty for none.
     let lastEventID: String
-    /// The most bytes of an event.
+    /// The greatest size of an event in bytes.
     let limit: Int
 
     private static let mediaType = "text/event-stream"
@@ -16,10 +16,11 @@ struct EventSource: Sendable {
 
     /// Connects.
     ///
-    /// - Returns: `nil` where the server says that there are no more events (204).
-    /// - Throws: what is none of a stream of events, with the response.
-    func open(after lastEventID: String, _ retry: RetryPolicy) async throws(ConnectionError) -> StreamedBytes? {
-        let response = try await StreamSession.open(request(after: lastEventID, retry), limit: .max, over: pipeline)
+    /// - Returns: the body; `nil` if the server says that there are no more events (204).
+    /// - Throws: ``ConnectionError``; `badStatus` or `badContentType`, with the response, if it is no stream of events.
+    func open(after lastEventID: String, retry: RetryPolicy) async throws(ConnectionError) -> StreamedBytes? {
+        let response = try await StreamSession.open(
+            request(after: lastEventID, retry: retry), limit: .max, over: pipeline)
         switch response.status {
         case .noContent: return nil
         case .ok: break
@@ -31,10 +32,10 @@ struct EventSource: Sendable {
         return response.bytes
     }
 
-    private func request(after lastEventID: String, _ retry: RetryPolicy) -> Request {
+    private func request(after lastEventID: String, retry: RetryPolicy) -> Request {
         var request = request
         request.retry = retry
-        // What is stored has been told already.
+        // A stored stream would repeat old events.
         if request.cache.mode != .cacheOnly { request.cache = .noStore }
         if request.headers[.accept] == nil { request.headers[.accept] = Self.mediaType }
         if request.headers[.cacheControl] == nil { request.headers[.cacheControl] = "no-store" }

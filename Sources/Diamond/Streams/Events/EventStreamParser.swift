@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads a stream of events as the HTML living standard says (section 9.2.6, "Interpreting an event stream"), however it is
-/// cut into pieces.
+/// A parser of event streams (HTML living standard, section 9.2.6, "Interpreting an event stream"). The pieces of the
+/// stream may have any boundaries.
 ///
 /// ```
 /// parser.feed(piece)
 /// while let event = try parser.next() { … }
 /// ```
 struct EventStreamParser: Sendable {
-    /// More bytes in one event, or line, than are allowed.
+    /// The error for an event or a line that is larger than the limit.
     typealias TooLong = LineBuffer.TooLong
 
     private var buffer: LineBuffer
@@ -16,29 +16,31 @@ struct EventStreamParser: Sendable {
     /// Whether a U+000A that comes next belongs to the U+000D before it.
     private var isAfterReturn = false
     private var type: [UInt8] = []
-    /// Each line with a U+000A behind it.
+    /// The data lines so far, each with a U+000A after it.
     private var data: [UInt8] = []
     private var id: String
-    /// That of the last event, or of a block without one: what is asked for events after.
+    /// The last event ID: that of the last event, or of a later block without data. A reconnection sends it.
     private(set) var lastEventID: String
     /// The time to wait before connecting again; `nil` if the server has not named one.
     private(set) var reconnectionTime: Duration?
 
     /// - Parameters:
-    ///   - lastEventID: known from a stream before. It stays until the server names another, as in browsers.
-    ///   - limit: bytes of a line and of an event's data at most.
+    ///   - lastEventID: the last event ID of an earlier stream. It stays until the server names another, as in browsers.
+    ///   - limit: the greatest size of a line and of an event's data, in bytes.
     init(lastEventID: String = "", limit: Int) {
-        (id, self.lastEventID, buffer) = (lastEventID, lastEventID, LineBuffer(limit: limit))
+        id = lastEventID
+        self.lastEventID = lastEventID
+        buffer = LineBuffer(limit: limit)
     }
 
-    /// Takes more bytes, which follow those before.
+    /// Appends the next bytes.
     mutating func feed(_ piece: some Sequence<UInt8>) { buffer.feed(piece) }
 
-    /// The next event of what was fed; `nil` where more is needed.
+    /// Returns the next complete event; `nil` if more bytes are needed.
     mutating func next() throws(TooLong) -> ServerSentEvent? {
         while try readLine() {
             defer { buffer.line.removeAll(keepingCapacity: true) }
-            if let event = try takeLine() { return event }
+            if let event = try parseLine() { return event }
         }
         return nil
     }
@@ -55,7 +57,7 @@ struct EventStreamParser: Sendable {
         return true
     }
 
-    private mutating func takeLine() throws(TooLong) -> ServerSentEvent? {
+    private mutating func parseLine() throws(TooLong) -> ServerSentEvent? {
         if isFirstLine {
             isFirstLine = false
             if buffer.line.starts(with: [0xEF, 0xBB, 0xBF]) { buffer.line.removeFirst(3) }
@@ -66,13 +68,13 @@ struct EventStreamParser: Sendable {
         let colon = line.firstIndex(of: .colon) ?? line.endIndex
         var value = line[colon...].dropFirst()
         if value.first == .space { value = value.dropFirst() }
-        try take(line[..<colon], value)
+        try setField(name: line[..<colon], value: value)
         return nil
     }
 
     // MARK: Fields
 
-    private mutating func take(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) throws(TooLong) {
+    private mutating func setField(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws(TooLong) {
         switch String(decoding: name, as: UTF8.self) {
         case "event": type = Array(value)
         case "data":
@@ -80,12 +82,12 @@ struct EventStreamParser: Sendable {
             data += value
             data.append(.lineFeed)
         case "id": if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
-        case "retry": takeRetry(value)
+        case "retry": setReconnectionTime(value)
         default: break
         }
     }
 
-    private mutating func takeRetry(_ value: ArraySlice<UInt8>) {
+    private mutating func setReconnectionTime(_ value: ArraySlice<UInt8>) {
         guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { return }
         let milliseconds = Int64(String(decoding: value, as: UTF8.self)) ?? .max
         reconnectionTime = .milliseconds(milliseconds).bounded
@@ -93,7 +95,10 @@ struct EventStreamParser: Sendable {
 
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = id
-        defer { (type, data) = ([], []) }
+        defer {
+            type = []
+            data = []
+        }
         guard !data.isEmpty else { return nil }
         return ServerSentEvent(
             type: type.isEmpty ? "message" : String(decoding: type, as: UTF8.self),

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Whether a stream of events that has ended is connected to again, and when. A value; the reader obeys it.
+/// Decides whether and when to reconnect after a stream of events has ended. A value; ``EventReader`` acts on it.
 struct Reconnection: Sendable {
     /// The time to wait until the server names another (browsers wait about as long).
     static let defaultTime = Duration.seconds(3)
@@ -8,12 +8,12 @@ struct Reconnection: Sendable {
     /// it is opened would be requested without end.
     static let leastTime = Duration.milliseconds(50)
 
-    /// Whether a second request does no harm, and is wanted.
+    /// Whether the request can be repeated safely, and the policy allows repetitions.
     private let isAllowed: Bool
     private let policy: RetryPolicy
-    /// The time that the server wants.
+    /// The reconnection time that the server has named, or the default.
     var time = defaultTime
-    /// Whether the stream was open once. A failure before that is the caller's.
+    /// Whether the stream has been open once. A failure before that is thrown to the caller.
     private(set) var hasOpened = false
     /// The number of failures since the stream was last open.
     private(set) var failures = 0
@@ -33,34 +33,37 @@ struct Reconnection: Sendable {
         return policy
     }
 
-    mutating func open() { (hasOpened, failures) = (true, 0) }
-
-    /// The time to wait: the server's, and never zero.
-    private var pause: Duration { max(time, policy.baseDelay, Self.leastTime) }
-
-    /// The time to wait after the end of a stream.
-    var delayAfterEnd: Duration? { isAllowed ? pause : nil }
-
-    /// After a failure: as after an end, and a delay on top that grows with each in a row and is drawn, so that clients
-    /// who were cut off together do not come back together.
-    ///
-    /// - Parameters:
-    ///   - draw: from 0 up to 1.
-    ///   - now: milliseconds since 1970.
-    /// - Returns: `nil` where the failure is the caller's.
-    mutating func delay(after error: ConnectionError, draw: Double, now: Int64) -> Duration? {
-        guard isAllowed, hasOpened, isPassing(error) else { return nil }
-        defer { failures += 1 }
-        var own = policy
-        own.baseDelay = pause
-        let asked = error.response.flatMap { RetryAfter.duration($0.headers, now: now) } ?? .zero
-        return max(asked, pause + Backoff(own).delay(failures, draw: draw))
+    mutating func open() {
+        hasOpened = true
+        failures = 0
     }
 
-    private func isPassing(_ error: ConnectionError) -> Bool {
+    /// The base delay: the server's reconnection time, never zero.
+    private var baseDelay: Duration { max(time, policy.baseDelay, Self.leastTime) }
+
+    /// The delay after the end of a stream; `nil` to end the sequence.
+    var delayAfterEnd: Duration? { isAllowed ? baseDelay : nil }
+
+    /// Returns the delay after a failure. To the base delay it adds a random one that grows with each failure in a row, so
+    /// that clients that lost their connections together do not reconnect together.
+    ///
+    /// - Parameters:
+    ///   - draw: a random number from 0 up to 1.
+    ///   - now: the current time in milliseconds since 1970.
+    /// - Returns: the delay; `nil` if the error is to be thrown to the caller.
+    mutating func delay(after error: ConnectionError, draw: Double, now: Int64) -> Duration? {
+        guard isAllowed, hasOpened, isTransient(error) else { return nil }
+        defer { failures += 1 }
+        var own = policy
+        own.baseDelay = baseDelay
+        let requested = error.response.flatMap { RetryAfter.duration($0.headers, now: now) } ?? .zero
+        return max(requested, baseDelay + Backoff(own).delay(failures, draw: draw))
+    }
+
+    private func isTransient(_ error: ConnectionError) -> Bool {
         switch error.code {
         case .timedOut, .cannotConnect, .connectionLost, .circuitOpen: true
-        // A handshake that broke, and no certificate that is the same the next time.
+        // A broken handshake may succeed the next time; a rejected certificate will not.
         case .tlsFailed: (error.cause as? TransportError)?.code == .tlsFailed
         case .badStatus: error.response.map { policy.statuses.contains($0.status.code) } ?? false
         default: false

@@ -2,8 +2,9 @@ public import Foundation
 
 /// The events that a server sends, through as many connections as needed (HTML living standard, section 9.2).
 ///
-/// Made by `Engine.events`. Each iteration is a connection of its own. It opens when its first event is asked for, and
-/// ends when it is dropped or its task is canceled.
+/// Made by ``Engine/events(_:after:eventLimit:)``. Each iteration has its own connection. It opens with the request for the
+/// first event, and ends when the iterator is dropped or its task is canceled. An iteration throws ``ConnectionError``, and
+/// ends if the server has said that there are no more events.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = ConnectionError
@@ -12,14 +13,15 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ source: EventSource) { self.source = source }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    private struct Iterator: AsyncIteratorProtocol {
         fileprivate var reader: EventReader
 
-        /// Returns the next event; `nil` if the server has said that there are no more.
-        public mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
+        mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: EventReader(source)) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<ServerSentEvent, ConnectionError> {
+        Iterator(reader: EventReader(source))
+    }
 }
 
 extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {

@@ -1,10 +1,15 @@
 public import Foundation
 import HTTPTypes
 
-/// Values that come one on a line (`application/x-ndjson`, `application/jsonl`), each decoded when it is asked for.
+/// The values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`). Each is decoded when it
+/// is requested.
 ///
-/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line need not end. One
-/// consumer, as of ``StreamedBytes``.
+/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line needs no line break.
+/// Like ``StreamedBytes`` it has one consumer.
+///
+/// An iteration throws ``ConnectionError``, which ends the exchange: `badStatus`, with the response, for a status other than
+/// 2xx; `undecodable` and `bodyTooLarge`, with the number of the line and nothing of its content; and the errors of
+/// ``StreamedBytes``.
 public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Value
     public typealias Failure = ConnectionError
@@ -13,24 +18,21 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     fileprivate let decoder: any ResponseDecoder
     fileprivate let limit: Int
 
-    public struct Iterator: AsyncIteratorProtocol {
+    private struct Iterator: AsyncIteratorProtocol {
         private let decoder: any ResponseDecoder
         private let refusal: ConnectionError?
         private var pieces: StreamedBytes.Iterator?
         private var lines: LineSplitter
 
-        fileprivate init(_ values: JSONLines) {
+        init(_ values: JSONLines) {
             let response = values.response
             decoder = values.decoder
             refusal = response.status.kind == .successful ? nil : ConnectionError(badStatus: response.head)
-            pieces = response.bytes.makeAsyncIterator()
+            pieces = response.bytes.iterator()
             lines = LineSplitter(limit: values.limit)
         }
 
-        /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, with the response; `undecodable` and
-        ///   `bodyTooLarge` with the number of the line and nothing that stands in it; what ``StreamedBytes`` throws. The
-        ///   exchange ends with it.
-        public mutating func next() async throws(ConnectionError) -> Value? {
+        mutating func next() async throws(ConnectionError) -> Value? {
             do throws(ConnectionError) {
                 if let refusal { throw refusal }
                 while let line = try await line() { if !line.isBlank { return try value(of: line) } }
@@ -45,7 +47,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         private mutating func line() async throws(ConnectionError) -> [UInt8]? {
             guard pieces != nil else { return nil }
             while true {
-                if let line = try known() { return line }
+                if let line = try bufferedLine() { return line }
                 guard let piece = try await pieces?.next() else {
                     pieces = nil
                     return lines.last()
@@ -54,7 +56,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func known() throws(ConnectionError) -> [UInt8]? {
+        private mutating func bufferedLine() throws(ConnectionError) -> [UInt8]? {
             do throws(LineBuffer.TooLong) { return try lines.next() } catch {
                 let message = "line \(lines.number) is longer than \(error.limit) bytes: allow more"
                 throw ConnectionError(.bodyTooLarge, message)
@@ -69,11 +71,11 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Value, ConnectionError> { Iterator(self) }
 }
 
 extension StreamedResponse {
-    /// The body as values, one on a line.
+    /// Returns the values of a body with one value on each line.
     ///
     /// ```swift
     /// for try await city in streamed.values(of: City.self) {
@@ -82,9 +84,9 @@ extension StreamedResponse {
     /// ```
     ///
     /// - Parameters:
-    ///   - type: of the value on each line.
-    ///   - decoder: called with each line that is not blank.
-    ///   - lineLimit: bytes of a line at most; 1 MiB.
+    ///   - type: the type of the values.
+    ///   - decoder: the decoder, which is called with each line that is not blank.
+    ///   - lineLimit: the greatest size of a line in bytes; 1 MiB.
     public func values<Value: Decodable & Sendable>(
         of type: Value.Type,
         using decoder: any ResponseDecoder = JSONDecoder(),
@@ -95,6 +97,6 @@ extension StreamedResponse {
 }
 
 extension [UInt8] {
-    /// Nothing but what JSON calls white space (RFC 8259 section 2).
+    /// Whether the line has only JSON's white space (RFC 8259 section 2).
     fileprivate var isBlank: Bool { allSatisfy { [0x09, 0x0A, 0x0D, 0x20].contains($0) } }
 }

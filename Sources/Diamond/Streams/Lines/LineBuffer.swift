@@ -1,6 +1,6 @@
-/// Bytes that come in pieces, and the line that they are read into.
+/// A buffer that collects bytes and splits them into lines.
 struct LineBuffer: Sendable {
-    /// More bytes in one line than are allowed.
+    /// The error for a line that is longer than the limit.
     struct TooLong: Error, Hashable {
         let limit: Int
     }
@@ -8,27 +8,27 @@ struct LineBuffer: Sendable {
     let limit: Int
     private var input: [UInt8] = []
     private var position = 0
-    /// The part of the current line that has come.
+    /// The received part of the current line.
     var line: [UInt8] = []
 
-    /// - Parameter limit: bytes of a line at most.
+    /// - Parameter limit: the greatest size of a line in bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// Takes more bytes, which follow those before.
+    /// Appends the next bytes.
     mutating func feed(_ piece: some Sequence<UInt8>) {
         input.removeSubrange(..<position)
         input.append(contentsOf: piece)
         position = 0
     }
 
-    /// The next byte, which stays; `nil` where more is needed.
+    /// The next byte, which is not consumed; `nil` if there is none yet.
     var next: UInt8? { position < input.count ? input[position] : nil }
 
     mutating func skip() { position += 1 }
 
-    /// Reads on to the end of the line.
+    /// Reads up to the end of the line.
     ///
-    /// - Returns: the byte that ends it, which is no part of it; `nil` where more is needed.
+    /// - Returns: the byte that ends the line, which is no part of it; `nil` if more bytes are needed.
     mutating func readLine(to isEnd: (UInt8) -> Bool) throws(TooLong) -> UInt8? {
         let rest = input[position...]
         let end = rest.firstIndex(where: isEnd)

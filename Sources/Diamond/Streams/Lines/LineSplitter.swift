@@ -1,29 +1,29 @@
-/// Cuts bytes into lines, however they come in pieces.
+/// Splits bytes into lines. The pieces may have any boundaries.
 struct LineSplitter: Sendable {
     private var buffer: LineBuffer
-    /// The number of the line that was returned last, from 1 on; while a line is too long, that line's.
+    /// The number, from 1, of the line that was returned last, or of the line that is too long.
     private(set) var number = 0
 
-    /// - Parameter limit: bytes of a line at most.
+    /// - Parameter limit: the greatest size of a line in bytes.
     init(limit: Int) { buffer = LineBuffer(limit: limit) }
 
-    /// Takes more bytes, which follow those before.
+    /// Appends the next bytes.
     mutating func feed(_ piece: some Sequence<UInt8>) { buffer.feed(piece) }
 
-    /// The next whole line of what was fed, without its U+000A; `nil` where more is needed.
+    /// Returns the next complete line, without its U+000A; `nil` if more bytes are needed.
     mutating func next() throws(LineBuffer.TooLong) -> [UInt8]? {
         do throws(LineBuffer.TooLong) {
-            return try buffer.readLine { $0 == .lineFeed } == nil ? nil : take()
+            return try buffer.readLine { $0 == .lineFeed } == nil ? nil : removeLine()
         } catch {
             number += 1
             throw error
         }
     }
 
-    /// Returns the rest at the end, if that is a line without its U+000A.
-    mutating func last() -> [UInt8]? { buffer.line.isEmpty ? nil : take() }
+    /// Returns the last line, which has no U+000A; `nil` if there is none.
+    mutating func last() -> [UInt8]? { buffer.line.isEmpty ? nil : removeLine() }
 
-    private mutating func take() -> [UInt8] {
+    private mutating func removeLine() -> [UInt8] {
         defer { buffer.line = [] }
         number += 1
         return buffer.line

@@ -1,83 +1,85 @@
 import DiamondSQLite
 
-/// The exchanges of an engine whose answers are streamed to all who ask the same before the head is here (single flight).
+/// The streamed exchanges of an engine that are shared (single flight): every caller that sends the same request before the
+/// head arrives gets the same stream.
 final class SharedStreams: Sendable {
-    /// The key that two requests must share to get one handover.
+    /// The key of a shared exchange. Requests with equal keys share it.
     struct Key: Hashable {
-        /// The request with all that the engine adds, and its identity.
+        /// The request with the engine's additions, its identity included.
         let request: Request
         let key: RequestKey
-        /// The most bytes of a body.
+        /// The greatest size of the body in bytes.
         let limit: Int
     }
 
-    /// One that others may join.
-    private struct Begun {
-        let handover: StreamSession
+    /// A session that other callers may join.
+    private struct OpenSession {
+        let session: StreamSession
         let number: Int
         let resolvedAt: InvalidationLog.Instant
         let begunAt: InvalidationLog.Instant
     }
 
     private struct State {
-        var handovers: [Key: Begun] = [:]
+        var sessions: [Key: OpenSession] = [:]
         var count = 0
     }
 
-    /// Bytes that a consumer may be behind those who read faster.
+    /// The number of bytes that a consumer may be behind the fastest one.
     private static let window = 1 << 20
 
     private let state = Guarded(State())
 
     /// The number of readers that wait for a head.
-    var waiting: Int { state.withLock { $0.handovers.values.reduce(0) { $0 + $1.handover.readers } } }
+    var waiting: Int { state.withLock { $0.sessions.values.reduce(0) { $0 + $1.session.readers } } }
 
-    /// Streams a response to its caller, and to all callers that ask the same meanwhile, if it may be shared.
+    /// Streams a response to its caller, and, if it may be shared, to all callers that send the same request meanwhile.
     func open(
         _ request: Request,
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        guard pipeline.mayShare(request) else {
+        guard pipeline.canShare(request) else {
             return try await StreamSession.open(request, limit: limit, over: pipeline)
         }
-        // As it is sent: nobody is asked again for whom it is.
+        // Resolved once, so that the credential provider is not called again.
         let (resolved, epoch) = try await pipeline.resolved(request)
-        guard let (key, context) = try pipeline.handoverKey(resolved, at: epoch, limit) else {
+        guard let (key, context) = try pipeline.sharingKey(of: resolved, at: epoch, limit: limit) else {
             return try await StreamSession.open(resolved, resolvedAt: epoch, limit: limit, over: pipeline)
         }
-        return try await open(key, context, over: pipeline)
+        return try await open(key, context: context, over: pipeline)
     }
 
-    /// Joins who asks the same, unless what that brings was invalidated since it began, or begins.
+    /// Joins the open session of a key, unless its response was invalidated since it began; else begins a session.
     private func open(
         _ key: Key,
-        _ context: RequestContext,
+        context: RequestContext,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        let (handover, consumer) = state.withLock { state in
-            if let begun = state.handovers[key], pipeline.mayJoin(begun.resolvedAt, begun.begunAt, context),
-                let consumer = begun.handover.join()
+        let (session, consumer) = state.withLock { state in
+            if let open = state.sessions[key],
+                pipeline.canJoin(resolvedAt: open.resolvedAt, begunAt: open.begunAt, for: context),
+                let consumer = open.session.join()
             {
                 return (nil as StreamSession?, consumer)
             }
             state.count += 1
             let number = state.count
-            let handover = StreamSession(limit: key.limit, window: Self.window) { [self] in remove(key, number) }
-            state.handovers[key] = Begun(
-                handover: handover, number: number, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
-            return (handover, handover.first)
+            let session = StreamSession(limit: key.limit, window: Self.window) { [self] in remove(key, number: number) }
+            state.sessions[key] = OpenSession(
+                session: session, number: number, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
+            return (session, session.first)
         }
-        handover?.start(key.request, resolvedAt: context.resolvedAt, over: pipeline, isDetached: true)
+        session?.start(key.request, resolvedAt: context.resolvedAt, over: pipeline, isDetached: true)
         if let response = try await consumer.response { return response }
         return try await StreamSession.open(
             key.request, resolvedAt: context.resolvedAt, limit: key.limit, over: pipeline)
     }
 
-    /// Others may have made room for another.
-    private func remove(_ key: Key, _ number: Int) {
+    /// Removes a session, unless another one has replaced it.
+    private func remove(_ key: Key, number: Int) {
         let removed = state.withLock { state in
-            state.handovers[key]?.number == number ? state.handovers.removeValue(forKey: key) : nil
+            state.sessions[key]?.number == number ? state.sessions.removeValue(forKey: key) : nil
         }
         // Freed where no lock is held.
         withExtendedLifetime(removed) {}
@@ -85,18 +87,18 @@ final class SharedStreams: Sendable {
 }
 
 extension Pipeline {
-    /// `false` for what is known to ask for an exchange of its own before it is resolved, and for what code of the app sends
-    /// in the middle of a request.
-    fileprivate func mayShare(_ request: Request) -> Bool {
+    /// Returns whether a request may share an exchange, as far as that is known before it is resolved. A request that code of
+    /// the app sends within another request may not.
+    fileprivate func canShare(_ request: Request) -> Bool {
         !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
 
-    /// Whether what an exchange brings is of use to a caller: it was not invalidated since the exchange began, nor has the
-    /// identity signed out since it was resolved.
-    fileprivate func mayJoin(
-        _ resolvedAt: InvalidationLog.Instant,
-        _ begunAt: InvalidationLog.Instant,
-        _ context: RequestContext
+    /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began, and the
+    /// identity has not signed out since the request was resolved.
+    fileprivate func canJoin(
+        resolvedAt: InvalidationLog.Instant,
+        begunAt: InvalidationLog.Instant,
+        for context: RequestContext
     ) -> Bool {
         !invalidations.includes(context, since: begunAt)
             && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
@@ -107,11 +109,11 @@ extension Pipeline {
         return (try await environment.resolve(request, within: time.left(of: request)), epoch)
     }
 
-    /// `nil` for what asks for an exchange of its own, as with ``ExchangeSharing/key(of:)``.
-    fileprivate func handoverKey(
-        _ resolved: Request,
+    /// Returns the key of a request; `nil` if it needs an exchange of its own, as for ``ExchangeSharing/key(of:)``.
+    fileprivate func sharingKey(
+        of resolved: Request,
         at epoch: Int,
-        _ limit: Int
+        limit: Int
     ) throws(ConnectionError) -> (SharedStreams.Key, RequestContext)? {
         let context = RequestContext(
             try ResolvedRequest(resolved, environment.rules), for: Caller(), at: epoch, cookies: wire.cookies,

@@ -1,24 +1,26 @@
 import Foundation
 
-/// One who reads an answer that is handed over while it comes.
+/// A reader of a response that is streamed while it is received.
 final class StreamConsumer: Sendable {
     private enum Opening: Sendable {
-        /// The head of an answer whose body is on its way.
+        /// The head of a response whose body is still being received.
         case streaming(Response)
         case whole(Response)
-        /// The answer is for another alone.
+        /// The response is private to another caller.
         case dismissed
     }
 
     private let pipe: BodyPipe
-    private let room = Signal()
-    // Not the bytes: whoever keeps them keeps the exchange.
+    private let demandSignal = Signal()
+    // The head without the bytes, because a reference to the bytes keeps the exchange alive.
     private let opened = Promise<Result<Opening, ConnectionError>>()
 
-    /// - Parameter window: bytes that may wait for it; a piece that comes while there are fewer is taken whole.
+    /// - Parameter window: the number of buffered bytes at which the transfer waits for this reader. A piece that comes below
+    ///   it is buffered whole.
     init(window: Int) { pipe = BodyPipe(highWater: window) }
 
-    /// Waits for the head; canceling the waiting task leaves. `nil` where the answer is for another alone.
+    /// The response, once its head has arrived; `nil` if it is private to another caller. Canceling the waiting task ends the
+    /// reading.
     var response: StreamedResponse? {
         get async throws(ConnectionError) {
             let outcome = await opened.value { [pipe] in
@@ -26,7 +28,7 @@ final class StreamConsumer: Sendable {
                 return .failure(.cancelled)
             }
             switch try outcome.get() {
-            case .streaming(let head): return StreamedResponse(head, pipe)
+            case .streaming(let head): return StreamedResponse(head, body: pipe)
             case .whole(let response): return StreamedResponse(whole: response)
             case .dismissed: return nil
             }
@@ -35,33 +37,35 @@ final class StreamConsumer: Sendable {
 
     // MARK: The exchange's side
 
-    /// - Parameter leave: called once, when nobody reads any more before the end.
+    /// Sets a closure that is called once, if the reader stops before the end.
     func onLeave(_ leave: @escaping @Sendable () -> Void) {
-        pipe.connect { [room] in
-            room.wake()
-        } onStop: { [room] in
+        pipe.connect { [demandSignal] in
+            demandSignal.wake()
+        } onStop: { [demandSignal] in
             leave()
-            room.wake()
+            demandSignal.wake()
         }
     }
 
     func begin(_ head: Response) { opened.fulfill(with: .success(.streaming(head))) }
 
-    /// Takes a piece without a wait.
+    /// Buffers a piece without waiting.
     ///
-    /// - Returns: `pause` where ``waitForRoom()`` comes before the next one.
+    /// - Returns: `pause` if ``waitForDemand()`` has to be called before the next piece.
     func offer(_ piece: Data) -> BodyPipe.Demand { pipe.yield(piece) }
 
-    /// Returns when it has room, or reads no more.
-    func waitForRoom() async { await room.wait() }
+    /// Returns when the buffer has room, or the reader has stopped.
+    func waitForDemand() async { await demandSignal.wait() }
 
-    /// The answer is for another alone: nothing of it comes here.
+    /// Ends the reading, because the response is private to another caller.
     func dismiss() {
         opened.fulfill(with: .success(.dismissed))
         pipe.finish(nil)
     }
 
-    /// - Parameter outcome: the answer is of use to who has seen no head.
+    /// Ends the stream.
+    ///
+    /// - Parameter outcome: the outcome of the exchange. A reader that has not received a head gets its response.
     func end(_ outcome: Result<Response, ConnectionError>) {
         opened.fulfill(with: outcome.map(Opening.whole))
         switch outcome {

@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// Hands a response to its consumers while it comes: the head first, then piece by piece, each when every consumer has
-/// room for it.
+/// Streams a response to its consumers while it is received: the head first, then piece by piece, each when every consumer
+/// has room for it.
 ///
-/// Others may join until the head has arrived. A consumer gets only a body that it has from the beginning.
+/// Consumers may join until the head has arrived, so that each gets the whole body.
 final class StreamSession: BodySink {
     private struct State {
         var consumers: [StreamConsumer]
@@ -16,26 +16,31 @@ final class StreamSession: BodySink {
     }
 
     let limit: Int
-    /// Bytes that a consumer may be behind before it is waited for.
+    /// The number of buffered bytes at which the transfer waits for a consumer.
     private let window: Int
     /// Called when no more readers can join, possibly more than once.
     private let whenClosed: @Sendable () -> Void
-    /// The consumer that it was begun for.
+    /// The consumer that the session was begun for.
     let first: StreamConsumer
     private let state: Guarded<State>
 
     /// - Parameters:
-    ///   - limit: bytes of a body at most.
-    ///   - window: bytes that a consumer may be behind before it is waited for; one when nothing is said: for every piece.
+    ///   - limit: the greatest size of the body in bytes.
+    ///   - window: the number of buffered bytes at which the transfer waits for a consumer; by default 1, which waits after
+    ///     every piece.
+    ///   - whenClosed: called when no more readers can join, possibly more than once.
     init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
-        (self.limit, self.window, self.whenClosed) = (limit, window, whenClosed)
+        self.limit = limit
+        self.window = window
+        self.whenClosed = whenClosed
         let first = StreamConsumer(window: window)
         self.first = first
         state = Guarded(State(consumers: [first]))
         first.onLeave { [self] in leave(first) }
     }
 
-    /// Returns with the head. The exchange continues in a task of its own, until its body has ended or has no readers.
+    /// Sends a request and returns the response when its head has arrived. The exchange continues in a task of its own, until
+    /// its body has ended or has no readers.
     ///
     /// - Parameter epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
     static func open(
@@ -44,10 +49,10 @@ final class StreamSession: BodySink {
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        let handover = StreamSession(limit: limit)
-        handover.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
-        // Nobody else is to be dismissed.
-        guard let response = try await handover.first.response else { throw .cancelled }
+        let session = StreamSession(limit: limit)
+        session.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
+        // The only consumer is never dismissed.
+        guard let response = try await session.first.response else { throw .cancelled }
         return response
     }
 
@@ -70,8 +75,8 @@ final class StreamSession: BodySink {
     /// Sends the request, once.
     ///
     /// - Parameters:
-    ///   - epoch: the instant at which the request was resolved; `nil` where that is still to be done.
-    ///   - isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
+    ///   - epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    ///   - isDetached: whether the task inherits no task-local values, because the exchange may serve several callers.
     func start(
         _ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
     ) {
@@ -108,7 +113,9 @@ final class StreamSession: BodySink {
         task?.cancel()
     }
 
-    /// - Returns: who reads.
+    /// Closes the session for more readers.
+    ///
+    /// - Returns: the readers.
     private func close(_ change: (inout State) -> Void) -> [StreamConsumer] {
         let consumers = state.withLock { state in
             state.isClosed = true
@@ -134,13 +141,13 @@ final class StreamSession: BodySink {
 
     func append(_ piece: Data) async throws(TransportError) {
         let consumers = state.withLock { $0.consumers }
-        // All have it before one is waited for.
+        // Every consumer gets the piece before any is waited for.
         let demands = consumers.map { $0.offer(piece) }
         guard demands.contains(where: { $0 != .stop }) else { throw .cancelled(requestMayHaveBeenSent: true) }
-        for (consumer, demand) in zip(consumers, demands) where demand == .pause { await consumer.waitForRoom() }
+        for (consumer, demand) in zip(consumers, demands) where demand == .pause { await consumer.waitForDemand() }
     }
 
-    /// A personal answer is for the first alone.
+    /// Dismisses all consumers but the first, if the response is personal.
     func hear(_ event: ExchangeEvent) {
         guard case .personal = event else { return }
         let others = state.withLock { state in
