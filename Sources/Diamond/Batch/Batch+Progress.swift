@@ -1,23 +1,24 @@
 import DiamondSQLite
 public import Foundation
 
-/// The progress of a batch while it runs.
+/// The progress of a batch.
 extension Batch {
-    /// The progress of the batch: first the current one, then one as items end. The stream ends when the batch is over.
+    /// The progress of the batch: first the current value, then one as items end. The stream ends when the batch is
+    /// over.
     ///
-    /// Progress is coalesced: a slow reader gets only the newest, and always the last.
+    /// Progress is coalesced: a slow reader gets only the newest value, and always the last.
     public var progress: AsyncStream<BatchProgress> { ledger.observe() }
 
     /// The progress for Foundation, in items: for a progress bar, or as part of another `Progress`. Canceling it
-    /// cancels the batch. It is made when first asked for, and always the same object. An empty batch counts as one
-    /// item that has ended, because a `Progress` of no units is never finished.
+    /// cancels the batch. It is created on first use, and is always the same object. An empty batch counts as one item that
+    /// has ended, because a `Progress` without units never finishes.
     ///
-    /// It is changed on any thread.
+    /// It changes on any thread.
     public var foundationProgress: Progress { ledger.foundationProgress() }
 
-    /// An operation that finishes when the batch is over, for other operations and connections to depend on: they run
-    /// whatever the results of the items are. It is on no queue, and must not be put on one. Canceling it cancels the
-    /// batch. Its `dependencies` are the connections: one that depends on its own batch fails with `dependencyCycle`.
+    /// An operation that finishes when the batch is over, for other operations and connections to depend on. They run
+    /// whatever the results of the items are. Do not add it to a queue. Canceling it cancels the batch. Its `dependencies`
+    /// are the connections: a connection that depends on its own batch fails with `dependencyCycle`.
     public var operation: Operation { ledger.operation() }
 }
 
@@ -31,7 +32,7 @@ extension BatchLedger {
         }
     }
 
-    /// - Returns: `nil` where the batch is over and no progress follows.
+    /// - Returns: the number of the observer; `nil` if the batch is over and no progress follows.
     private func add(_ observer: AsyncStream<BatchProgress>.Continuation) -> Int? {
         state.withLock { state in
             observer.yield(state.life.progress)

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Several connections as one: the number of them that have ended, the result of each, and the end of all.
+/// A group of connections, with their results, their progress, and one end.
 ///
 /// ```swift
 /// let batch = engine.batch(cities.map { Request("https://api.example.com/cities/\($0)") })
@@ -14,20 +14,20 @@ import Foundation
 /// may be in several batches, and twice in one; its end counts in each. The batch runs nothing by itself, and dropping
 /// it cancels nothing.
 ///
-/// It costs no task, and some hundred bytes per item in addition to the connection.
+/// A batch needs no task, and some hundred bytes for each item in addition to the connection.
 public final class Batch: Sendable {
     /// The connections, in the order given.
     public let connections: [Connection]
 
     let ledger: BatchLedger
 
-    /// Makes a batch of connections, of one engine or of several, whether or not they have been enqueued, or finished.
+    /// Creates a batch of connections, of one engine or of several. They may have been enqueued already, or have finished.
     ///
     /// - Parameters:
-    ///   - connections: each counts once for every time it is named.
-    ///   - isFailingFast: whether the first failure, be it a canceled item, cancels the others.
-    ///   - isFailure: whether a response is a failure as well: by default none is, whatever its status. Called once for each,
-    ///     on any thread; be short.
+    ///   - connections: the connections. Each occurrence is an item.
+    ///   - isFailingFast: whether the first failure or canceled item cancels the others.
+    ///   - isFailure: returns whether a response counts as a failure; by default none does, whatever its status. Called once
+    ///     for each response, on any thread; be short.
     public init(
         _ connections: [Connection],
         isFailingFast: Bool = false,
@@ -44,10 +44,10 @@ public final class Batch: Sendable {
     /// The number of items.
     public var count: Int { connections.count }
 
-    /// The number of items that have ended; it never falls.
+    /// The number of items that have ended. It never decreases.
     public var completed: Int { ledger.progress.completed }
 
-    /// The result of each item, in the order of ``connections``, returned when the batch is over.
+    /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over.
     ///
     /// Canceling the waiting task cancels the batch.
     public var results: [Result<Response, ConnectionError>] {
@@ -61,23 +61,24 @@ public final class Batch: Sendable {
         }
     }
 
-    /// The results of the items in the order in which they end. An iteration that starts late begins with the items
-    /// that have ended before.
-    public var items: BatchItems { BatchItems(batch: self) }
+    /// The results of the items in the order in which they end. An iteration that starts late begins with the items that
+    /// have ended before. The sequence ends when the batch is over, or when the waiting task is canceled, which cancels
+    /// nothing else.
+    public var items: some AsyncSequence<BatchItem, Never> & Sendable { BatchItems(batch: self) }
 
     /// Returns the result of an item that has ended.
     func result(at index: Int) -> Result<Response, ConnectionError> {
         connections[index].outcome ?? .failure(.cancelled)
     }
 
-    /// Cancels every connection that has not finished, also for other batches that it is in.
+    /// Cancels every connection that has not finished. Other batches with that connection see the cancel as well.
     public func cancel() { ledger.cancel() }
 
     /// Pauses every connection that has not finished, as ``Connection/pause()`` does, until ``resume()``.
     ///
-    /// Pauses nest, and count in addition to those of the connections. Keep the batch: nothing else ends its pause.
+    /// Pauses nest, and add to the pauses of the connections. Keep a reference to the batch: nothing else ends its pause.
     public func pause() { ledger.pause() }
 
-    /// Resumes the connections, when it has been called once for each ``pause()``.
+    /// Resumes the connections once this has been called as often as ``pause()``.
     public func resume() { ledger.resume() }
 }

@@ -1,43 +1,44 @@
-/// The results of a batch's items in the order in which they end: ``Batch/items``. The sequence ends when the batch is
-/// over, or when the waiting task is canceled, which cancels nothing else.
+/// The result of one connection of a batch.
+public struct BatchItem: Sendable {
+    /// The index of the connection in ``Batch/connections``.
+    public let index: Int
+    /// The response, whatever its status, or the error; `cancelled` if the connection was canceled.
+    public let result: Result<Response, ConnectionError>
+}
+
+/// The sequence of ``Batch/items``.
 ///
-/// Nothing is buffered for a slow reader: each iteration has its own place in the one list.
-public struct BatchItems: AsyncSequence, Sendable {
-    public typealias Failure = Never
+/// Nothing is buffered for a slow reader: each iteration has its own index into the one list.
+struct BatchItems: AsyncSequence, Sendable {
+    typealias Element = BatchItem
+    typealias Failure = Never
 
-    /// The result of one connection of a batch.
-    public struct Element: Sendable {
-        /// The index of the connection in ``Batch/connections``.
-        public let index: Int
-        /// The response, whatever its status, or the error; `cancelled` where the connection was canceled.
-        public let result: Result<Response, ConnectionError>
-    }
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    struct AsyncIterator: AsyncIteratorProtocol {
         private let batch: Batch
         private var progress: AsyncStream<BatchProgress>.Iterator
-        private var place = 0
+        /// The number of items that were returned.
+        private var count = 0
 
-        fileprivate init(_ batch: Batch) {
+        init(_ batch: Batch) {
             self.batch = batch
             progress = batch.progress.makeAsyncIterator()
         }
 
-        public mutating func next() async -> Element? {
+        mutating func next() async -> BatchItem? {
             repeat {
-                if let element = taken() { return element }
+                if let item = nextEnded() { return item }
             } while await progress.next(isolation: #isolation) != nil
             return nil
         }
 
-        private mutating func taken() -> Element? {
-            guard let index = batch.ledger.index(endedAt: place) else { return nil }
-            place += 1
-            return Element(index: index, result: batch.result(at: index))
+        private mutating func nextEnded() -> BatchItem? {
+            guard let index = batch.ledger.index(endedAt: count) else { return nil }
+            count += 1
+            return BatchItem(index: index, result: batch.result(at: index))
         }
     }
 
     let batch: Batch
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(batch) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(batch) }
 }

@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// The record to which the connections of a batch report; it does what ``BatchLife`` says.
+/// Records the outcomes of a batch's connections, and performs the actions of ``BatchLife``.
 ///
-/// The connections keep the ledger, and it keeps none of them. A batch that is dropped is still reported to, failing
-/// fast included. A batch that is never run is freed with its connections.
+/// The connections retain the ledger, and it retains none of them. The ledger of a dropped batch still records, and still
+/// cancels for failing fast. The ledger of a batch that is never run is freed with its connections.
 final class BatchLedger: Sendable {
     struct State {
         var life: BatchLife
@@ -14,7 +14,7 @@ final class BatchLedger: Sendable {
         var foundationProgress: Progress?
     }
 
-    // `weak let` would be of Swift 6.3.
+    // `weak let` needs Swift 6.3.
     private struct Item: Sendable { weak var connection: Connection? }
 
     let isFailingFast: Bool
@@ -29,44 +29,44 @@ final class BatchLedger: Sendable {
         state = Guarded(State(life: BatchLife(count: connections.count, isFailingFast: isFailingFast)))
     }
 
-    // A batch that is never run ends for nobody, but who observes it is not kept.
+    // The streams of a batch that is never run end here.
     deinit { for observer in state.withLock({ $0.observers.all }) { observer.finish() } }
 
-    /// Follows the connections; some may have finished.
+    /// Observes the connections. Some may have finished.
     func open(_ connections: [Connection]) {
         for (index, connection) in connections.enumerated() {
             connection.afterCallbacks { [self] outcome in record(outcome, of: index) }
         }
-        if connections.isEmpty { tell() }
+        if connections.isEmpty { report() }
     }
 
     private func record(_ outcome: ConnectionLife.Outcome, of index: Int) {
-        let isFailure = fails(outcome)
+        let isFailure = isFailed(outcome)
         let cancelsOthers = state.withLock { state in
-            defer { state.announce() }
+            defer { state.yieldProgress() }
             return state.life.end(index, isFailure: isFailure)
         }
         if cancelsOthers { cancel() }
-        tell()
+        report()
     }
 
-    private func fails(_ outcome: ConnectionLife.Outcome) -> Bool {
+    private func isFailed(_ outcome: ConnectionLife.Outcome) -> Bool {
         switch outcome {
         case .success(let response): isFailure(response)
         case .failure: true
         }
     }
 
-    // MARK: Telling
+    // MARK: Reports
 
     var progress: BatchProgress { state.withLock { $0.life.progress } }
 
-    /// The index of the item that ended as the `place`-th, from 0; `nil` where none has yet.
-    func index(endedAt place: Int) -> Int? {
-        state.withLock { $0.life.ended.indices.contains(place) ? $0.life.ended[place] : nil }
+    /// Returns the index of the item that ended at a position, from 0, in the order of the ends; `nil` if none has yet.
+    func index(endedAt position: Int) -> Int? {
+        state.withLock { $0.life.ended.indices.contains(position) ? $0.life.ended[position] : nil }
     }
 
-    /// Returns when the batch is over; cancellation does not end the wait.
+    /// Returns when the batch is over. A cancellation does not end the wait.
     func end() async {
         let end = Promise<Void>()
         let isOver = state.withLock { state in
@@ -76,18 +76,22 @@ final class BatchLedger: Sendable {
         if !isOver { await end.value() }
     }
 
-    private func tell() {
-        while let (news, foundationProgress) = state.withLock({ $0.next() }) {
-            foundationProgress?.completedUnitCount = Int64(news.completed)
-            if news.isEnd { close() }
-            state.withLock { $0.life.hasTold() }
+    private func report() {
+        while let (report, foundationProgress) = state.withLock({ $0.nextReport() }) {
+            foundationProgress?.completedUnitCount = Int64(report.completed)
+            if report.isEnd { close() }
+            state.withLock { $0.life.endReport() }
         }
     }
 
-    /// Tells the end to all observers and waiters, and lets go of them.
+    /// Reports the end to all observers and waiters, and releases them.
     private func close() {
         let last = state.withLock { state in
-            defer { (state.observers, state.waiters, state.operation) = (Listeners(), [], nil) }
+            defer {
+                state.observers = Listeners()
+                state.waiters = []
+                state.operation = nil
+            }
             return state
         }
         last.operation?.end()
@@ -95,7 +99,7 @@ final class BatchLedger: Sendable {
         for waiter in last.waiters { waiter.fulfill(with: ()) }
     }
 
-    // MARK: All of them
+    // MARK: All connections
 
     var connections: [Connection] { items.compactMap(\.connection) }
 
@@ -103,28 +107,29 @@ final class BatchLedger: Sendable {
 
     func pause() {
         state.withLock { $0.life.pause() }
-        hold()
+        applyPauses()
     }
 
     func resume() {
         state.withLock { $0.life.resume() }
-        hold()
+        applyPauses()
     }
 
-    /// One thread at a time: of two that pause and let go, no connection may hear the second before the first.
-    private func hold() {
-        while let isHeld = state.withLock({ $0.life.nextHold() }) {
-            for item in items { isHeld ? item.connection?.pause() : item.connection?.resume() }
-            state.withLock { $0.life.hasHeld() }
+    /// Pauses or resumes the connections. One thread does so at a time, so that every connection gets the calls in their
+    /// order.
+    private func applyPauses() {
+        while let isPaused = state.withLock({ $0.life.nextPauseChange() }) {
+            for item in items { isPaused ? item.connection?.pause() : item.connection?.resume() }
+            state.withLock { $0.life.endPauseChange() }
         }
     }
 }
 
 extension BatchLedger.State {
-    /// Tells the observers where the batch stands; yielding never calls out.
-    func announce() { observers.yield(life.progress) }
+    /// Sends the progress to the observers. Yielding runs no code of theirs.
+    func yieldProgress() { observers.yield(life.progress) }
 
-    mutating func next() -> (BatchLife.News, Progress?)? {
-        life.nextNews().map { ($0, foundationProgress) }
+    mutating func nextReport() -> (BatchLife.Report, Progress?)? {
+        life.nextReport().map { ($0, foundationProgress) }
     }
 }

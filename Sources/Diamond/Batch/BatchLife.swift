@@ -1,27 +1,29 @@
-/// The life of a batch as a value that says what to do; ``BatchLedger`` does it.
+/// The state machine of a batch: a value that returns actions, which ``BatchLedger`` performs.
 ///
-/// One thread at a time reports to the outside (Foundation's `Progress`, the end), each time the newest state. A thread
-/// that finds another one reporting leaves the report to it.
+/// One thread at a time reports the newest state to the outside (Foundation's `Progress`, the end). A thread that finds
+/// another one reporting leaves the report to it.
 struct BatchLife {
     /// A report to the outside.
-    struct News: Equatable {
+    struct Report: Equatable {
         let completed: Int
-        /// Whether it is the last.
+        /// Whether the report is the last.
         let isEnd: Bool
     }
 
     let count: Int
     let isFailingFast: Bool
-    /// The indices of the items that have ended, in the order in which they did.
+    /// The indices of the items that have ended, in the order of their ends.
     private(set) var ended: [Int] = []
-    /// Whether the end has been told, or is about to be.
+    /// Whether the end has been reported or is being reported.
     private(set) var isOver = false
     private var failed = 0
-    private var told = -1
-    private var isTelling = false
+    /// The number of ended items in the last report.
+    private var reported = -1
+    private var isReporting = false
     private var pauses = 0
-    private var isHeld = false
-    private var isHolding = false
+    /// Whether the connections were paused last.
+    private var isPaused = false
+    private var isChangingPause = false
 
     init(count: Int, isFailingFast: Bool) {
         self.count = count
@@ -30,7 +32,7 @@ struct BatchLife {
 
     var progress: BatchProgress { BatchProgress(completed: ended.count, failed: failed, count: count) }
 
-    /// An item has ended; each does once.
+    /// Records the end of an item. Each item ends once.
     ///
     /// - Returns: whether the others are to be canceled.
     mutating func end(_ index: Int, isFailure: Bool) -> Bool {
@@ -39,16 +41,18 @@ struct BatchLife {
         return isFailure && isFailingFast && failed == 1 && ended.count < count
     }
 
-    /// - Returns: the report to make, followed by ``hasTold()``; `nil` where another thread is reporting, or all has
-    ///   been reported.
-    mutating func nextNews() -> News? {
-        guard !isTelling, told < ended.count else { return nil }
-        (isTelling, told) = (true, ended.count)
-        isOver = told == count
-        return News(completed: told, isEnd: isOver)
+    /// Begins a report, which ``endReport()`` ends.
+    ///
+    /// - Returns: the report; `nil` if another thread is reporting, or nothing is new.
+    mutating func nextReport() -> Report? {
+        guard !isReporting, reported < ended.count else { return nil }
+        isReporting = true
+        reported = ended.count
+        isOver = reported == count
+        return Report(completed: reported, isEnd: isOver)
     }
 
-    mutating func hasTold() { isTelling = false }
+    mutating func endReport() { isReporting = false }
 
     // MARK: Pauses
 
@@ -56,14 +60,16 @@ struct BatchLife {
 
     mutating func resume() { pauses = max(0, pauses - 1) }
 
-    /// - Returns: whether to hold the items or to let them go, followed by ``hasHeld()``; `nil` where another thread is
-    ///   doing so, or nothing is to be done.
-    mutating func nextHold() -> Bool? {
-        guard !isHolding, isHeld != (pauses > 0) else { return nil }
-        isHolding = true
-        isHeld = pauses > 0
-        return isHeld
+    /// Begins a change of the connections' pauses, which ``endPauseChange()`` ends.
+    ///
+    /// - Returns: `true` to pause them, `false` to resume them; `nil` if another thread is changing them, or nothing has
+    ///   changed.
+    mutating func nextPauseChange() -> Bool? {
+        guard !isChangingPause, isPaused != (pauses > 0) else { return nil }
+        isChangingPause = true
+        isPaused = pauses > 0
+        return isPaused
     }
 
-    mutating func hasHeld() { isHolding = false }
+    mutating func endPauseChange() { isChangingPause = false }
 }

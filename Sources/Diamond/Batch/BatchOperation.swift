@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// The operation that others depend on to wait for a batch. No queue runs it: it ends with the batch.
+/// The operation that others depend on to wait for a batch. It is on no queue, and ends with the batch.
 ///
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
 final class BatchOperation: Operation, @unchecked Sendable {
     private let hasEnded = Guarded(false)
-    // Never changed; `weak let` would be of Swift 6.3.
+    // Never changed; `weak let` needs Swift 6.3.
     private weak var ledger: BatchLedger?
 
     init(_ ledger: BatchLedger) { self.ledger = ledger }
@@ -14,7 +14,7 @@ final class BatchOperation: Operation, @unchecked Sendable {
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.withLock { $0 } }
 
-    /// The items, whatever was added: it waits for nothing else.
+    /// The connections of the batch. Added dependencies are ignored.
     override var dependencies: [Operation] { isFinished ? [] : ledger?.connections ?? [] }
 
     override func start() {}
@@ -24,7 +24,8 @@ final class BatchOperation: Operation, @unchecked Sendable {
         ledger?.cancel()
     }
 
-    /// Has to be called also where the batch was over before: Foundation on Linux believes what is posted, and does not look.
+    /// Finishes the operation. Call this even if the batch was over before: Foundation on Linux relies on the posted change
+    /// and does not read `isFinished`.
     func end() {
         willChangeValue(forKey: "isFinished")
         hasEnded.withLock { $0 = true }

@@ -1,20 +1,20 @@
-/// The progress of a batch: its items that have ended, and the number of all.
+/// The progress of a batch: the number of ended items, of failed items, and of all items.
 public struct BatchProgress: Hashable, Sendable {
-    /// The number of items that have ended, from 0 to ``count``; it never falls.
+    /// The number of items that have ended, from 0 to ``count``. It never decreases.
     public var completed: Int
     /// The number of ended items that have failed, canceled ones included.
     public var failed: Int
     /// The number of items.
     public var count: Int
 
-    /// Makes a progress for previews and tests; a batch makes its own.
+    /// Creates a progress for previews and tests.
     public init(completed: Int, failed: Int, count: Int) {
         self.completed = completed
         self.failed = failed
         self.count = count
     }
 
-    /// The fraction of items that have ended, from 0 to 1; 1 where there are no items.
+    /// The fraction of items that have ended, from 0 to 1; 1 if there are no items.
     public var fractionCompleted: Double { count == 0 ? 1 : Double(completed) / Double(count) }
 }
 

@@ -23,37 +23,37 @@ import Testing
     @Test func `is told by one at a time, the last news first`() {
         var life = BatchLife(count: 3, isFailingFast: false)
         _ = life.end(1, isFailure: false)
-        #expect(life.nextNews() == BatchLife.News(completed: 1, isEnd: false))
+        #expect(life.nextReport() == BatchLife.Report(completed: 1, isEnd: false))
         _ = (life.end(0, isFailure: false), life.end(2, isFailure: false))
-        #expect(life.nextNews() == nil)
+        #expect(life.nextReport() == nil)
         #expect(!life.isOver)
-        life.hasTold()
-        #expect(life.nextNews() == BatchLife.News(completed: 3, isEnd: true))
-        life.hasTold()
-        #expect(life.nextNews() == nil)
+        life.endReport()
+        #expect(life.nextReport() == BatchLife.Report(completed: 3, isEnd: true))
+        life.endReport()
+        #expect(life.nextReport() == nil)
         #expect(life.ended == [1, 0, 2])
     }
 
     @Test func `tells an end where there is nothing`() {
         var life = BatchLife(count: 0, isFailingFast: false)
-        #expect(life.nextNews() == BatchLife.News(completed: 0, isEnd: true))
-        life.hasTold()
-        #expect(life.nextNews() == nil)
+        #expect(life.nextReport() == BatchLife.Report(completed: 0, isEnd: true))
+        life.endReport()
+        #expect(life.nextReport() == nil)
     }
 
     @Test func `is held once however often it is paused, and by one at a time`() {
         var life = BatchLife(count: 1, isFailingFast: false)
         life.resume()
-        #expect(life.nextHold() == nil)
+        #expect(life.nextPauseChange() == nil)
         life.pause()
         life.pause()
-        #expect(life.nextHold() == true)
+        #expect(life.nextPauseChange() == true)
         life.resume()
         life.resume()
-        #expect(life.nextHold() == nil)
-        life.hasHeld()
-        #expect(life.nextHold() == false)
-        life.hasHeld()
-        #expect(life.nextHold() == nil)
+        #expect(life.nextPauseChange() == nil)
+        life.endPauseChange()
+        #expect(life.nextPauseChange() == false)
+        life.endPauseChange()
+        #expect(life.nextPauseChange() == nil)
     }
 }

@@ -81,13 +81,13 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     private var content: CopyOnWrite<Content>
 
     /// The kind of failure.
-    public var code: Code {
+    public internal(set) var code: Code {
         get { content.value.code }
         set { content.change { $0.code = newValue } }
     }
 
     /// A one-line message with the failure and its remedy, without secrets.
-    public var message: String {
+    public internal(set) var message: String {
         get { content.value.message }
         set { content.change { $0.message = newValue } }
     }
@@ -95,25 +95,25 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
     /// of the app has thrown. A ``TransportError`` is the last attempt's. It says that the request may have been sent
     /// also if a redirect was followed before.
-    public var cause: (any Error)? {
+    public internal(set) var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }
     }
 
     /// The whole response, if there is one that is not as requested.
-    public var response: Response? {
+    public internal(set) var response: Response? {
         get { content.value.response }
         set { content.change { $0.response = newValue } }
     }
 
     /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
-    public var attempts: [Attempt] {
+    public internal(set) var attempts: [Attempt] {
         get { content.value.attempts }
         set { content.change { $0.attempts = newValue } }
     }
 
     /// The job that the request is kept as; `nil` if it is not kept, or need not be sent any more.
-    public var jobID: Int64? {
+    public internal(set) var jobID: Int64? {
         get { content.value.jobID }
         set { content.change { $0.jobID = newValue } }
     }
