@@ -29,7 +29,7 @@ extension Engine {
     /// output later.
     func request<Call: Endpoint>(of call: Call) -> Request {
         var request = call.request
-        if request.isKept, request.replay.kind == nil { request.replay.kind = Call.kind }
+        if request.isReplayable, request.replay.kind == nil { request.replay.kind = Call.kind }
         return request
     }
 

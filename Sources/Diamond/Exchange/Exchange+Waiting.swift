@@ -49,7 +49,7 @@ extension Exchange {
     ///
     /// - Returns: from when on no other attempt begins, where the way back took until then.
     private func retake(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
-        guard let end = order.policy.lastBegin else {
+        guard let end = order.policy.lastStart else {
             _ = try await permit.retake(in: order.scope, attempt: number, within: nil)
             return nil
         }
@@ -70,7 +70,7 @@ extension Exchange {
     private mutating func refresh(_ permit: inout LanePermit) async throws(ConnectionError) {
         leave(&permit)
         guard let renewal = order.renewal else { return }
-        let end = order.policy.lastBegin
+        let end = order.policy.lastStart
         let outcome = await repetitions.waits.value(within: end.map { $0 - elapsed }) {
             await Result { () async throws(ConnectionError) in try await renewal.request() }
         }

@@ -88,7 +88,7 @@ struct ExchangeAttempt: Sendable {
         switch outcome {
         case .answered(let status, let headers):
             let isAsking = RetryAfter.duration(headers, now: now) != nil
-            return Attempt.mayHaveArrived(answered: status.code, isAsking: isAsking)
+            return Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: isAsking)
         case .failed(let error, let isAfterHead): return error.requestMayHaveBeenSent || isAfterHead
         }
     }

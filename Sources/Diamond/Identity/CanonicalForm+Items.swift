@@ -57,7 +57,7 @@ extension CanonicalForm.Writer {
                 places[index].isLeftOut = true
             } else if places[index].hasValue {
                 places[index].isSecret =
-                    rules.isSecret(parameter: name, places[index].letters)
+                    rules.isSecret(parameter: name, letters: places[index].letters)
                     || rules.isSecret(value: text.extracting(places[index].value))
             }
             hasSecrets = hasSecrets || places[index].isSecret

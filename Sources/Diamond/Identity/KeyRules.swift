@@ -73,12 +73,12 @@ package struct KeyRules: Sendable {
     func isSecret(_ name: String) -> Bool { name.withBytes { names.isSecret(member: $0) } || own.isSecret(name) }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    package func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, LetterSet(of: name)) }
+    package func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, letters: LetterSet(of: name)) }
 
     /// - Parameter letters: those of the name.
     @inline(__always)
-    func isSecret(parameter name: Span<UInt8>, _ letters: LetterSet) -> Bool {
-        names.isSecret(parameter: name, letters) || isReplaced(parameter: name)
+    func isSecret(parameter name: Span<UInt8>, letters: LetterSet) -> Bool {
+        names.isSecret(parameter: name, letters: letters) || isReplaced(parameter: name)
     }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.

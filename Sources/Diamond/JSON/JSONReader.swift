@@ -11,28 +11,28 @@ struct JSONReader {
     /// The first thing that two readers could read differently; told when the whole text has proved to be JSON.
     private var ambiguity: JSONError?
 
-    private let deepest: Int
+    private let maximumDepth: Int
     /// The number of levels that a text has at most.
-    static let deepest = 128
+    static let maximumDepth = 128
 
-    private init(bytes: [UInt8], roundsNumbers: Bool, deepest: Int) {
+    private init(bytes: [UInt8], roundsNumbers: Bool, maximumDepth: Int) {
         self.bytes = bytes
         self.roundsNumbers = roundsNumbers
-        self.deepest = deepest
+        self.maximumDepth = maximumDepth
     }
 
     /// The value of a whole text.
     ///
     /// - Parameters:
     ///   - roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
-    ///   - deepest: how many levels of it are read.
+    ///   - maximumDepth: how many levels of it are read.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(
         of bytes: [UInt8],
         roundsNumbers: Bool = false,
-        deepest: Int = Self.deepest
+        maximumDepth: Int = Self.maximumDepth
     ) throws(JSONError) -> JSONValue {
-        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers, deepest: deepest)
+        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers, maximumDepth: maximumDepth)
         // A byte order mark may stand before a text that somebody else has written (RFC 8259 section 8.1).
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
@@ -64,7 +64,7 @@ struct JSONReader {
     ) throws(JSONError) -> JSONValue {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= deepest else { throw failure("nested deeper than \(deepest) levels") }
+        guard depth <= maximumDepth else { throw failure("nested deeper than \(maximumDepth) levels") }
         position += 1
         skipSpace()
         return try read(&self)

@@ -40,7 +40,7 @@ extension Pipeline {
 
     /// Returns a request that a body is added to: its parameters go to the query.
     private func carrying(_ request: Request, _ upload: Upload) throws(ConnectionError) -> Request {
-        guard !request.isKept else {
+        guard !request.isReplayable else {
             let advice = "send a file, or set its replay to .never"
             let message = "\(request) is to be kept, and its body is there only while it is sent: \(advice)"
             throw ConnectionError(.cannotQueue, message)

@@ -13,13 +13,13 @@ extension Pipeline {
 
     /// Whether nobody is asked or told about a request that the cache can answer, and its key is made of a few bytes.
     private func isPlain(_ request: Request) -> Bool {
-        wire.interceptors.isEmpty && wire.cookies == nil && request.body == nil && !request.isKept
+        wire.interceptors.isEmpty && wire.cookies == nil && request.body == nil && !request.isReplayable
             && !lanes.isSerial(request.lane) && !activity.isObserved
     }
 
     /// Returns the key of a request where it is known already.
     func knownKey(of request: Request) -> RequestKey? {
-        ResolvedRequest.known(by: request.memory, in: environment.number)?.identity.value?.key
+        ResolvedRequest.known(by: request.memo, in: environment.number)?.identity.value?.key
     }
 
     /// Returns the key of a request; asks the credential provider for its identity.
@@ -44,7 +44,7 @@ extension Pipeline {
         _ request: Request,
         of parent: ActivityInterval.ID? = nil
     ) -> ActivityToken {
-        let known = ResolvedRequest.known(by: request.memory, in: environment.number)
+        let known = ResolvedRequest.known(by: request.memo, in: environment.number)
         let origin = known?.place.origin ?? environment.origin(of: request)
         let subject = ActivitySubject(lane: request.lane, origin: origin, tags: request.tags)
         return activity.begin(kind, subject, of: parent) {

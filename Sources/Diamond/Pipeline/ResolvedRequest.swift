@@ -119,9 +119,9 @@ extension ResolvedRequest {
     /// Returns what was worked out for a request before; `nil` where nothing was.
     ///
     /// - Parameter environment: the number of the environment that it was worked out in.
-    static func known(by memory: RequestMemory, in environment: Int) -> ResolvedRequest? {
-        memory.value(by: environment, as: ResolvedRequest.self)
+    static func known(by memo: RequestMemo, in environment: Int) -> ResolvedRequest? {
+        memo.value(by: environment, as: ResolvedRequest.self)
     }
 
-    func keep(in memory: RequestMemory, by environment: Int) { memory.keep(self, by: environment) }
+    func keep(in memo: RequestMemo, by environment: Int) { memo.store(self, by: environment) }
 }

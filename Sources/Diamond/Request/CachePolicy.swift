@@ -1,19 +1,19 @@
-/// The app's choice whether a request reads the cache, asks the network, and stores the answer. It overrides the rules
-/// of HTTP as the table says.
+/// The policy for reading the cache, using the network and storing the response. It overrides the rules of HTTP as the
+/// table says.
 ///
-/// | policy | reads | asks the network | stores |
+/// | policy | reads the cache | uses the network | stores |
 /// |---|---|---|---|
-/// | `automatic` | what is fresh | when nothing is fresh, with validators | what HTTP allows |
+/// | `automatic` | fresh | when nothing is fresh, with validators | what HTTP allows |
 /// | `cacheElseNetwork` | fresh or stale | when nothing is stored | what HTTP allows |
 /// | `networkElseCache` | when network or server (5xx) fails, stale unless `must-revalidate` | always, with validators | what HTTP allows |
-/// | `staleWhileRevalidate` | fresh or stale | when stale, behind the answer | what HTTP allows |
-/// | `revalidate` | what the server confirms | always, with validators | what HTTP allows |
+/// | `staleWhileRevalidate` | fresh or stale | when stale, in the background | what HTTP allows |
+/// | `revalidate` | after the server confirms (304) | always, with validators | what HTTP allows |
 /// | `cacheOnly` | fresh or stale, else status 504 | never | never |
 /// | `reload` | never | always, without validators | what HTTP allows |
 /// | `noStore` | never | always | never |
 ///
-/// If HTTP does not allow storing a new answer (200, 203 or 204) to a GET or QUERY, the entry stored before is removed:
-/// it is no longer what the server says. Only `noStore` keeps it.
+/// If HTTP does not allow storing a new response (200, 203 or 204) to a GET or QUERY, the previously stored entry is
+/// removed, because it is outdated. Only `noStore` keeps it.
 public struct CachePolicy: Hashable, Sendable {
     /// The policies without their `maxAge`, by the names that written requests and `cachectl --policy` use.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
@@ -22,40 +22,40 @@ public struct CachePolicy: Hashable, Sendable {
 
     /// The policy; the table says what each does.
     public var mode: Mode
-    /// The freshness lifetime of answers with a status below 400 whose server gives none, from the moment they were
-    /// stored. It never overrides the server's own fields (`max-age`, `no-store`, …). It counts in every mode that asks
-    /// what is fresh. Kept in whole milliseconds, a hundred years at most.
+    /// The freshness lifetime of responses with a status below 400 and without a lifetime of their own, from the time
+    /// they were stored. It never overrides the server's fields (`max-age`, `no-store`, …). It applies in every mode
+    /// that distinguishes fresh from stale. Rounded to whole milliseconds, 100 years at most.
     public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
-    /// Creates a policy. `maxAge` is the freshness lifetime of answers whose server gives none.
+    /// Creates a policy.
     public init(_ mode: Mode = .automatic, maxAge: Duration? = nil) {
         self.mode = mode
         self.maxAge = maxAge?.bounded
     }
 
-    /// The rules of HTTP (RFC 9111), and `maxAge` where the server is silent.
+    /// Returns the policy that follows HTTP (RFC 9111), with `maxAge` for responses without a lifetime of their own.
     public static func automatic(maxAge: Duration?) -> CachePolicy { CachePolicy(.automatic, maxAge: maxAge) }
 
-    /// The rules of HTTP, the default of a request.
+    /// The policy that follows HTTP (RFC 9111), the default of a request.
     public static let automatic = CachePolicy(.automatic)
-    /// The stored answer, however old; the server's answer if nothing is stored.
+    /// The stored response, however old; the server's if nothing is stored.
     public static let cacheElseNetwork = CachePolicy(.cacheElseNetwork)
-    /// The server's answer; the stored one if the server or the network fails.
+    /// The server's response; the stored one if the server or the network fails.
     public static let networkElseCache = CachePolicy(.networkElseCache)
-    /// The stored answer, at once. A stale one is then revalidated in the background (``Engine/settle()`` waits for
+    /// The stored response, at once. A stale one is then revalidated in the background (``Engine/settle()`` waits for
     /// that).
     public static let staleWhileRevalidate = CachePolicy(.staleWhileRevalidate)
-    /// The stored answer if the server confirms it, or the server's new one. Asks the server each time.
+    /// The stored response if the server confirms it, else the server's new one. Every request goes to the server.
     public static let revalidate = CachePolicy(.revalidate)
-    /// The stored answer, however old, or a response of status 504. Never asks the server.
+    /// The stored response, however old, or a response with status 504. No request goes to the server.
     public static let cacheOnly = CachePolicy(.cacheOnly)
-    /// A new answer from the server, which is stored.
+    /// A new response from the server, which is stored.
     public static let reload = CachePolicy(.reload)
-    /// A new answer from the server, which is not stored. The answer stored before stays.
+    /// A new response from the server, which is not stored. A response stored before stays.
     public static let noStore = CachePolicy(.noStore)
 }
 
 extension CachePolicy: CustomStringConvertible {
-    /// The mode, and the freshness where it has one: `automatic, fresh for 60 s`.
+    /// The mode, and the freshness lifetime if it is set: `automatic, fresh for 60 s`.
     public var description: String { mode.rawValue + (maxAge.map { ", fresh for \($0.inSeconds)" } ?? "") }
 }

@@ -7,14 +7,14 @@ public import HTTPTypes
 /// request.identity = "user-42"
 /// ```
 ///
-/// A response to a request with a named secret is stored and shared only if the request has an identity. The secret is
-/// filled in later, so without an identity its user is not known.
+/// The response to a request with a named secret is stored and shared only if the request has an identity: a named
+/// secret is filled in later, so it does not identify the user.
 public struct Credential: Hashable, Sendable {
     /// The place of a secret.
     public enum Place: Hashable, Sendable {
-        /// A header, in which the secret follows `prefix`. It replaces a header of this name.
+        /// A header, whose value is `prefix` followed by the secret. It replaces a header of the same name.
         case header(HTTPField.Name, prefix: String)
-        /// A query item, which follows the parameters.
+        /// A query item after the parameters.
         case parameter(String)
 
         /// Names and prefixes compare by their bytes.
@@ -42,7 +42,7 @@ public struct Credential: Hashable, Sendable {
     /// Returns the credential `Authorization: Bearer …` (RFC 6750 section 2.1).
     public static func bearer(_ secret: Secret) -> Credential { .header(.authorization, prefix: "Bearer ", secret) }
 
-    /// Returns a credential in a header, such as `X-API-Key`. A prefix precedes the secret and includes its own space.
+    /// Returns a credential in a header, such as `X-API-Key`. The prefix precedes the secret and includes any space.
     public static func header(_ name: HTTPField.Name, prefix: String = "", _ secret: Secret) -> Credential {
         Credential(.header(name, prefix: prefix), secret)
     }
@@ -54,11 +54,12 @@ public struct Credential: Hashable, Sendable {
 }
 
 extension Credential {
-    /// `{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}`, or `parameter` for `header`.
+    /// Reads `{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}`, or `parameter` in place of
+    /// `header`.
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "a credential")
         guard let name = try form.string("secret") else {
-            throw form.failure("secret", "is missing: give the name of a secret")
+            throw form.failure(at: "secret", "is missing: give the name of a secret")
         }
         secret = .secret(name)
         if let parameter = try form.string("parameter") {

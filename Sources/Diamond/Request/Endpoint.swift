@@ -1,4 +1,4 @@
-/// A type for one call of an API, with the type of its answer.
+/// A call of an API as a type, with the type of its response.
 ///
 /// ```swift
 /// struct Search: Endpoint {
@@ -9,28 +9,28 @@
 /// let cities = try await engine.send(Search(country: "DE"))
 /// ```
 ///
-/// An endpoint is `Codable`, so it can be written down and sent again in another process. It is `Hashable`, so it can
-/// be a key in the app.
+/// An endpoint is `Codable`, so it can be stored and sent by another process, and `Hashable`, so it can be a dictionary
+/// key.
 public protocol Endpoint: Codable, Hashable, Sendable {
-    /// The type that the body is decoded to. `Data` is the body as it is. ``Nothing`` asks for none. An optional is
+    /// The type that the body is decoded to. `Data` is the undecoded body. ``Nothing`` ignores the body. An optional is
     /// `nil` if the body is empty or a single space.
     associatedtype Output: Decodable & Sendable
 
-    /// The request that the call makes. Sending it reports what is wrong with it.
+    /// The request of the call. It is validated when it is sent.
     var request: Request { get }
 
     /// The decoder of the body; `nil`, the default, uses the engine's.
     var decoder: (any ResponseDecoder)? { get }
 
-    /// The name of such calls on disk, if their requests are kept to be sent later. The default is the name of the type
-    /// within its module, such as `Shop.Notes.Create`. A type that may be renamed or moved needs a name of its own.
+    /// The name of this type of call in the replay queue's database. The default is the type's qualified name, such as
+    /// `Shop.Notes.Create`. Set an explicit name for a type that may be renamed or moved.
     static var kind: String { get }
 }
 
 extension Endpoint {
-    /// The name of the type within its module.
+    /// The type's qualified name.
     public static var kind: String {
-        // The name of a private or local type holds its address in memory, which differs in the next process.
+        // The name of a private or local type contains an address, which differs in the next process.
         String(reflecting: Self.self).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
     }
 
@@ -38,20 +38,20 @@ extension Endpoint {
     public var decoder: (any ResponseDecoder)? { nil }
 }
 
-/// The output of a call whose body does not matter, or that has none (204).
+/// The output of a call whose body is absent (204) or ignored.
 public struct Nothing: Decodable, Hashable, Sendable {
     /// Creates the only value.
     public init() {}
-    /// Reads nothing, whatever there is.
+    /// Ignores the decoder's content.
     public init(from decoder: any Decoder) throws {}
 }
 
-/// A request with the type of its answer, made by ``Request/decoding(_:)``.
+/// A request with the type of its response, created by ``Request/decoding(_:)``.
 public struct DecodedRequest<Output: Decodable & Sendable>: Endpoint {
     /// The request to send; it can be changed.
     public var request: Request
 
-    /// Creates a request with a type, as ``Request/decoding(_:)`` does.
+    /// Creates a typed request, as ``Request/decoding(_:)`` does.
     public init(_ request: Request) { self.request = request }
 
     /// Reads the written form of the request.

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Joins all cookies in one field. `HTTPFields` divides them for HTTP/2, but HTTP/1.1 allows one field only (RFC
+    /// Joins all `Cookie` fields in one. `HTTPFields` splits them for HTTP/2, but HTTP/1.1 allows one field only (RFC
     /// 6265 section 5.4, RFC 9113 section 8.2.3). Code that joins repeated fields would put commas between the cookies.
     mutating func joinCookies() {
         guard let first = firstIndex(where: { $0.name == .cookie }) else { return }

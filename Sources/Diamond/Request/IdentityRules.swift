@@ -1,22 +1,22 @@
-/// The parts of requests that do not count for their identity, and the parts that are secret. An engine's rules apply
-/// to all its requests; a request can add its own.
+/// The parts of requests that do not count for the key, and the parts that are secret. An engine's rules apply to all
+/// its requests; a request can add its own.
 public struct IdentityRules: Hashable, Sendable {
-    /// Parameters that are left out of the identity, such as `_`, `utm_*` or a timestamp, in query, form, or at the top
-    /// of a JSON body. They are sent all the same. Each is a whole name before encoding. Case counts; `*` stands for
-    /// any characters.
+    /// Parameters that are left out of the key, such as `_`, `utm_*` or a timestamp, in the query, in a form, or at the
+    /// top level of a JSON body. They are still sent. Each is a whole, unencoded name. Case matters; `*` matches any
+    /// characters.
     ///
-    /// An engine's ignored parameters are not part of the URL by which an entry is listed, selected and, by an unsafe
-    /// method, invalidated. A request's ignored parameters are part of it. An unsafe method invalidates entries stored
-    /// without them, whatever its query.
+    /// The URL of a cache entry, by which it is listed, selected and invalidated, omits the parameters that the engine
+    /// ignores, and contains those that only a request ignores. An unsafe method invalidates entries stored without the
+    /// latter, whatever its query.
     ///
-    /// Do not list a credential, unless the requests have an ``Request/identity``: the answers of several users would
-    /// be one.
+    /// Do not list a credential unless the requests have an ``Request/identity``: several users would share one
+    /// response.
     public var ignoring: [String]
-    /// Headers that do not select among answers, in addition to those that the canonical form lists. A response that
-    /// varies by one of them is not stored. Case does not count. Do not list a credential, as above.
+    /// Headers that do not select among responses, in addition to the built-in list. A response that varies by one of
+    /// them is not stored. Case is ignored. Do not list a credential, as above.
     public var nonSelecting: [String]
-    /// Headers, parameters and members of JSON bodies whose values are credentials, in addition to those whose names
-    /// say so. Case does not count.
+    /// Headers, parameters and members of JSON bodies whose values are credentials, in addition to those recognized by
+    /// their names. Case is ignored.
     public var secrets: [String]
 
     /// Creates rules; each list is empty by default.
@@ -34,7 +34,7 @@ public struct IdentityRules: Hashable, Sendable {
 
     var isEmpty: Bool { ignoring.isEmpty && nonSelecting.isEmpty && secrets.isEmpty }
 
-    /// Returns both rules as one.
+    /// Returns the combined rules.
     func union(_ other: IdentityRules) -> IdentityRules {
         IdentityRules(
             ignoring: ignoring + other.ignoring,
@@ -54,14 +54,14 @@ public struct IdentityRules: Hashable, Sendable {
     }
 }
 
-/// Names with `*` for any characters.
+/// A matcher for names with the wildcard `*`.
 enum NamePattern {
     private static let star = UInt8(ascii: "*")
 
     /// Whether the pattern matches the whole name. O(pattern × name).
     static func matches(_ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
         var (pattern, name) = (pattern, name)
-        // The place to continue from if the bytes after the last star do not fit.
+        // The position to continue from if the bytes after the last star do not match.
         var retry: (pattern: ArraySlice<UInt8>, name: ArraySlice<UInt8>)?
         while true {
             if pattern.first == star {

@@ -1,4 +1,4 @@
-/// A named limit of how many exchanges are on the wire at the same time.
+/// A named limit for the number of simultaneous exchanges.
 ///
 /// ```swift
 /// extension Lane {
@@ -6,17 +6,17 @@
 /// }
 /// ```
 ///
-/// The engine's configuration sets the limits of its lanes. A lane that it does not name has the engine's width.
+/// The engine's configuration sets the width of each lane. A lane that it does not name has the engine's default width.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name of the lane. Two lanes with the same name, to the byte, are one.
+    /// The name of the lane. Names are compared byte by byte.
     public let name: String
 
-    /// Creates a lane with any name; an engine need not know it.
+    /// Creates a lane. The engine need not know its name.
     public init(_ name: String) { self.name = name }
 
     public init(stringLiteral name: String) { self.init(name) }
 
-    /// The lane of every request that names none.
+    /// The lane of requests that name none.
     public static let `default` = Lane("default")
 
     public var description: String { name }

@@ -1,4 +1,4 @@
-/// The form of arrays and objects among the parameters in a query or a form. Text, numbers and booleans are always
+/// The encoding of arrays and objects in the parameters of a query or a form. Text, numbers and Booleans are always
 /// written as they are, and `null` as a name without a value.
 ///
 /// | value | `[1, 2]` | `{"b": 1}` |
@@ -37,7 +37,7 @@ public struct ParameterEncoding: Hashable, Sendable {
 }
 
 extension Parameters {
-    /// Returns the parameters as items of a query or a form, in their order.
+    /// Returns the parameters as items of a query or a form, in order.
     package func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
         var items = QueryItems()
         try append(to: &items, encoding)
@@ -45,7 +45,7 @@ extension Parameters {
     }
 
     func append(to items: inout QueryItems, _ encoding: ParameterEncoding) throws(RequestError) {
-        // Each element is read in place: a copy would be retained and released.
+        // Read in place, because copying an element costs reference counting.
         let elements = elements.span
         for index in elements.indices {
             try items.append(elements[index], encoding)
@@ -115,7 +115,7 @@ extension QueryItems {
         }
     }
 
-    /// Appends the values with bare commas between them, so that an encoded comma inside a value divides nothing.
+    /// Appends the values separated by bare commas. A comma inside a value is percent-encoded.
     private static func join(_ values: [JSONValue], _ name: String, into bytes: inout [UInt8]) throws(RequestError) {
         for (index, value) in values.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -130,7 +130,7 @@ extension QueryItems {
 }
 
 extension JSONValue {
-    /// Whether the value can stand between commas.
+    /// Whether the value can be joined by commas.
     fileprivate var isScalar: Bool {
         switch self {
         case .null, .array, .object: false

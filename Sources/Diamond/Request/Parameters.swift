@@ -1,26 +1,25 @@
-/// The parameters of a request: typed values under names, in order, names repeatable.
+/// The parameters of a request: an ordered list of names with typed values. Names may repeat.
 ///
 /// ```swift
 /// var parameters: Parameters = ["country": "DE", "page": 1]
 /// parameters["page"] = 2          // replaces, in place
 /// parameters["draft"] = nil       // removes
-/// parameters.append("tag", "new") // keeps what has the name already
+/// parameters.append("tag", "new") // keeps existing values of the name
 /// ```
 ///
-/// Literals stand as they are; a variable is wrapped: `["country": JSONValue(country), "page": JSONValue(page)]`.
+/// Literals need no conversion; variables are wrapped: `["country": JSONValue(country), "page": JSONValue(page)]`.
 ///
-/// Order and repetition are part of the value: `==` compares them. Only the order of values under one name is part of
-/// the *identity*. `nil` is absent, `.null` is a name without a value (`?flag`), and `""` is an empty value (`?q=`):
-/// three different things.
+/// `==` compares order and repetition. The request's key depends only on the order of values with the same name. `nil`
+/// (absent), `.null` (a name without a value, `?flag`) and `""` (an empty value, `?q=`) are three different things.
 public struct Parameters: Hashable, Sendable {
     /// A name and its value.
     public struct Element: Hashable, Sendable {
-        /// The name before it is encoded; case counts.
+        /// The unencoded name; case matters.
         public var name: String
-        /// The value sent under the name.
+        /// The value of the parameter.
         public var value: JSONValue
 
-        /// Creates an element. A number without a fraction becomes an integer, which it equals.
+        /// Creates an element. A number without a fraction becomes the equal integer.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value.normalized
@@ -37,11 +36,11 @@ public struct Parameters: Hashable, Sendable {
     /// Creates an empty list of parameters.
     public init() {}
 
-    /// Creates parameters from all elements, in their order, repeated names included.
+    /// Creates parameters from all elements, in order, repeated names included.
     public init(_ elements: some Sequence<Element>) { self.elements = Array(elements) }
 
-    /// The first value under `name`. Setting a value puts it in the place of the first, or at the end, and removes the
-    /// others. Setting `nil` removes them all. O(n).
+    /// The first value of `name`. Setting a value replaces the first, or appends it, and removes the others. Setting
+    /// `nil` removes all. O(n).
     public subscript(name: String) -> JSONValue? {
         get { elements.first { $0.name.isExactly(name) }?.value }
         set {
@@ -52,10 +51,10 @@ public struct Parameters: Hashable, Sendable {
         }
     }
 
-    /// Returns every value under `name`, in order.
-    public func values(_ name: String) -> [JSONValue] { elements.filter { $0.name.isExactly(name) }.map(\.value) }
+    /// Returns all values of `name`, in order.
+    public func values(for name: String) -> [JSONValue] { elements.filter { $0.name.isExactly(name) }.map(\.value) }
 
-    /// Appends a value, and keeps the values that the name has already.
+    /// Appends a value and keeps existing values of the name.
     public mutating func append(_ name: String, _ value: JSONValue) { elements.append(Element(name, value)) }
 }
 

@@ -1,114 +1,111 @@
 public import Foundation
 public import HTTPTypes
 
-/// A call to a web API as a value: copied, changed, compared, written to JSON, sent again.
+/// A call to a web API as a value, which can be copied, changed, compared, encoded as JSON and sent again.
 ///
 /// ```swift
 /// var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
 /// request.parameters["page"] = 2
 /// request.cache = .automatic(maxAge: .seconds(60))
-/// let cities = try await engine.send(request).decode([City].self)  // whatever the API answers with
+/// let cities = try await engine.send(request).decode([City].self)  // City is the app's own type
 /// ```
 ///
-/// Creating or changing a request checks nothing. A malformed request is refused when it is sent, with the place of the
-/// mistake and the remedy.
+/// A request is validated when it is sent. The error for a malformed request names the mistake and the remedy.
 public struct Request: Hashable, Sendable {
-    /// The method; any token is one. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
-    public var method: HTTPRequest.Method { didSet { forget() } }
-    /// The `http` or `https` URL, absolute or relative to the engine's base URL. It may hold a query, which is sent
-    /// before ``parameters``.
-    public var url: String { didSet { forget() } }
-    /// Typed values under names; none by default. ``destination`` says where they are sent.
-    public var parameters: Parameters { didSet { forget() } }
-    /// The place to which ``parameters`` are sent.
-    public var destination: ParameterDestination { didSet { forget() } }
-    /// The form of arrays and objects among ``parameters``, and in a form body.
-    public var encoding: ParameterEncoding { didSet { forget() } }
-    /// The request's own headers. The engine's headers are added where these do not name them. A credential is better
-    /// named in ``credentials``.
-    public var headers: HTTPFields { didSet { forget() } }
-    /// The body. `nil` sends none; empty bytes send an empty one.
-    public var body: RequestBody? { didSet { forget() } }
-    /// The policy that says whether the request reads the cache, asks the server, and stores the answer; `automatic` by
-    /// default. Not part of the identity.
-    public var cache: CachePolicy { didSet { forget() } }
-    /// The secrets to fill in, with their places.
-    public var credentials: [Credential] = [] { didSet { forget() } }
-    /// The user on whose behalf the request is sent, such as `"user-42"`. It takes the place of the credentials in the
-    /// request's identity: users stay apart, and a rotated token finds the entries that an older one has stored. `nil`
-    /// asks the engine's ``CredentialProvider``.
-    public var identity: String? { didSet { forget() } }
-    /// A key that takes the place of method, URL, parameters, headers and body in the request's identity. Credentials
-    /// and identity still separate. Requests with different answers need different keys: if an answer varies by a
-    /// header (`Vary`), the key has to tell the value of that header. An unsafe request with a key erases the entry
-    /// that a GET with the same key finds.
-    public var cacheKey: String? { didSet { forget() } }
-    /// The app's names for the content of the answer, such as `cities`, by which stored responses are invalidated. Not
-    /// part of the identity.
-    public var tags: Set<String> = [] { didSet { forget() } }
-    /// The lane whose limit of simultaneous exchanges counts for the request. Not part of the identity.
-    public var lane = Lane.default { didSet { forget() } }
-    /// The policy for sending the request again when it fails; `nil`, the default, uses the engine's. Not part of the
-    /// identity.
+    /// The method, any token. Responses to `GET`, `HEAD` and `QUERY` (RFC 10008) can come from the cache.
+    public var method: HTTPRequest.Method { didSet { resetMemo() } }
+    /// The `http` or `https` URL, absolute or relative to the engine's base URL. Its query is sent before
+    /// ``parameters``.
+    public var url: String { didSet { resetMemo() } }
+    /// The typed parameters; none by default. ``destination`` decides where they are sent.
+    public var parameters: Parameters { didSet { resetMemo() } }
+    /// The part of the request that ``parameters`` are sent in.
+    public var destination: ParameterDestination { didSet { resetMemo() } }
+    /// The encoding of arrays and objects in ``parameters`` and in a form body.
+    public var encoding: ParameterEncoding { didSet { resetMemo() } }
+    /// The request's own headers. The engine adds its headers with other names. Set a credential in ``credentials``
+    /// instead.
+    public var headers: HTTPFields { didSet { resetMemo() } }
+    /// The body. `nil` sends no body; empty bytes send an empty one.
+    public var body: RequestBody? { didSet { resetMemo() } }
+    /// The policy for reading the cache, using the network and storing the response; `automatic` by default. Not part
+    /// of the key.
+    public var cache: CachePolicy { didSet { resetMemo() } }
+    /// The secrets to send, with their places.
+    public var credentials: [Credential] = [] { didSet { resetMemo() } }
+    /// The user that the request is sent for, such as `"user-42"`. It replaces the credentials in the request's key:
+    /// users never share responses, and a new token still finds the entries that an older one stored. With `nil`, the
+    /// engine's ``CredentialProvider`` provides the identity.
+    public var identity: String? { didSet { resetMemo() } }
+    /// A key that replaces method, URL, parameters, headers and body in the request's key. Credentials and identity
+    /// still separate requests. Requests with different responses need different keys: if a response varies by a header
+    /// (`Vary`), the key has to contain the value of that header. An unsafe request with a key removes the entry of a
+    /// GET with the same key.
+    public var cacheKey: String? { didSet { resetMemo() } }
+    /// The app's names for the response's content, such as `cities`, by which stored responses are invalidated. Not
+    /// part of the key.
+    public var tags: Set<String> = [] { didSet { resetMemo() } }
+    /// The lane that limits simultaneous exchanges. Not part of the key.
+    public var lane = Lane.default { didSet { resetMemo() } }
+    /// The policy for retrying a failed request; `nil`, the default, uses the engine's. Not part of the key.
     public var retry: RetryPolicy? {
         get { ownRetry.value }
         set {
             ownRetry = IndirectOptional(newValue)
-            forget()
+            resetMemo()
         }
     }
-    /// The largest number of bytes of a server's answer, without content coding. A longer body is the error
-    /// `bodyTooLarge`, as soon as that many bytes have come, or are announced. A stored answer is handed out whatever
-    /// its size. `nil`, the default, uses the engine's limit. Not part of the identity. From 0 to 2^53.
+    /// The maximum size of a response body from the server in bytes, after decoding. A larger body fails with
+    /// `bodyTooLarge` as soon as the limit is exceeded or a larger length is announced. A stored response is returned
+    /// whatever its size. `nil`, the default, uses the engine's limit. Not part of the key. From 0 to 2^53.
     public var bodyLimit: Int? {
         didSet {
             bodyLimit = bodyLimit?.clamped(to: Self.bodyLimits)
-            forget()
+            resetMemo()
         }
     }
 
-    /// The limits that the written form can tell.
+    /// The limits that the written form can represent.
     static let bodyLimits = 0...Int(clamping: Int64(1) << 53)
 
     /// The request's identity rules, in addition to the engine's.
-    public var rules = IdentityRules() { didSet { forget() } }
-    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits forever. Kept in whole
-    /// milliseconds, a hundred years at most. It does not limit the whole exchange.
+    public var rules = IdentityRules() { didSet { resetMemo() } }
+    /// The longest time without progress on the wire; 60 seconds by default, `nil` sets no limit. Rounded to whole
+    /// milliseconds, 100 years at most. It does not limit the whole exchange.
     public var timeout: Duration? {
         didSet {
             timeout = timeout?.bounded
-            forget()
+            resetMemo()
         }
     }
 
-    /// The policy that says whether the request is kept on disk and sent later if it cannot be sent now; `.never` by
-    /// default. Not part of the identity.
+    /// The policy for queueing the request on disk if it cannot be sent now; `.never` by default. Not part of the key.
     public var replay: ReplayPolicy {
         get { ownReplay.value ?? .never }
         set {
             ownReplay = IndirectOptional(newValue == .never ? nil : newValue)
-            forget()
+            resetMemo()
         }
     }
 
-    /// Whether the request is kept at all. Costs nothing for a request that is not.
-    var isKept: Bool {
+    /// Whether the replay policy allows queueing the request. This is free for a request that does not.
+    var isReplayable: Bool {
         if case .some(let policy) = ownReplay { policy.mode != .never } else { false }
     }
 
     private var ownRetry = IndirectOptional<RetryPolicy>.none
     private var ownReplay = IndirectOptional<ReplayPolicy>.none
 
-    /// The results that engines have worked out about the request.
-    private(set) var memory = RequestMemory()
+    /// The results that engines have derived from the request.
+    private(set) var memo = RequestMemo()
 
-    private mutating func forget() { memory = RequestMemory() }
+    private mutating func resetMemo() { memo = RequestMemo() }
 
     /// The default of ``timeout``.
     public static let defaultTimeout = Duration.seconds(60)
 
-    /// Creates a request. Each property without an argument has its default. The URL is absolute, or relative to the
-    /// engine's ``Engine/Configuration/baseURL``, which it does not leave.
+    /// Creates a request. Properties without an argument have their defaults. The URL is absolute, or relative to the
+    /// engine's ``Engine/Configuration/baseURL``, which it must not leave.
     public init(
         _ url: String,
         method: HTTPRequest.Method = .get,
@@ -143,21 +140,21 @@ public struct Request: Hashable, Sendable {
     }
 }
 
-/// The place to which the parameters of a request are sent.
+/// The part of a request that its parameters are sent in.
 public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
-    /// The query for GET, HEAD, DELETE and QUERY, and for every request that has a body already; otherwise a form.
+    /// The query for GET, HEAD, DELETE and QUERY, and for every request with a body; otherwise a form.
     case automatic
-    /// The query, behind the URL's own items.
+    /// The query, after the URL's own items.
     case query
     /// A body of `application/x-www-form-urlencoded`.
     case form
-    /// A body of `application/json`: an object, in which a repeated name becomes an array.
+    /// A body of `application/json`: an object, with an array for a repeated name.
     case json
 }
 
 extension Request: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The method and the URL without the parts that may be secret: no user info, query, parameter, header or body.
-    public var description: String { method.line(url) }
+    /// The method, and the URL without user info and query, which may be secret.
+    public var description: String { method.line(with: url) }
     public var debugDescription: String { description }
 }
 
@@ -173,6 +170,6 @@ extension Request: CustomReflectable {
 }
 
 extension HTTPRequest.Method {
-    /// Returns the method, followed by the URL without the parts that may be secret.
-    func line(_ url: String) -> String { "\(rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
+    /// Returns the method, followed by the URL without user info and query.
+    func line(with url: String) -> String { "\(rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A mistake in a request, with its place and the remedy.
 public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of mistake; new ones may come.
+    /// The kinds of mistake; later versions may add some.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -17,23 +17,23 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
         /// The text is JSON, but two readers could read it differently (RFC 7493): a name twice, a lone surrogate,
         /// a number that no double holds.
         public static let ambiguousJSON = Code(description: "ambiguousJSON")
-        /// The JSON is not a request: a key is missing, unknown, or of the wrong type. Or the request has a body of its
-        /// own in addition to that of an upload. Or its body can be read only once, and was.
+        /// The JSON is not a request: a key is missing, unknown, or of the wrong type. Also: the request of an upload
+        /// has a body of its own, or its body can be read only once and was read.
         public static let malformedRequest = Code(description: "malformedRequest")
-        /// A file of the body cannot be read, or has changed since it was looked at.
+        /// A file of the body cannot be read, or changed after its fingerprint was taken.
         public static let unreadableFile = Code(description: "unreadableFile")
-        /// The request holds a secret that has no name, and so no written form.
+        /// The request contains a secret without a name, which has no written form.
         public static let unnamedSecret = Code(description: "unnamedSecret")
         /// The method is not a token (RFC 9110 section 9.1).
         public static let malformedMethod = Code(description: "malformedMethod")
-        /// The text is not a `curl` command, or one that asks for what a request cannot do.
+        /// The text is not a `curl` command, or uses an option that a request does not support.
         public static let malformedCurl = Code(description: "malformedCurl")
     }
 
     /// The kind of mistake.
-    public var code: Code
+    public let code: Code
     /// The mistake and the remedy, in one line, without secrets.
-    public var message: String
+    public let message: String
 
     /// Creates an error, for tests and for mistakes of an app's own.
     public init(_ code: Code, _ message: String) {
@@ -56,9 +56,11 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
 extension JSONValue {
     /// Returns the value of a JSON text.
     static func read(
-        _ text: some Sequence<UInt8>, deepest: Int = JSONReader.deepest
+        _ text: some Sequence<UInt8>, maximumDepth: Int = JSONReader.maximumDepth
     ) throws(RequestError) -> JSONValue {
-        do { return try JSONReader.value(of: Array(text), deepest: deepest) } catch { throw RequestError(error) }
+        do { return try JSONReader.value(of: Array(text), maximumDepth: maximumDepth) } catch {
+            throw RequestError(error)
+        }
     }
 
     /// Returns the JSON text of the value, in the form of RFC 8785.

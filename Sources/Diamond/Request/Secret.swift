@@ -1,13 +1,13 @@
-/// A credential that is never shown: known by a name and filled in where the request is sent, or held by value.
+/// A credential that is never shown. It has a name and is filled in when the request is sent, or it has a value.
 ///
-/// Only the name of a named secret is encoded, printed or stored. A secret without a name lives in memory only: a
-/// request that holds it has no written form.
+/// Only the name of a named secret is encoded, printed or stored. A secret without a name exists only in memory: a
+/// request that contains it has no written form.
 public struct Secret: Hashable, Sendable {
-    enum Content: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
         case named(String)
         case value(String)
 
-        static func == (one: Content, other: Content) -> Bool {
+        static func == (one: Kind, other: Kind) -> Bool {
             switch (one, other) {
             case (.named(let one), .named(let other)), (.value(let one), .value(let other)): one.isExactly(other)
             default: false
@@ -15,17 +15,17 @@ public struct Secret: Hashable, Sendable {
         }
     }
 
-    let content: Content
+    let kind: Kind
 
-    /// Returns the secret that the engine's ``CredentialProvider`` knows by this name.
-    public static func secret(_ name: String) -> Secret { Secret(content: .named(name)) }
+    /// Returns the secret with this name, which the engine's ``CredentialProvider`` provides.
+    public static func secret(_ name: String) -> Secret { Secret(kind: .named(name)) }
 
-    /// Returns a secret by its value, for requests that are never written down.
-    public static func unnamed(_ value: String) -> Secret { Secret(content: .value(value)) }
+    /// Returns a secret with a value, for requests that are never encoded.
+    public static func unnamed(_ value: String) -> Secret { Secret(kind: .value(value)) }
 
     /// The name of the secret; `nil` if it has none.
     public var name: String? {
-        if case .named(let name) = content { name } else { nil }
+        if case .named(let name) = kind { name } else { nil }
     }
 }
 

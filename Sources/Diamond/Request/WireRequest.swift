@@ -1,15 +1,14 @@
 import Foundation
 package import HTTPTypes
 
-/// A request with everything in its place: the parts that are keyed, and the parts that go on the wire.
+/// A request with its parameters, credentials and headers placed, as it is keyed and sent.
 ///
-/// It is the only reading of a ``Request``. The canonical form and the transport both start from it, so that the
-/// request sent and its identity cannot drift apart.
+/// The canonical form and the transport both start from this value, so that the sent request always matches its key.
 package struct WireRequest {
     package var method: HTTPRequest.Method
     package var url: RequestURL
-    /// The URL's own items in one form, and behind them the parameters that go to the query.
-    package private(set) var items: QueryItems
+    /// The normalized items of the URL, followed by the parameters that are sent in the query.
+    private(set) var items: QueryItems
     package var headers: HTTPFields
     package var body: RequestBody?
     package let encoding: ParameterEncoding
@@ -20,8 +19,8 @@ package struct WireRequest {
 extension WireRequest {
     package init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
 
-    /// Returns the wire form of a request. It is separate from the initializer, which would copy itself at its end:
-    /// this is done for every key.
+    /// Returns the wire form of a request. It is not an initializer, because that would copy the value at its end, for
+    /// every key.
     static func read(_ request: borrowing Request) throws(RequestError) -> WireRequest {
         let url = try RequestURL(request.url)
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
@@ -65,13 +64,13 @@ extension WireRequest {
 }
 
 extension WireRequest {
-    /// The parameters that go to the query, behind the URL's own.
+    /// The parameters that are sent in the query, after the URL's own items.
     package var parameterItems: QueryItems { items.dropping(url.queryItems()) }
 
-    /// The request's own rules, in addition to the engine's.
+    /// The request's identity rules, in addition to the engine's.
     var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
 
-    /// The key that takes the place of the rest of the request in its identity.
+    /// The app's key, which replaces the rest of the request in its key.
     package var cacheKey: String? { extras?.fields.cacheKey }
 
     package var credentials: [Credential] { extras?.fields.credentials ?? [] }
@@ -79,36 +78,35 @@ extension WireRequest {
     /// The credentials with named secrets, which are filled in when the request is sent.
     package var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
-    /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
+    /// Fills in the value of a secret, and records that it is secret, whatever the name of its place.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
         var fields = extras?.fields ?? Extras.Fields()
         try fields.secrets.fill(credential, with: value, in: &headers)
         extras = .fields(fields)
     }
 
-    /// Headers that secrets stand in, in lower case.
+    /// The headers that contain filled-in secrets, in lower case.
     var filledHeaders: Set<String> { extras?.fields.secrets.headers ?? [] }
 
-    /// Secrets that go to the query, behind the parameters.
+    /// The secrets that are sent in the query, after the parameters.
     package var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
 
-    /// Whether it brings rules of its own.
+    /// Whether the request has rules of its own.
     var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
-    /// The credentials in parameters, which no redirect takes along.
+    /// The credentials in parameters, which are not sent to the target of a redirect.
     var parameterCredentials: [Credential] {
         credentials.filter { if case .parameter = $0.place { true } else { false } }
     }
 
-    /// The credentials in headers, which a redirect within the origin takes along. A server that wants a parameter
-    /// again says so.
+    /// The credentials in headers, which are also sent to the target of a redirect within the origin.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
     }
 }
 
 /// The properties that few requests have.
-// Indirect, because all are copied and taken apart for their keys.
+// Indirect, because every request is copied when its key is made.
 private indirect enum Extras {
     struct Fields {
         var rules = IdentityRules()
@@ -129,24 +127,24 @@ private indirect enum Extras {
     @inline(__always)
     static func of(_ request: borrowing Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras? {
         guard !request.rules.isEmpty || request.cacheKey != nil || !request.credentials.isEmpty else { return nil }
-        return try reading(request, &headers)
+        return try reading(request, placing: &headers)
     }
 
     @inline(never)
-    private static func reading(_ request: Request, _ headers: inout HTTPFields) throws(RequestError) -> Extras {
+    private static func reading(_ request: Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras {
         var fields = Fields(rules: request.rules, cacheKey: request.cacheKey, credentials: request.credentials)
         for credential in fields.credentials { try fields.secrets.place(credential, in: &headers) }
         return .fields(fields)
     }
 }
 
-/// The places where secrets have been filled in.
+/// The places where secrets were filled in.
 private struct FilledSecrets {
     private(set) var headers: Set<String> = []
     private(set) var items = QueryItems()
 
     mutating func place(_ credential: Credential, in fields: inout HTTPFields) throws(RequestError) {
-        switch credential.secret.content {
+        switch credential.secret.kind {
         case .named: if case .header(let name, _) = credential.place { fields[name] = nil }
         case .value(let value): try fill(credential, with: value, in: &fields)
         }
@@ -168,7 +166,7 @@ private struct FilledSecrets {
 }
 
 extension Request {
-    /// ``destination``, with `automatic` decided.
+    /// The ``destination``, with `automatic` resolved.
     var effectiveDestination: ParameterDestination {
         guard destination == .automatic else { return destination }
         guard body == nil else { return .query }
@@ -180,9 +178,10 @@ extension Request {
 }
 
 extension Parameters {
-    /// Returns one JSON object. A repeated name becomes an array of its values, in order.
+    /// Returns a JSON object. A repeated name becomes an array of its values, in order.
     ///
-    /// - Throws: where two names are one to Unicode and two to a server, which a Swift dictionary cannot hold.
+    /// - Throws: ``RequestError`` for two names that are equal in Swift but differ in bytes, which a dictionary cannot
+    ///   hold.
     func object() throws(RequestError) -> JSONValue {
         let grouped = Dictionary(grouping: self, by: \.name)
         for (name, group) in grouped where !group.allSatisfy({ $0.name.utf8.elementsEqual(group[0].name.utf8) }) {
@@ -195,12 +194,12 @@ extension Parameters {
 }
 
 extension HTTPRequest.Method {
-    /// Whether sending it again can have no second effect (RFC 9110 section 9.2.1; RFC 10008 section 2).
+    /// Whether the method is safe (RFC 9110 section 9.2.1; RFC 10008 section 2).
     var isSafe: Bool { isCacheable || self == .options || self == .trace }
 
-    /// Whether its answers are kept.
+    /// Whether responses to the method can be cached.
     var isCacheable: Bool { self == .get || self == .head || self == .query }
 
-    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    /// Whether the method is idempotent (RFC 9110 section 9.2.2).
     var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 }

@@ -79,7 +79,7 @@ extension RetrySituation {
     }
 
     private func outOfTime(after delay: Duration) -> RetryReason? {
-        guard let end = policy.lastBegin, elapsed + delay >= end else { return nil }
+        guard let end = policy.lastStart, elapsed + delay >= end else { return nil }
         return .outOfTime(end)
     }
 }

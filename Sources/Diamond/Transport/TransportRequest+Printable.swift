@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Method and URL without what may be secret: no user info, query, header or body.
-    public var description: String { method.line(url) }
+    public var description: String { method.line(with: url) }
     public var debugDescription: String { description }
 
     /// Names, without the values that may be secret.

@@ -201,7 +201,7 @@ import Testing
     @Test func `keep order and repeated names`() {
         var parameters: Parameters = ["tag": "b", "tag": "a"]
         parameters.append("tag", "c")
-        #expect(parameters.values("tag") == ["b", "a", "c"])
+        #expect(parameters.values(for: "tag") == ["b", "a", "c"])
         #expect(parameters["tag"] == "b")
         parameters["tag"] = "z"
         #expect(parameters == ["tag": "z"])

@@ -18,7 +18,7 @@ extension ConnectionSnapshot {
     /// - Throws: ``RequestError`` with line and column if the text is not JSON, and with the wrong key if it is not a
     ///   connection.
     public init(json: Data) throws(RequestError) {
-        try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
+        try self.init(written: try JSONValue.read(json, maximumDepth: WrittenObject.maximumDepth))
     }
 
     /// Returns the written form, with sorted keys.
@@ -29,21 +29,21 @@ extension ConnectionSnapshot {
     private init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the connection")
         try form.checkVersion()
-        guard let value = form.take("request") else { throw form.failure("request", "is missing: give the request") }
+        guard let value = form.consume("request") else { throw form.failure(at: "request", "is missing: give the request") }
         let request = try Request(written: value)
         let result = try Self.result(&form)
         let file = try form.string("file").map { URL(filePath: $0) }
         let size = try form.integer("size", in: 0...Int.max)
         if file != nil, size == nil, case .success = result {
-            throw form.failure("size", "is missing: write the bytes of the file")
+            throw form.failure(at: "size", "is missing: write the bytes of the file")
         }
         self.init(request: request, state: try Self.state(&form, result), result: result, file: file, size: size)
         try form.finish()
     }
 
     private static func result(_ form: inout WrittenObject) throws(RequestError) -> ConnectionLife.Outcome? {
-        if let value = form.take("response") { return .success(try Response(written: value)) }
-        return try form.take("error").map { value throws(RequestError) in .failure(try ConnectionError(written: value))
+        if let value = form.consume("response") { return .success(try Response(written: value)) }
+        return try form.consume("error").map { value throws(RequestError) in .failure(try ConnectionError(written: value))
         }
     }
 
@@ -56,11 +56,11 @@ extension ConnectionSnapshot {
         case .ready: return .ready
         case .executing: return .executing(attempt: try form.integer("attempt", in: 1...Int.max) ?? 1)
         case .waiting:
-            guard let date = try form.date("until") else { throw form.failure("until", "is missing: write seconds") }
+            guard let date = try form.date("until") else { throw form.failure(at: "until", "is missing: write seconds") }
             return .waiting(until: date)
         case .paused: return .paused
         case .finished:
-            guard let result else { throw form.failure("state", "is finished without response or error: give one") }
+            guard let result else { throw form.failure(at: "state", "is finished without response or error: give one") }
             return .finished(result.ending)
         }
     }

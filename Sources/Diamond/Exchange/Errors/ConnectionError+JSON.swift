@@ -3,9 +3,9 @@
 extension ConnectionError {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the error")
-        guard let code = try form.string("code") else { throw form.failure("code", "is missing: write a word") }
+        guard let code = try form.string("code") else { throw form.failure(at: "code", "is missing: write a word") }
         self.init(Code(description: code), try form.string("message") ?? "")
-        if let value = form.take("response") { response = try Response(written: value) }
+        if let value = form.consume("response") { response = try Response(written: value) }
         attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }
         jobID = try form.integer("job", in: 1...Int.max).map(Int64.init)
         try form.finish()

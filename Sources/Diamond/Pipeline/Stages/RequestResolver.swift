@@ -57,7 +57,7 @@ struct RequestResolver: Sendable {
 
     /// Returns a request resolved, where nobody has to be asked for its identity, nor a file for its contents; else `nil`.
     func resolvedAtOnce(_ request: Request) throws(ConnectionError) -> ResolvedRequest? {
-        if let known = ResolvedRequest.known(by: request.memory, in: environment.number) { return known }
+        if let known = ResolvedRequest.known(by: request.memo, in: environment.number) { return known }
         guard environment.provider == nil else { return nil }
         var complete = request
         try environment.complete(&complete)
@@ -68,6 +68,6 @@ struct RequestResolver: Sendable {
 
     private func remember(_ resolved: ResolvedRequest, of request: Request) {
         guard request.body?.readsFiles != true else { return }
-        resolved.keep(in: request.memory, by: environment.number)
+        resolved.keep(in: request.memo, by: environment.number)
     }
 }

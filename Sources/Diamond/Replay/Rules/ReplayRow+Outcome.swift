@@ -101,7 +101,7 @@ extension ReplayRow {
     private mutating func applyAnswer(
         status: Int, isTransient: Bool, pushBack: Duration?, isBehindRedirect: Bool, now: Int64, draw: Double
     ) {
-        if Attempt.mayHaveArrived(answered: status, isAsking: pushBack != nil) {
+        if Attempt.mayHaveArrived(answered: status, hasRetryAfter: pushBack != nil) {
             unknownAt = unknownAt ?? sentAt ?? now
         }
         // A request with the same key is still processed (draft-ietf-httpapi-idempotency-key-header section 2.7).

@@ -1,19 +1,19 @@
 import Foundation
 import HTTPTypes
 
-/// The written form of an attempt, as it stands in a ``Response``'s.
+/// The written form of an attempt, part of the written form of a ``Response``.
 extension Attempt {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "an attempt")
         guard let number = try form.integer("number", in: 1...Int.max) else {
-            throw form.failure("number", "is missing: count from 1")
+            throw form.failure(at: "number", "is missing: count from 1")
         }
         guard let startedAt = try form.date("startedAt") else {
-            throw form.failure("startedAt", "is missing: write seconds since 1970")
+            throw form.failure(at: "startedAt", "is missing: write seconds since 1970")
         }
         self.init(number: number, startedAt: startedAt, outcome: try Self.outcome(&form))
         delay = try form.duration("delay", default: nil)
-        if let value = form.take("reason") {
+        if let value = form.consume("reason") {
             let reason = try Note(written: value, in: "the reason of an attempt")
             self.reason = RetryReason(RetryReason.Code(description: reason.code), reason.message)
         }
@@ -22,7 +22,9 @@ extension Attempt {
 
     private static func outcome(_ form: inout WrittenObject) throws(RequestError) -> Outcome {
         if let code = try form.integer("status", in: 100...999) { return .answered(HTTPResponse.Status(code: code)) }
-        guard let value = form.take("error") else { throw form.failure("status", "is missing, and so is \"error\"") }
+        guard let value = form.consume("error") else {
+            throw form.failure(at: "status", "is missing, and so is \"error\"")
+        }
         let error = try Note(written: value, in: "the error of an attempt")
         return .failed(code: error.code, message: error.message)
     }
@@ -39,16 +41,20 @@ extension Attempt {
     }
 }
 
-/// A code with its message, `{"code": …, "message": …}`. The code may be one that a newer Diamond knows.
+/// A code and its message, `{"code": …, "message": …}`. A newer Diamond may have written a code that this one does not
+/// know.
 private struct Note {
     var code: String
     var message: String
 
-    init(code: String, message: String) { (self.code, self.message) = (code, message) }
+    init(code: String, message: String) {
+        self.code = code
+        self.message = message
+    }
 
     init(written: JSONValue, in place: String) throws(RequestError) {
         var form = try WrittenObject(written, in: place)
-        guard let code = try form.string("code") else { throw form.failure("code", "is missing: write a word") }
+        guard let code = try form.string("code") else { throw form.failure(at: "code", "is missing: write a word") }
         self.init(code: code, message: try form.string("message") ?? "")
         try form.finish()
     }

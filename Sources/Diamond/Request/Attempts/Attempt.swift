@@ -5,15 +5,15 @@ public import HTTPTypes
 public struct Attempt: Hashable, Sendable {
     /// The outcome of an exchange.
     public enum Outcome: Hashable, Sendable {
-        /// A response came, with any status.
+        /// A response with any status.
         case answered(HTTPResponse.Status)
         /// The code and the message of the error, without secrets.
         case failed(code: String, message: String)
     }
 
-    /// The number of the exchange, from 1. An exchange that does not count for ``RetryPolicy/attempts`` has a number,
-    /// too: one that surely was not processed, one in parallel with another, or one after a renewed credential. A
-    /// redirect that is followed begins at 1 again.
+    /// The number of the exchange, from 1. Exchanges that do not count for ``RetryPolicy/attempts`` have numbers, too:
+    /// a request that was certainly not processed, a parallel (hedged) attempt, an attempt after a renewed credential.
+    /// The count starts again at 1 after a redirect.
     public var number: Int
     /// The start of the exchange, by the wall clock.
     public var startedAt: Date
@@ -21,10 +21,10 @@ public struct Attempt: Hashable, Sendable {
     public var outcome: Outcome
     /// The delay before the next attempt; `nil` for the last.
     public var delay: Duration?
-    /// The reason why another attempt followed, or why none did; `nil` if the answer is the one asked for.
+    /// The reason why another attempt followed, or why none did; `nil` if the response was accepted.
     public var reason: RetryReason?
-    /// Whether the request may have been processed although no answer says so. It is not written, so `==` does not
-    /// compare it.
+    /// Whether the server may have processed the request although no response confirms it. It is not encoded, so `==`
+    /// ignores it.
     var mayHaveArrived: Bool
 
     /// Creates an attempt, for previews and tests; an engine makes its own.
@@ -50,21 +50,21 @@ public struct Attempt: Hashable, Sendable {
 }
 
 extension Attempt {
-    /// Whether a request may have been processed although it was answered with this status. A status of 500 or above
-    /// says nothing about it: a server that fails, or a gateway before it, may have acted. A 503 that asks for another
-    /// attempt is an exception. A 409 counts, because the server may still be at work on the same request.
+    /// Whether the server may have processed a request despite this response status. A status of 500 or above leaves it
+    /// open: the server, or one behind a gateway, may have acted. A 503 with `Retry-After` is an exception. A 409
+    /// counts, because the server may still be processing the same request.
     ///
-    /// - Parameter isAsking: whether the answer says when to try again (RFC 9110 section 10.2.3).
-    static func mayHaveArrived(answered status: Int, isAsking: Bool) -> Bool {
-        (status >= 500 && !(status == 503 && isAsking)) || status == 409
+    /// - Parameter hasRetryAfter: whether the response has a `Retry-After` field (RFC 9110 section 10.2.3).
+    static func mayHaveArrived(answered status: Int, hasRetryAfter: Bool) -> Bool {
+        (status >= 500 && !(status == 503 && hasRetryAfter)) || status == 409
     }
 }
 
 extension Attempt.Outcome {
-    /// Whether the request may have been processed, as far as the outcome itself says.
+    /// Whether the server may have processed the request, judging by the outcome alone.
     fileprivate var mayHaveArrived: Bool {
         switch self {
-        case .answered(let status): Attempt.mayHaveArrived(answered: status.code, isAsking: false)
+        case .answered(let status): Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: false)
         case .failed: true
         }
     }

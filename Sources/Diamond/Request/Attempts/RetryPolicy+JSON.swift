@@ -23,14 +23,14 @@ extension RetryPolicy {
     init(written: JSONValue) throws(RequestError) {
         self.init()
         var form = try WrittenObject(written, in: "the retry policy")
-        if let value = form.take("attempts") { attempts = try Self.attempts(value, form) }
+        if let value = form.consume("attempts") { attempts = try Self.attempts(value, in: form) }
         try readDelays(&form)
         attemptTimeout = try form.duration("attemptTimeout", default: nil)
         deadline = try form.duration("deadline", default: nil)
         window = try form.duration("window", default: window)
         hedgeDelay = try form.duration("hedgeDelay", default: nil)
-        if let value = form.take("statuses") { statuses = try Self.statuses(value, form) }
-        if let value = form.take("unsafeMethods") { retriesUnsafeMethods = try Self.bool(value, form) }
+        if let value = form.consume("statuses") { statuses = try Self.statuses(value, in: form) }
+        if let value = form.consume("unsafeMethods") { retriesUnsafeMethods = try Self.bool(value, in: form) }
         try form.finish()
     }
 
@@ -52,39 +52,40 @@ extension RetryPolicy {
     private mutating func readDelays(_ form: inout WrittenObject) throws(RequestError) {
         for (key, path) in Self.delays {
             guard let delay = try form.duration(key, default: self[keyPath: path]) else {
-                throw form.failure(key, "is null: write seconds")
+                throw form.failure(at: key, "is null: write seconds")
             }
             self[keyPath: path] = delay
         }
     }
 
-    private static func attempts(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Int {
+    private static func attempts(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Int {
         guard case .integer(let number) = value.normalized, let count = Int(exactly: number),
             allowedAttempts.contains(count)
         else {
-            throw form.failure("attempts", "is no count: write a whole number from 1 to 1000")
+            throw form.failure(at: "attempts", "is no count: write a whole number from 1 to 1000")
         }
         return count
     }
 
-    private static func statuses(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Set<Int> {
+    private static func statuses(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Set<Int> {
         guard case .array(let values) = value else {
-            throw form.failure("statuses", "is \(value.kind): write an array, […]")
+            throw form.failure(at: "statuses", "is \(value.kind): write an array, […]")
         }
         return Set(
             try values.map { value throws(RequestError) in
                 guard case .integer(let number) = value.normalized, let status = Int(exactly: number),
                     allowedStatuses.contains(status)
                 else {
-                    throw form.failure("statuses", "holds what is no status of an error: write numbers from 400 to 599")
+                    throw form.failure(
+                        at: "statuses", "holds what is no status of an error: write numbers from 400 to 599")
                 }
                 return status
             })
     }
 
-    private static func bool(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Bool {
+    private static func bool(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Bool {
         guard case .bool(let bool) = value else {
-            throw form.failure("unsafeMethods", "is \(value.kind): write true or false")
+            throw form.failure(at: "unsafeMethods", "is \(value.kind): write true or false")
         }
         return bool
     }

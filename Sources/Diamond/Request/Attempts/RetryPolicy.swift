@@ -1,7 +1,7 @@
 /// The rules for sending a failed request again: how often, when, and for how long.
 ///
-/// Whatever the policy, only two kinds of request are repeated: one that surely was not processed, and one that does no
-/// harm a second time. See <doc:Retrying> for the table.
+/// Whatever the policy, only two kinds of request are repeated: those that were certainly not processed, and those that
+/// are safe to repeat. See <doc:Retrying> for the table.
 ///
 /// ```swift
 /// request.retry = .never
@@ -9,49 +9,49 @@
 /// request.retry = RetryPolicy(attempts: 5, deadline: .seconds(60))
 /// ```
 ///
-/// Durations are kept in whole milliseconds, from none to a hundred years.
+/// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
 public struct RetryPolicy: Hashable, Sendable {
     /// The number of exchanges in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1
-    /// repeats nothing. Up to 3 exchanges whose request surely was not processed do not count. From 1 to 1,000.
+    /// means no retries. Up to 3 exchanges whose request was certainly not processed do not count. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = attempts.clamped } }
-    /// The longest delay before the first repetition; 50 ms. It doubles with each repetition. The delay is drawn
-    /// between zero and it: full jitter, which keeps clients from coming back together.
+    /// The longest delay before the first repetition; 50 ms. It doubles with each repetition. The actual delay is
+    /// random between zero and this value (full jitter), so that clients do not retry in step.
     public var baseDelay: Duration { didSet { baseDelay = baseDelay.bounded } }
-    /// The value that takes the place of ``baseDelay`` after a 429; a second.
+    /// The replacement for ``baseDelay`` after a 429; 1 second.
     public var throttledDelay: Duration { didSet { throttledDelay = throttledDelay.bounded } }
-    /// The longest delay that the policy draws; 20 seconds.
+    /// The upper limit of the random delay; 20 seconds.
     public var maxDelay: Duration { didSet { maxDelay = maxDelay.bounded } }
-    /// The longest time by which a `Retry-After` may exceed the drawn delay; 5 seconds. If the server asks for more,
-    /// the request is not repeated, and the server's answer is the answer.
+    /// The longest time by which `Retry-After` may exceed the random delay; 5 seconds. If the server asks for more, the
+    /// request is not repeated and the caller gets the server's response.
     public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
     /// The longest time of one attempt; `nil`, the default, sets none. It begins with the attempt,
     /// ``Interceptor/adapt(_:attempt:)`` included. It ends with the body, or with the head if the body is streamed or
-    /// downloaded. ``Request/timeout`` ends an exchange without progress on the wire in any case. An attempt that takes
-    /// longer may be repeated. If it is still being adapted, the request ends with `timedOut` instead.
+    /// downloaded. ``Request/timeout`` ends an exchange without progress on the wire in any case. An attempt that
+    /// exceeds the limit may be repeated. If it is still being adapted, the request fails with `timedOut`.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
-    /// The longest time of all attempts, each as above, and of the waits between them; `nil`, the default, sets none.
-    /// It includes waits for a place on the wire, and all hops if redirects are followed. No attempt begins whose delay
-    /// ends after it. It begins with the first attempt: a wait for a place before that, such as in a paused lane, may
-    /// take as long as it takes. The request does not wait longer for code of the app that runs before it is sent, even
-    /// if that code ignores its cancellation.
+    /// The longest time for all attempts and the waits between them; `nil`, the default, sets none. It includes waits
+    /// for a permit of the lane, and all hops if redirects are followed. No attempt starts if its delay ends after the
+    /// deadline. The time starts with the first attempt: an earlier wait, such as in a paused lane, is not limited. The
+    /// request does not wait longer for app code that runs before it is sent, even if that code ignores its
+    /// cancellation.
     public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
     /// The longest time after the start of the first attempt at which another may begin; 30 seconds. `nil` sets none.
-    /// Unlike ``deadline`` it starts again at each redirect, and cuts nothing short. A caller who has waited long for
-    /// the first attempt does not wait as long again.
+    /// Unlike ``deadline``, it restarts at each redirect and ends no attempt early. It keeps a caller whose first
+    /// attempt took long from waiting as long again.
     public var window: Duration? { didSet { window = window?.bounded } }
-    /// The time after which a second attempt begins in parallel with one that is still under way; `nil`, the default,
-    /// for none. The first that brings an answer counts, and the other is canceled (Dean and Barroso, *The Tail at
+    /// The time after which a second attempt starts in parallel with a running one (hedging); `nil`, the default,
+    /// disables it. The first response counts, and the other attempt is canceled (Dean and Barroso, *The Tail at
     /// Scale*, 2013).
     ///
-    /// It happens once for an exchange, for a safe method (RFC 9110 section 9.2.1) without a body. A place on the wire
-    /// has to be free at once, and the budget for repetitions has to pay for it. At the 95th percentile of the times
-    /// that answers take, a twentieth more is sent.
+    /// An exchange is hedged once, and only for a safe method (RFC 9110 section 9.2.1) without a body. The lane must
+    /// have a free permit at once, and the retry budget must cover the attempt. A delay at the 95th percentile of
+    /// response times adds 5 % more requests.
     public var hedgeDelay: Duration? { didSet { hedgeDelay = hedgeDelay?.bounded } }
     /// The statuses after which a request is sent again: 408, 425, 429, 500, 502, 503 and 504 by default. Statuses
-    /// outside of 400 to 599 are left out. 400, 401, 421 and 422 have rules of their own.
+    /// outside 400 to 599 are dropped. 400, 401, 421 and 422 have rules of their own.
     public var statuses: Set<Int> { didSet { statuses = statuses.filter(Self.allowedStatuses.contains) } }
-    /// Whether the app guarantees that a POST or PATCH acts once, however often it arrives; `false`. A request with an
-    /// `Idempotency-Key` need not say so.
+    /// Whether POST and PATCH are repeated like idempotent methods, because the app guarantees that a repeated request
+    /// acts once; `false`. A request with an `Idempotency-Key` does not need this.
     public var retriesUnsafeMethods: Bool
 
     /// Creates a policy. Each argument has the default of its property.
@@ -81,21 +81,21 @@ public struct RetryPolicy: Hashable, Sendable {
         self.retriesUnsafeMethods = retriesUnsafeMethods
     }
 
-    /// Three attempts, without a limit on a transfer that goes on.
+    /// The default policy: three attempts, without a limit on a transfer that makes progress.
     public static let `default` = RetryPolicy()
-    /// One attempt.
+    /// The policy without retries: one attempt.
     public static let never = RetryPolicy(attempts: 1)
-    /// The policy for a request that a person waits for: 10 seconds for an attempt, 30 in all.
+    /// The policy for a request that a user waits for: 10 seconds for each attempt, 30 in all.
     public static let interactive = RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(30))
 
     /// The default of ``statuses``.
     public static let defaultStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// Returns the longest time that is left to an attempt; `nil` if nothing limits it.
+    /// Returns the time limit of an attempt; `nil` for no limit.
     ///
     /// - Parameters:
-    ///   - elapsed: the time since the first attempt began.
-    ///   - spent: the part of its time that the attempt has taken already.
+    /// - elapsed: the time since the start of the first attempt.
+    /// - spent: the time that the attempt has used already.
     func attemptLimit(elapsed: @autoclosure () -> Duration, after spent: Duration = .zero) -> Duration? {
         let own = attemptTimeout.map { max(.zero, $0 - spent) }
         guard let deadline else { return own }
@@ -103,8 +103,8 @@ public struct RetryPolicy: Hashable, Sendable {
         return min(own ?? rest, rest)
     }
 
-    /// The time after the start of the first attempt from which no other begins; `nil` for no limit.
-    var lastBegin: Duration? { [deadline, window].compactMap(\.self).min() }
+    /// The time after the start of the first attempt from which no other may start; `nil` for no limit.
+    var lastStart: Duration? { [deadline, window].compactMap(\.self).min() }
 
     static let allowedStatuses = 400..<600
     static let allowedAttempts = 1...1000

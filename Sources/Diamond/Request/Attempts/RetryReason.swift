@@ -1,61 +1,61 @@
 /// The reason why a request was sent again, or was not.
 public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of reasons; new ones may come.
+    /// The kinds of reasons; later versions may add some.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        // Sent again:
+        // Reasons to send again:
 
-        /// The request surely was not processed: no name, no connection, no TLS.
+        /// The request was certainly not processed: name lookup, connecting or TLS failed.
         public static let unprocessed = Code(description: "unprocessed")
-        /// 421: the server of this connection does not answer for the origin (RFC 9110 section 15.5.20).
+        /// 421: the server of this connection is not responsible for the origin (RFC 9110 section 15.5.20).
         public static let misdirected = Code(description: "misdirected")
-        /// The connection ended before a byte of the answer, as one that was idle for long does (RFC 9112 section
+        /// The connection ended before the first byte of the response, as a long-idle connection does (RFC 9112 section
         /// 9.3.1).
         public static let connectionClosed = Code(description: "connectionClosed")
-        /// The exchange broke, and a repetition does no harm.
+        /// The exchange was interrupted, and the request is safe to repeat.
         public static let interrupted = Code(description: "interrupted")
         /// A status of ``RetryPolicy/statuses``.
         public static let status = Code(description: "status")
         /// 429 (RFC 6585 section 4).
         public static let throttled = Code(description: "throttled")
-        /// The server named the time itself (RFC 9110 section 10.2.3).
+        /// The server set the time with `Retry-After` (RFC 9110 section 10.2.3).
         public static let retryAfter = Code(description: "retryAfter")
-        /// 409 to a request with an `Idempotency-Key`: the first one is still at work.
+        /// 409 to a request with an `Idempotency-Key`: the server is still processing the first one.
         public static let stillRunning = Code(description: "stillRunning")
-        /// 401: the credential is renewed.
+        /// 401: the credential was renewed.
         public static let credential = Code(description: "credential")
-        /// The rest of a broken transfer could not be had, so the whole is requested.
+        /// The rest of an interrupted transfer is not available, so the whole body is requested.
         public static let restarted = Code(description: "restarted")
 
-        // In parallel with another:
+        // Reasons for a parallel attempt:
 
-        /// The attempt took long, and another was begun in parallel, whether that was faster or not.
+        /// The attempt took long, and another was started in parallel. It need not have been faster.
         public static let hedged = Code(description: "hedged")
 
-        // Not sent again:
+        // Reasons not to send again:
 
-        /// The answer would be the same.
+        /// The response would be the same.
         public static let final = Code(description: "final")
-        /// The error would be the same, or the caller wanted the end.
+        /// The error would be the same, or the caller ended the request.
         public static let permanent = Code(description: "permanent")
-        /// 401, and the credential is new, or cannot be renewed.
+        /// 401 with a new credential, or with one that cannot be renewed.
         public static let unauthorized = Code(description: "unauthorized")
-        /// It may have been processed, and could act twice.
+        /// The request may have been processed, and a repetition could act twice.
         public static let notIdempotent = Code(description: "notIdempotent")
-        /// Bytes of the answer are with the caller.
+        /// The caller has received bytes of the response.
         public static let committed = Code(description: "committed")
-        /// The body of the request could be read only once, and was.
+        /// The request's body could be read only once, and was read.
         public static let bodyConsumed = Code(description: "bodyConsumed")
         /// ``RetryPolicy/attempts`` are used up.
         public static let attemptsUsed = Code(description: "attemptsUsed")
-        /// Too many requests to this origin were sent again lately.
+        /// Too many requests to this origin were retried recently.
         public static let budgetEmpty = Code(description: "budgetEmpty")
-        /// Most requests to this origin failed lately.
+        /// Most requests to this origin failed recently.
         public static let circuitOpen = Code(description: "circuitOpen")
-        /// The server asks for a longer wait than a caller is made to wait.
+        /// `Retry-After` is longer than ``RetryPolicy/retryAfterLimit`` allows.
         public static let retryAfterTooLong = Code(description: "retryAfterTooLong")
-        /// ``RetryPolicy/deadline`` or ``RetryPolicy/window`` ends before the next attempt would begin.
+        /// ``RetryPolicy/deadline`` or ``RetryPolicy/window`` ends before the next attempt could start.
         public static let outOfTime = Code(description: "outOfTime")
     }
 
@@ -64,7 +64,7 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
     /// The reason in one line, without secrets.
     public var message: String
 
-    /// Creates a reason, for previews and tests; an engine gives its own.
+    /// Creates a reason, for previews and tests.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

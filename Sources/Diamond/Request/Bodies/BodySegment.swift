@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stretch of a body: bytes, or a file as it was when it was looked at.
+/// A segment of a body: bytes, or a file as it was when its fingerprint was taken.
 enum BodySegment: Hashable, Sendable {
     case bytes(Data)
     case file(FileFingerprint)
@@ -8,7 +8,7 @@ enum BodySegment: Hashable, Sendable {
     var length: Int64 {
         switch self {
         case .bytes(let data): Int64(data.count)
-        case .file(let look): look.size
+        case .file(let fingerprint): fingerprint.size
         }
     }
 
@@ -16,9 +16,9 @@ enum BodySegment: Hashable, Sendable {
     ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     init(file: URL) throws(RequestError) {
-        guard let look = FileFingerprint(file.path), FileManager.default.isReadableFile(atPath: look.path)
+        guard let fingerprint = FileFingerprint(file.path), FileManager.default.isReadableFile(atPath: fingerprint.path)
         else { throw .unreadable(file.path) }
-        self = .file(look)
+        self = .file(fingerprint)
     }
 }
 
@@ -38,12 +38,12 @@ extension RequestBody {
     func segments(_ encoding: ParameterEncoding, boundary: String) throws(RequestError) -> [BodySegment] {
         switch self {
         case .file(let url, _): return [try BodySegment(file: url)]
-        case .multipart(let parts): return try Self.segments(parts, boundary)
+        case .multipart(let parts): return try Self.segments(of: parts, boundary: boundary)
         default: return [.bytes(try encoded(encoding))]
         }
     }
 
-    private static func segments(_ parts: [MultipartPart], _ boundary: String) throws(RequestError) -> [BodySegment] {
+    private static func segments(of parts: [MultipartPart], boundary: String) throws(RequestError) -> [BodySegment] {
         var segments: [BodySegment] = []
         for part in parts {
             segments.append(.bytes(Data("--\(boundary)\r\n\(try part.head())".utf8)))
@@ -53,14 +53,14 @@ extension RequestBody {
         return segments + [.bytes(Data("--\(boundary)--\r\n".utf8))]
     }
 
-    /// 32 characters that no content is likely to hold: 160 bits.
+    /// Returns a boundary with 160 random bits, which no content is likely to contain.
     static func randomBoundary() -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyz012345")
         return "diamond-" + String((0..<32).map { _ in letters[Int.random(in: 0..<32)] })
     }
 }
 
-/// The bytes of segments, in pieces, read as they are asked for.
+/// The bytes of segments, in pieces, read on demand.
 struct BodyPieces: AsyncSequence, Sendable {
     typealias Element = Data
 
@@ -68,45 +68,49 @@ struct BodyPieces: AsyncSequence, Sendable {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var rest: ArraySlice<BodySegment>
-        private var open: (handle: FileHandle, look: FileFingerprint, left: Int64)?
+        private var open: (handle: FileHandle, fingerprint: FileFingerprint, left: Int64)?
 
         private static let pieceSize: Int64 = 256 << 10
 
         fileprivate init(_ segments: [BodySegment]) { rest = segments[...] }
 
-        /// - Throws: ``RequestError`` for a file that has changed, or become unreadable, since it was looked at.
+        /// - Throws: ``RequestError`` for a file that has changed or become unreadable since its fingerprint was taken.
         mutating func next() async throws -> Data? {
             while true {
-                if let piece = try readOn() { return piece }
+                if let piece = try readPiece() { return piece }
                 switch rest.popFirst() {
                 case nil: return nil
                 case .bytes(let data): if !data.isEmpty { return data }
-                case .file(let look): try begin(look)
+                case .file(let fingerprint): try begin(fingerprint)
                 }
             }
         }
 
-        private mutating func begin(_ look: FileFingerprint) throws {
-            guard let handle = FileHandle(forReadingAtPath: look.path) else { throw RequestError.unreadable(look.path) }
-            open = (handle, look, look.size)
-            try check(handle, look)
+        private mutating func begin(_ fingerprint: FileFingerprint) throws {
+            guard let handle = FileHandle(forReadingAtPath: fingerprint.path) else {
+                throw RequestError.unreadable(fingerprint.path)
+            }
+            open = (handle, fingerprint, fingerprint.size)
+            try check(handle, fingerprint)
         }
 
-        private func check(_ handle: FileHandle, _ look: FileFingerprint) throws {
-            guard FileFingerprint(look.path, open: handle) == look else { throw RequestError.changed(look.path) }
+        private func check(_ handle: FileHandle, _ fingerprint: FileFingerprint) throws {
+            guard FileFingerprint(fingerprint.path, open: handle) == fingerprint else {
+                throw RequestError.changed(fingerprint.path)
+            }
         }
 
-        private mutating func readOn() throws -> Data? {
-            guard let (handle, look, left) = open else { return nil }
+        private mutating func readPiece() throws -> Data? {
+            guard let (handle, fingerprint, left) = open else { return nil }
             guard left > 0 else {
                 open = nil
                 try handle.close()
                 return nil
             }
             guard let piece = try handle.read(upToCount: Int(Swift.min(left, Self.pieceSize))), !piece.isEmpty
-            else { throw RequestError.changed(look.path) }
-            // Before the last piece goes out: with it the server has what looks whole.
-            if piece.count == left { try check(handle, look) }
+            else { throw RequestError.changed(fingerprint.path) }
+            // Checked before the last piece is sent: after it the server has a complete body.
+            if piece.count == left { try check(handle, fingerprint) }
             open?.left -= Int64(piece.count)
             return piece
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The attributes by which a file is recognized as the one that was looked at.
+/// The attributes that tell whether a file has changed.
 struct FileFingerprint: Hashable, Sendable {
     let path: String
     let size: Int64
@@ -12,14 +12,14 @@ struct FileFingerprint: Hashable, Sendable {
     /// The time of the file's last change.
     var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1_000_000_000) }
 
-    /// Looks at the file that a path leads to; `nil` if that is no regular file.
+    /// Takes the fingerprint of the file at a path; `nil` if it is not a regular file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(path, status)
     }
 
-    /// Looks at the open file, whatever its path leads to by now; `nil` if it is no regular file.
+    /// Takes the fingerprint of an open file, whatever its path leads to now; `nil` if it is not a regular file.
     init?(_ path: String, open handle: FileHandle) {
         var status = stat()
         guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }
@@ -27,7 +27,7 @@ struct FileFingerprint: Hashable, Sendable {
     }
 
     private init?(_ path: String, _ status: stat) {
-        // A device may have no end.
+        // A device may be endless.
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
         let time = status.st_mtimespec
@@ -36,7 +36,9 @@ struct FileFingerprint: Hashable, Sendable {
         #endif
         self.path = path
         size = Int64(status.st_size)
-        (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
-        (inode, device) = (UInt64(status.st_ino), UInt64(bitPattern: Int64(status.st_dev)))
+        seconds = time.tv_sec
+        nanoseconds = time.tv_nsec
+        inode = UInt64(status.st_ino)
+        device = UInt64(bitPattern: Int64(status.st_dev))
     }
 }

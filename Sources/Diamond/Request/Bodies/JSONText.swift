@@ -1,4 +1,4 @@
-/// JSON text as it is sent, and its value.
+/// JSON text that is sent as it is, and its value.
 public struct JSONText: Hashable, Sendable {
     /// The text, which is sent byte for byte.
     public let text: String
@@ -22,7 +22,7 @@ extension JSONText {
     /// Reads the member `jsonText` of a written body.
     init(_ text: String, in form: WrittenObject) throws(RequestError) {
         do { try self.init(text) } catch {
-            throw form.failure("jsonText", "is not JSON of one meaning: \(error.message)")
+            throw form.failure(at: "jsonText", "is not JSON of one meaning: \(error.message)")
         }
     }
 }

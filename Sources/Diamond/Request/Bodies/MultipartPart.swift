@@ -6,7 +6,7 @@ public struct MultipartPart: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// Bytes in memory.
         case bytes(Data)
-        /// A file, which is read each time the body is sent. It must stay unchanged like that of
+        /// A file, read each time the body is sent. It must stay unchanged, as for
         /// ``RequestBody/file(_:contentType:)``.
         case file(URL)
 
@@ -29,14 +29,14 @@ public struct MultipartPart: Hashable, Sendable {
 
     /// The name of the form field.
     public var name: String
-    /// The file name that the server is told; `nil` tells none.
+    /// The file name to send; `nil` sends none.
     public var filename: String?
-    /// The content type; `nil` tells none, which means `text/plain`.
+    /// The content type to send; `nil` sends none, which means `text/plain`.
     public var contentType: String?
     /// The content of the part.
     public var content: Content
 
-    /// Creates a part of any kind; without a filename it is a field.
+    /// Creates a part. A part without a filename is a field.
     public init(_ name: String, _ content: Content, filename: String? = nil, contentType: String? = nil) {
         self.name = name
         self.content = content
@@ -53,7 +53,7 @@ public struct MultipartPart: Hashable, Sendable {
     /// Creates a field of text.
     public init(_ name: String, _ text: String) { self.init(name, .bytes(Data(text.utf8))) }
 
-    /// Creates a part from a file, under the file's own name.
+    /// Creates a part from a file, with the file's name as its filename.
     public init(_ name: String, file: URL, contentType: String? = nil) {
         self.init(name, .file(file), filename: file.lastPathComponent, contentType: contentType)
     }
@@ -97,7 +97,7 @@ extension MultipartPart {
 extension MultipartPart {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "a part")
-        guard let name = try form.string("name") else { throw form.failure("name", "is missing: name the field") }
+        guard let name = try form.string("name") else { throw form.failure(at: "name", "is missing: name the field") }
         let filename = try form.string("filename")
         let contentType = try form.string("contentType")
         self.init(name, try Self.content(&form), filename: filename, contentType: contentType)
@@ -108,9 +108,9 @@ extension MultipartPart {
         if let text = try form.string("text") { return .bytes(Data(text.utf8)) }
         if let path = try form.string("file") { return .file(URL(filePath: path)) }
         guard let text = try form.string("base64") else {
-            throw form.failure("text", "is missing, and so are base64 and file: give one")
+            throw form.failure(at: "text", "is missing, and so are base64 and file: give one")
         }
-        guard let data = Data(base64Encoded: text) else { throw form.failure("base64", "is not base64: mend it") }
+        guard let data = Data(base64Encoded: text) else { throw form.failure(at: "base64", "is not base64: mend it") }
         return .bytes(data)
     }
 

@@ -1,25 +1,24 @@
 public import Foundation
 
 /// The body of a request.
-// Indirect, because most requests have none, and all are copied.
+// Indirect, because most requests have no body and all requests are copied.
 public indirect enum RequestBody: Hashable, Sendable {
-    /// Sent as `application/json`, in the form of RFC 8785.
+    /// A JSON value, sent as `application/json` in canonical form (RFC 8785).
     case json(JSONValue)
-    /// JSON text, sent byte for byte as `application/json`, so that a signature over it holds. It identifies the request as
-    /// ``json(_:)`` of its value does. Made by ``json(text:)``.
+    /// JSON text, sent byte for byte as `application/json`, so that a signature over it stays valid. The request's key
+    /// is that of ``json(_:)`` with the same value. Create it with ``json(text:)``.
     case jsonText(JSONText)
-    /// Sent as `application/x-www-form-urlencoded`.
+    /// A form, sent as `application/x-www-form-urlencoded`.
     case form(Parameters)
-    /// Bytes, sent as they are. `contentType` is the `Content-Type`, unless a header of the request says otherwise.
+    /// Bytes, sent as they are. `contentType` sets `Content-Type` unless the request's headers do.
     case bytes(Data, contentType: String? = nil)
-    /// A file, read in pieces each time it is sent, and once for the request's identity.
+    /// A file, read in pieces each time it is sent, and once for the request's key.
     ///
-    /// The file must stay unchanged from the moment it is looked at, before its identity is read, until its last byte
-    /// is sent. A file that only grew meanwhile, or was touched, fails with
-    /// ``RequestError/Code-swift.struct/unreadableFile``. Of a file that is always written to, such as a log, send a
-    /// copy.
+    /// The file must stay unchanged from the computation of the key until its last byte is sent. A file that only grew
+    /// or was touched meanwhile fails with ``RequestError/Code-swift.struct/unreadableFile``. Send a copy of a file
+    /// that is always written to, such as a log.
     case file(URL, contentType: String? = nil)
-    /// Sent as `multipart/form-data` (RFC 7578), in pieces, with another random boundary each time.
+    /// The parts of a `multipart/form-data` body (RFC 7578), sent in pieces with a new random boundary each time.
     case multipart([MultipartPart])
 
     /// Texts compare by their bytes.
@@ -53,8 +52,8 @@ public indirect enum RequestBody: Hashable, Sendable {
     }
 
     /// Returns a body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name
-    /// twice, a number that no double holds) becomes ``bytes(_:contentType:)``, and identifies the request by its
-    /// bytes.
+    /// twice, a number that no double holds) becomes ``bytes(_:contentType:)``, and its bytes determine the request's
+    /// key.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
     public static func json(text: String) throws(RequestError) -> RequestBody {
@@ -67,7 +66,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// Returns a body of any value's JSON.
+    /// Returns a body with the JSON of an encodable value.
     ///
     /// - Throws: `EncodingError`, or ``RequestError/Code-swift.struct/ambiguousJSON`` for a number no double holds.
     public static func json(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws
@@ -76,7 +75,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         .json(try JSONValue.read(try encoder.encode(value)))
     }
 
-    /// The value of a JSON body that is known by its value.
+    /// The value of a ``json(_:)`` or ``jsonText(_:)`` body.
     package var jsonValue: JSONValue? {
         switch self {
         case .json(let value): value
@@ -85,7 +84,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// Whether the content can change without a change of the body.
+    /// Whether the body reads files, whose content can change while the value stays equal.
     var readsFiles: Bool { !files.isEmpty }
 
     /// The files that are read when the body is sent, in order.
@@ -106,7 +105,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// Returns the bytes to send, of a body that is whole in memory.
+    /// Returns the bytes of a body that is held in memory.
     package func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())

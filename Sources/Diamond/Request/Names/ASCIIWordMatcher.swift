@@ -1,24 +1,26 @@
-/// Words in lower case, found whatever the case of ASCII letters.
+/// A matcher for a set of words, ignoring the case of ASCII letters.
 ///
-/// Works on bytes, because every name of every request is looked at: which letters a name has tells of almost every one
-/// that no word is in it.
+/// It works on bytes, because every name of every request is matched. The set of a name's letters rules out almost
+/// every name at once.
 struct ASCIIWordMatcher: Sendable {
     private let words: [[UInt8]]
     /// The letters of each word.
     private let letters: [LetterSet]
-    /// The beginning of each word, as ``Span/beginning(of:)`` has it, with bit 5 of every byte set.
+    /// The first eight bytes of each word (``Span/beginning(of:)``), with bit 5 of every byte set.
     private let beginnings: [UInt64]
-    /// Letters of which every word has one.
+    /// A set of letters of which every word contains at least one.
     let needed: LetterSet
     private let shortest: Int
     private let firsts: LetterSet
     private let seconds: LetterSet
     private let thirds: LetterSet
 
-    /// - Parameter words: of two characters or more.
+    /// - Parameter words: words in lower case, of two characters or more.
     init(_ words: [String]) {
         let words = words.map { Array($0.utf8) }
-        (firsts, seconds, thirds) = (Self.letters(0, of: words), Self.letters(1, of: words), Self.letters(2, of: words))
+        firsts = Self.letters(at: 0, of: words)
+        seconds = Self.letters(at: 1, of: words)
+        thirds = Self.letters(at: 2, of: words)
         shortest = max(2, words.map(\.count).min() ?? 0)
         letters = words.map { LetterSet(of: $0.span) }
         beginnings = words.map { Self.beginning(of: $0.span) }
@@ -26,16 +28,17 @@ struct ASCIIWordMatcher: Sendable {
         self.words = words
     }
 
-    /// Returns the letters at a place of the words. If a word is shorter, any letter may be there.
-    private static func letters(_ place: Int, of words: [[UInt8]]) -> LetterSet {
+    /// Returns the letters at a position of the words. A shorter word allows any letter.
+    private static func letters(at position: Int, of words: [[UInt8]]) -> LetterSet {
         var letters = LetterSet()
-        for word in words { (place < word.count ? [word[place]] : Array(0..<32)).forEach { letters.insert($0) } }
+        for word in words { (position < word.count ? [word[position]] : Array(0..<32)).forEach { letters.insert($0) } }
         return letters
     }
 
-    /// The letter that most words have, then the one that most of the others have, and so on.
+    /// Returns the letter that most words contain, then the one that most of the remaining words contain, and so on.
     private static func needed(_ words: [[UInt8]]) -> LetterSet {
-        var (needed, others) = (LetterSet(), words)
+        var needed = LetterSet()
+        var others = words
         while !others.isEmpty {
             let counts = Dictionary(others.flatMap { Set($0) }.map { ($0, 1) }, uniquingKeysWith: +)
             guard let letter = counts.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })?.key else { break }
@@ -45,19 +48,19 @@ struct ASCIIWordMatcher: Sendable {
         return needed
     }
 
-    /// Whether one of the words stands anywhere in the bytes.
+    /// Whether the bytes contain one of the words.
     ///
-    /// - Parameter letters: those of the bytes.
+    /// - Parameter letters: the letters of the bytes.
     @inline(__always)
-    func hasWord(in bytes: Span<UInt8>, _ letters: LetterSet) -> Bool {
-        !letters.isDisjoint(with: needed) && findsWord(in: bytes, letters)
+    func hasWord(in bytes: Span<UInt8>, letters: LetterSet) -> Bool {
+        !letters.isDisjoint(with: needed) && findsWord(in: bytes, letters: letters)
     }
 
     @inline(__always)
-    func hasWord(in bytes: Span<UInt8>) -> Bool { hasWord(in: bytes, LetterSet(of: bytes)) }
+    func hasWord(in bytes: Span<UInt8>) -> Bool { hasWord(in: bytes, letters: LetterSet(of: bytes)) }
 
     @inline(never)
-    private func findsWord(in bytes: Span<UInt8>, _ letters: LetterSet) -> Bool {
+    private func findsWord(in bytes: Span<UInt8>, letters: LetterSet) -> Bool {
         for index in self.letters.indices
         where self.letters[index].isSubset(of: letters) && isWord(index, in: bytes) { return true }
         return false
@@ -71,11 +74,11 @@ struct ASCIIWordMatcher: Sendable {
 
     /// Whether the bytes begin with one of the words.
     @inline(__always)
-    func hasBeginning(of bytes: Span<UInt8>) -> Bool { mayBegin(bytes) && beginsWithWord(bytes) }
+    func hasBeginning(of bytes: Span<UInt8>) -> Bool { mayMatch(bytes) && beginsWithWord(bytes) }
 
     /// Whether the bytes are one of the words.
     @inline(__always)
-    func hasWhole(_ bytes: Span<UInt8>) -> Bool { mayBegin(bytes) && isWord(bytes) }
+    func hasWhole(_ bytes: Span<UInt8>) -> Bool { mayMatch(bytes) && isWord(bytes) }
 
     @inline(never)
     private func beginsWithWord(_ bytes: Span<UInt8>) -> Bool {
@@ -91,14 +94,15 @@ struct ASCIIWordMatcher: Sendable {
         return false
     }
 
-    /// Returns the beginning of the bytes. It is equal for a word in upper and in lower case, and for few others.
+    /// Returns the first eight bytes, so that a word in upper case and in lower case give the same value, and few other
+    /// bytes do.
     @inline(__always)
     private static func beginning(of bytes: Span<UInt8>) -> UInt64 {
         bytes.beginning(of: bytes.count) | 0x2020_2020_2020_2020
     }
 
     @inline(__always)
-    func mayBegin(_ bytes: Span<UInt8>) -> Bool {
+    func mayMatch(_ bytes: Span<UInt8>) -> Bool {
         bytes.count >= shortest && firsts.contains(bytes[0]) && seconds.contains(bytes[1])
             && (bytes.count == 2 || thirds.contains(bytes[2]))
     }

@@ -1,12 +1,13 @@
-/// The names of headers, parameters and members of JSON bodies that mean something to a request's identity.
+/// The known names of headers, parameters and JSON members that are credentials, or that do not select.
 ///
-/// The rules hold it, because each access to a global passes a lock, for every name of every request.
+/// ``KeyRules`` stores the instance: each access to a global takes a lock, which is too slow for every name of every
+/// request.
 final class CredentialNames: Sendable {
     static let all = CredentialNames()
 
     private let words: ASCIIWordMatcher
     private let headerWords: ASCIIWordMatcher
-    /// Letters of which every encoded name has one that has a word, an escape or a bracket in it.
+    /// A set of bytes of which every encoded name contains one if it contains a word, an escape or a bracket.
     private let suspects: LetterSet
 
     /// Whole names of parameters and members.
@@ -15,12 +16,12 @@ final class CredentialNames: Sendable {
         "samlresponse", "sas", "sig", "sid",
     ])
 
-    /// Whole names of parameters in a URL to which a server redirects: their values are good for one use (RFC 6749
-    /// section 4.1.2). A request's `code` is a country more often.
+    /// Whole names of parameters in a redirect's URL. Their values are valid once (RFC 6749 section 4.1.2). In other
+    /// requests `code` is more often a country.
     private let targetNames = ASCIIWordMatcher(["code", "state", "ticket"])
 
-    /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
-    /// client's build, or tracing.
+    /// Headers that do not select among a resource's responses. They describe the message, the connection, the cache,
+    /// the client's version or tracing.
     private let nonSelectingHeaders = ASCIIWordMatcher([
         "user-agent", "date", "content-length", "expect", "max-forwards",
         "range", "cache-control", "pragma", "priority",
@@ -29,12 +30,12 @@ final class CredentialNames: Sendable {
         "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
     ])
 
-    /// The beginnings of other headers that do not select.
+    /// Prefixes of other headers that do not select.
     private let nonSelectingFamilies = ASCIIWordMatcher(["if-", "proxy-", "x-b3-"])
 
     private init() {
-        // In the names of all three. Rather one too many: such a value still separates requests, only as a keyed digest,
-        // and does not go to another origin.
+        // Words in the names of headers, parameters and members. A false match does little harm: the value still
+        // separates requests, as a keyed digest, and is not sent to another origin.
         let common = [
             "apikey", "api_key", "api-key", "cookie", "credential", "jwt", "passw", "secret", "session", "signature",
             "token",
@@ -43,11 +44,11 @@ final class CredentialNames: Sendable {
         var suspects = LetterSet(of: Array("%[]".utf8).span)
         suspects.formUnion(words.needed)
         self.suspects = suspects
-        // In the names of headers, which hold no ordinary words of an API.
+        // Only for headers, whose names contain no ordinary words of an API.
         headerWords = ASCIIWordMatcher(common + ["auth", "key"])
     }
 
-    /// Whether a header may tell answers apart.
+    /// Whether a header may select among responses.
     @inline(__always)
     func isSelecting(header: Span<UInt8>) -> Bool {
         !nonSelectingHeaders.hasWhole(header) && !nonSelectingFamilies.hasBeginning(of: header)
@@ -55,7 +56,7 @@ final class CredentialNames: Sendable {
 
     // MARK: Credentials
 
-    /// Whether a parameter is a secret in a URL to which a server leads, in addition to the secrets of all requests.
+    /// Whether a parameter of a redirect's URL is secret, in addition to the secrets of all requests.
     func isSecret(target name: Span<UInt8>) -> Bool { targetNames.hasWhole(name) }
 
     func isSecret(header: Span<UInt8>) -> Bool { headerWords.hasWord(in: header) }
@@ -63,19 +64,19 @@ final class CredentialNames: Sendable {
     func isSecret(member name: Span<UInt8>) -> Bool { words.hasWord(in: name) || names.hasWhole(name) }
 
     /// - Parameters:
-    ///   - name: a parameter's, encoded; what stands in brackets is a name, too.
-    ///   - letters: those of the name.
+    /// - name: the encoded name of a parameter. A part in brackets counts as a name, too.
+    /// - letters: the letters of the name.
     @inline(__always)
-    func isSecret(parameter name: Span<UInt8>, _ letters: LetterSet) -> Bool {
-        (!letters.isDisjoint(with: suspects) || names.mayBegin(name)) && isSecret(suspect: name, letters)
+    func isSecret(parameter name: Span<UInt8>, letters: LetterSet) -> Bool {
+        (!letters.isDisjoint(with: suspects) || names.mayMatch(name)) && isSecret(suspect: name, letters: letters)
     }
 
     @inline(never)
-    private func isSecret(suspect name: Span<UInt8>, _ letters: LetterSet) -> Bool {
+    private func isSecret(suspect name: Span<UInt8>, letters: LetterSet) -> Bool {
         guard name.allSatisfy(in: name.indices, { !ByteClass.special.contains($0) }) else {
             return isSecret(escaped: name)
         }
-        return words.hasWord(in: name, letters) || names.hasWhole(name)
+        return words.hasWord(in: name, letters: letters) || names.hasWhole(name)
     }
 
     private func isSecret(escaped name: Span<UInt8>) -> Bool {

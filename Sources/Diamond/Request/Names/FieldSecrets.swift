@@ -1,33 +1,33 @@
 import HTTPTypes
 
-/// A finder of secrets in the fields of a response, for code that keeps or shows them.
+/// A finder of secrets in the fields of a response, for code that stores or shows them.
 ///
-/// A field is a credential by its name, as a request's is, or holds a URL with user info or with a secret item.
+/// A field is secret if its name is a credential's, or if it contains a URL with user info or a secret item.
 struct FieldSecrets: Sendable {
     private let own: IdentityRules
     private let names = CredentialNames.all
 
     /// Creates a finder.
     ///
-    /// - Parameter own: names of secrets, in addition to those that are known.
+    /// - Parameter own: names of secrets, in addition to the built-in ones.
     init(own: IdentityRules = IdentityRules()) { self.own = own }
 
-    /// Fields that say where to go on: without them a response means something else.
+    /// Fields that lead to another URL. A response without them would have another meaning.
     private static let leading = ASCIIWordMatcher(["link", "location", "refresh"])
-    /// Fields that lead the client to another URL, where `code` and `state` are credentials. In the `Link` of a list,
-    /// `state` is the filter of the list.
+    /// Fields that redirect the client, whose `code` and `state` parameters are credentials. In `Link`, `state` is more
+    /// often a filter.
     private static let targets = ASCIIWordMatcher(["location", "refresh"])
     /// Fields whose whole value is a URL.
     private static let urls = ASCIIWordMatcher(["content-location", "location"])
-    /// Fields that ask for a credential, and have none, whatever their names.
+    /// Fields that request a credential. They contain none, despite their names.
     private static let challenges = ASCIIWordMatcher(["www-authenticate", "proxy-authenticate"])
     /// Schemes whose challenges hold a token (RFC 4559).
     private static let tokenSchemes = ["kerberos ", "negotiate ", "ntlm "]
 
-    /// Whether a response means something else without a field of this name.
+    /// Whether a response would have another meaning without a field of this name.
     static func isLeading(_ name: HTTPField.Name) -> Bool { name.canonicalName.withBytes { leading.hasWhole($0) } }
 
-    /// Whether a field must not be kept in clear.
+    /// Whether a field must not be stored in plain text.
     func holdsSecret(_ field: HTTPField) -> Bool {
         let name = field.name.canonicalName
         return isCredential(name) || hasSecretURL(field, name) || Self.isChallenge(name) && Self.hasToken(field.value)
@@ -50,16 +50,16 @@ struct FieldSecrets: Sendable {
         }
     }
 
-    private func secrets(in bytes: [UInt8], of name: String) -> [URLSecrets.Place] {
+    private func secrets(in bytes: [UInt8], of name: String) -> [URLSecrets.SecretRange] {
         name.withBytes { URLSecrets(own: own, isTarget: Self.targets.hasWhole($0), isURL: Self.urls.hasWhole($0)) }
-            .places(in: bytes)
+            .secretRanges(in: bytes)
     }
 
-    // MARK: For people
+    // MARK: Masking
 
     static let mask = "•••"
 
-    /// The value for people: masked where the name says that it is secret, user info and what is secret in URLs as well.
+    /// Returns the value for display. A secret value is masked, and so are user info and secret items of URLs.
     func masked(_ field: HTTPField) -> String {
         let name = field.name.canonicalName
         if field.name == .setCookie { return Self.maskedCookie(field.value) }
@@ -68,22 +68,23 @@ struct FieldSecrets: Sendable {
         return Self.isChallenge(name) ? Self.maskedChallenges(masked) : masked
     }
 
-    /// A URL for people: without user info and fragment, the values of secret items masked.
+    /// Returns a URL for display, without user info and fragment, with the values of secret items masked.
     func masked(url: String) -> String { masked(url, of: "location") }
 
-    /// A text for people: what is secret in the URLs in it masked.
+    /// Returns a text for display, with the secrets in its URLs masked.
     func masked(urlsIn text: String) -> String { masked(text, of: "") }
 
     private func masked(_ value: String, of name: String) -> String {
         // A fragment may hold a token, and is never sent.
         let isURL = name.withBytes { Self.urls.hasWhole($0) }
         let bytes = Array(value.utf8.prefix { !isURL || $0 != UInt8(ascii: "#") })
-        var (masked, end) = ([UInt8](), 0)
-        for place in secrets(in: bytes, of: name) where place.range.lowerBound >= end {
-            masked += bytes[end..<place.range.lowerBound]
-            // What stands before "@" has no name to be masked under: it goes.
-            if !place.isUserInfo { masked += Self.mask.utf8 }
-            end = place.range.upperBound
+        var masked: [UInt8] = []
+        var end = 0
+        for secret in secrets(in: bytes, of: name) where secret.range.lowerBound >= end {
+            masked += bytes[end..<secret.range.lowerBound]
+            // User info has no name to show with a mask, so it is removed.
+            if !secret.isUserInfo { masked += Self.mask.utf8 }
+            end = secret.range.upperBound
         }
         return String(decoding: masked + bytes[end...], as: UTF8.self)
     }
@@ -93,7 +94,7 @@ struct FieldSecrets: Sendable {
         return value.replacing(token) { "\($0.output.1) \(mask)" }
     }
 
-    // By scalars: as a character, a sign is none where a mark follows that combines with it.
+    // Matched by scalars: a sign with a combining mark after it is a different `Character`.
     private static func maskedCookie(_ value: String) -> String {
         let pair = /^([^;=]*=)?[^;]*/.matchingSemantics(.unicodeScalar)
         return value.replacing(pair, maxReplacements: 1) { "\($0.output.1 ?? "")\(mask)" }

@@ -1,34 +1,35 @@
 /// A finder of secrets in the URLs of a text: user info, and the values of items in queries and fragments.
 struct URLSecrets {
-    /// A part of the text that is secret.
-    struct Place {
+    /// A secret part of the text.
+    struct SecretRange {
         let range: Range<Int>
-        /// Whether the part is user info, which includes the "@" behind it.
+        /// Whether the part is user info, including the "@" after it.
         let isUserInfo: Bool
     }
 
     let own: IdentityRules
-    /// Whether a server leads the reader to the URL, maybe with a value that is good for one use.
+    /// Whether the URL is the target of a redirect, which may contain values that are valid once.
     let isTarget: Bool
     /// Whether the whole text is one URL.
     let isURL: Bool
 
-    /// Whether a byte may stand before or behind a secret: a text without any has none.
+    /// Whether a byte may delimit a secret. A text without such bytes contains none.
     static func isMark(_ byte: UInt8) -> Bool {
         isBegin(byte) || byte == UInt8(ascii: "@")
     }
 
-    /// Whether an item begins behind a byte.
+    /// Whether an item starts after a byte.
     private static func isBegin(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "?") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
     }
 
-    /// Returns the secret parts in their order. They may overlap if a URL stands in an item of another. One pass,
-    /// because a value may be a mebibyte.
-    func places(in text: [UInt8]) -> [Place] {
-        var places: [Place] = []
-        // Where the name begins that stands here, and where the item ends.
-        var (name, end) = (Int?.none, 0)
+    /// Returns the secret parts in order. They may overlap if an item of one URL contains another. It takes one pass,
+    /// because a value may be a mebibyte long.
+    func secretRanges(in text: [UInt8]) -> [SecretRange] {
+        var secrets: [SecretRange] = []
+        // The start of the current name, and the end of the current item.
+        var name: Int?
+        var end = 0
         for index in text.indices {
             if Self.isBegin(text[index]) {
                 name = index + 1
@@ -39,17 +40,17 @@ struct URLSecrets {
                 if isOuter { end = text[index...].firstIndex(where: isItemEnd) ?? text.endIndex }
                 let hasSecret = isOuter && hasSecretMember(text[(index + 1)..<end])
                 if hasSecret || isSecret(name: text[start..<index]) {
-                    places.append(Place(range: (index + 1)..<end, isUserInfo: false))
+                    secrets.append(SecretRange(range: (index + 1)..<end, isUserInfo: false))
                 }
                 name = nil
-            } else if text[index...].starts(with: "//".utf8), let place = userInfo(from: index + 2, in: text) {
-                places.append(place)
+            } else if text[index...].starts(with: "//".utf8), let userInfo = userInfo(from: index + 2, in: text) {
+                secrets.append(userInfo)
             }
         }
-        return places
+        return secrets
     }
 
-    /// Whether a byte ends a URL, where it stands in a text.
+    /// Whether a byte ends a URL within a text.
     private func isEnd(_ byte: UInt8) -> Bool {
         !isURL && (byte <= 0x20 || "\"<>".utf8.contains(byte))
     }
@@ -59,8 +60,9 @@ struct URLSecrets {
     }
 
     private func isSecret(name: ArraySlice<UInt8>) -> Bool {
-        let (name, names) = (Array(name), CredentialNames.all)
-        if names.isSecret(parameter: name.span, LetterSet(of: name.span)) { return true }
+        let name = Array(name)
+        let names = CredentialNames.all
+        if names.isSecret(parameter: name.span, letters: LetterSet(of: name.span)) { return true }
         if isTarget, names.isSecret(target: name.span) { return true }
         guard !own.secrets.isEmpty else { return false }
         let decoded = String(decoding: PercentEncoding.decode(name), as: UTF8.self)
@@ -78,9 +80,9 @@ struct URLSecrets {
         }
     }
 
-    private func userInfo(from start: Int, in text: [UInt8]) -> Place? {
+    private func userInfo(from start: Int, in text: [UInt8]) -> SecretRange? {
         let authority = text[start...].prefix { !"/?#".utf8.contains($0) && !isEnd($0) }
         guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return nil }
-        return Place(range: start..<(at + 1), isUserInfo: true)
+        return SecretRange(range: start..<(at + 1), isUserInfo: true)
     }
 }

@@ -6,8 +6,8 @@
 ///  "metadata": {"screen": "cart"}}
 /// ```
 ///
-/// Times are in seconds. A `null` for `expiry` means no limit. A `null` for `keyLifetime` means a server that honors no
-/// `Idempotency-Key`. A missing key has its default. An unknown key is an error.
+/// Times are seconds. `null` means no limit for `expiry`, and no support of `Idempotency-Key` for `keyLifetime`. A
+/// missing key stands for its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
     /// Reads the JSON form with any decoder.
     public init(from decoder: any Decoder) throws {
@@ -36,14 +36,14 @@ extension ReplayPolicy {
         kind = try form.string("kind")
         storesAnswer = try Self.bool("keepsAnswer", in: &form)
         awaitsID = try Self.bool("awaitsID", in: &form)
-        if let value = form.take("metadata") { metadata = try Self.metadata(value, in: form) }
+        if let value = form.consume("metadata") { metadata = try Self.metadata(value, in: form) }
         try form.finish()
     }
 
     private static func bool(_ name: String, in form: inout WrittenObject) throws(RequestError) -> Bool {
-        guard let value = form.take(name) else { return false }
+        guard let value = form.consume(name) else { return false }
         guard case .bool(let bool) = value else {
-            throw form.failure(name, "is \(value.kind): write true or false")
+            throw form.failure(at: name, "is \(value.kind): write true or false")
         }
         return bool
     }
@@ -52,7 +52,7 @@ extension ReplayPolicy {
         _ value: JSONValue, in form: WrittenObject
     ) throws(RequestError) -> [String: JSONValue] {
         guard case .object(let members) = value else {
-            throw form.failure("metadata", "is \(value.kind): write an object, {…}")
+            throw form.failure(at: "metadata", "is \(value.kind): write an object, {…}")
         }
         return members
     }

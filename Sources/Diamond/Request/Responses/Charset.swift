@@ -3,16 +3,16 @@ import HTTPTypes
 
 /// A text encoding other than UTF-8.
 ///
-/// Its names mean what they mean to browsers (https://encoding.spec.whatwg.org/#names-and-labels). `iso-8859-1` and
-/// `us-ascii` are windows-1252, whose first part they are, because servers send windows-1252 under their names.
-/// `utf-16` without a byte order mark is little-endian.
+/// Names have the same meaning as in browsers (https://encoding.spec.whatwg.org/#names-and-labels). `iso-8859-1` and
+/// `us-ascii` are read as windows-1252, their superset, because servers use these names for it. `utf-16` without a byte
+/// order mark is little-endian.
 enum Charset: Hashable, Sendable {
     case windows1252
     case utf16(isBigEndian: Bool)
     /// An encoding that Foundation knows.
     case other(String.Encoding)
 
-    /// Creates the charset of a name; `nil` for UTF-8, and for a name that is not known.
+    /// Creates the charset with a name; `nil` for UTF-8 and for an unknown name.
     init?(_ name: Substring) {
         guard !name.utf8.isSame(as: "utf-8"), let known = Self.known[name.lowercased()] else { return nil }
         self = known
@@ -36,14 +36,14 @@ enum Charset: Hashable, Sendable {
 
     // MARK: Reading
 
-    /// Whether text in the charset can look like UTF-8.
+    /// Whether the charset is UTF-16.
     fileprivate var isUTF16: Bool { if case .utf16 = self { true } else { false } }
 
-    /// Returns the bytes as text.
+    /// Returns the decoded text.
     ///
-    /// - Returns: The text; `nil` if the bytes are no text in the charset. Invalid UTF-16 is repaired.
+    /// - Returns: The text; `nil` if the bytes are not valid in the charset. Invalid UTF-16 is repaired.
     func text(of bytes: Data) -> String? {
-        // A byte order mark says more than the name (https://encoding.spec.whatwg.org/#decode).
+        // A byte order mark takes precedence over the name (https://encoding.spec.whatwg.org/#decode).
         if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return String(decoding: bytes.dropFirst(3), as: UTF8.self) }
         if bytes.starts(with: [0xfe, 0xff]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: true) }
         if bytes.starts(with: [0xff, 0xfe]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: false) }
@@ -65,7 +65,7 @@ enum Charset: Hashable, Sendable {
         return String(decoding: units, as: UTF16.self)
     }
 
-    // Foundation refuses a text with one of the five that mean nothing; browsers have a control character for each
+    // Foundation refuses text with one of the five undefined bytes; browsers map each to a control character
     // (https://encoding.spec.whatwg.org/index-windows-1252.txt).
     private static func unit(ofWindows1252 byte: UInt8) -> UInt16 {
         (0x80..<0xa0).contains(byte) ? windows1252Units[Int(byte) - 0x80] : UInt16(byte)
@@ -78,37 +78,35 @@ enum Charset: Hashable, Sendable {
     ]
 }
 
-// MARK: Of a response
+// MARK: Responses
 
 extension Response {
-    /// The charset that `Content-Type` names; `nil` if that is UTF-8, missing, or not known. Such a body is read as
-    /// UTF-8.
+    /// The charset of `Content-Type`; `nil` if it is UTF-8, missing or unknown. Then the body is read as UTF-8.
     private var charset: Charset? {
         headers.single(.contentType).flatMap(MediaType.charset).flatMap { Charset($0) }
     }
 
-    /// The body as text, in the charset that its `Content-Type` names, such as `iso-8859-1`, `windows-1252` or
-    /// `utf-16`. It is UTF-8 if no known charset is named. Invalid text is repaired.
+    /// The body as text, decoded with the charset of `Content-Type`, such as `iso-8859-1`, `windows-1252` or `utf-16`;
+    /// UTF-8 if it names no known charset. Invalid text is repaired.
     public var text: String { charset?.text(of: body) ?? String(decoding: body, as: UTF8.self) }
 
-    /// The body of JSON in UTF-8. If `Content-Type` names another charset, but not UTF-16, a body that is valid UTF-8
-    /// stays as it is: no charset is defined for JSON (RFC 8259 section 11), and servers name one that they do not
-    /// send.
+    /// The JSON body in UTF-8. If `Content-Type` names another charset than UTF-16, a body that is valid UTF-8 is
+    /// unchanged: JSON defines no charset (RFC 8259 section 11), and servers often name a wrong one.
     var bodyInUTF8: Data {
         guard let charset else { return body }
         if !charset.isUTF16, String(validating: body, as: UTF8.self) != nil { return body }
         return charset.text(of: body).map { Data($0.utf8) } ?? body
     }
 
-    /// Returns the body for a decoder. JSON is in UTF-8, the only charset that RFC 8259 knows (section 8.1). All else
-    /// is as it came.
+    /// Returns the body for a decoder. JSON is converted to UTF-8, the only charset of RFC 8259 (section 8.1). Other
+    /// bodies are unchanged.
     func body(for decoder: any ResponseDecoder) -> Data {
         guard charset != nil, decoder is JSONDecoder || MediaType(headers.single(.contentType)).isJSON
         else { return body }
         return bodyInUTF8
     }
 
-    /// Replaces the body with bytes in UTF-8. If `Content-Type` names another charset, it names `utf-8` afterwards.
+    /// Replaces the body with UTF-8 bytes. A charset in `Content-Type` becomes `utf-8`.
     mutating func replaceBody(inUTF8 bytes: [UInt8]) {
         if charset != nil, var field = headers.single(.contentType), let name = MediaType.charset(in: field) {
             field.replaceSubrange(name.startIndex..<name.endIndex, with: "utf-8")

@@ -22,9 +22,8 @@ struct MediaType {
 // MARK: Parameters
 
 extension MediaType {
-    /// Returns the value of the parameter `charset` of a `Content-Type` (RFC 9110 section 8.3.2), as it stands there,
-    /// without quotes. If there are several, the first counts, as in browsers
-    /// (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
+    /// Returns the value of the `charset` parameter of a `Content-Type` (RFC 9110 section 8.3.2), without quotes. If
+    /// there are several, the first counts, as in browsers (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
     static func charset(in field: String) -> Substring? {
         var rest = Substring(field).utf8
         while let end = rest.firstIndex(of: .semicolon) {
@@ -33,13 +32,13 @@ extension MediaType {
             rest = rest[name.endIndex...]
             guard rest.first == .equals else { continue }
             rest = rest.dropFirst()
-            let value = takeValue(&rest)
+            let value = readValue(&rest)
             if name.isSame(as: "charset"), !value.isEmpty { return Substring(value) }
         }
         return nil
     }
 
-    private static func takeValue(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
+    private static func readValue(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
         guard rest.first == .quote else {
             let value = rest.prefix { $0 != .semicolon && !$0.isBlank }
             rest = rest[value.endIndex...]
@@ -56,7 +55,7 @@ extension MediaType {
 }
 
 extension Substring.UTF8View {
-    /// Whether the bytes are a name, ignoring the case of letters.
+    /// Whether the bytes equal a name, ignoring case.
     ///
     /// - Parameter name: the name in lower case.
     func isSame(as name: StaticString) -> Bool {

@@ -8,32 +8,32 @@ import HTTPTypes
 /// }
 /// ```
 ///
-/// A member whose type is not the standard's is ignored, as the standard says (section 3.1).
+/// A member of the wrong type is ignored (section 3.1).
 public struct ProblemDetails: Hashable, Sendable {
-    /// The kind of problem, a URI reference; `about:blank` if the status says it all (section 4.2.1).
+    /// The type of problem, a URI reference; `about:blank` if the status code suffices (section 4.2.1).
     public var type = "about:blank"
-    /// The kind of problem, for people. It is the same for each occurrence.
+    /// A human-readable summary of the problem type, the same for each occurrence.
     public var title: String?
-    /// The status, as the server that made the description gives it.
+    /// The status code, as given by the server that generated the problem.
     public var status: Int?
-    /// A description of this occurrence, for people.
+    /// A human-readable explanation of this occurrence.
     public var detail: String?
-    /// A URI reference for this occurrence.
+    /// A URI reference that identifies this occurrence.
     public var instance: String?
     /// The other members, by name.
     public var extensions: [String: JSONValue] = [:]
 
-    /// Creates details with nothing but `about:blank`.
+    /// Creates details of type `about:blank`.
     public init() {}
 }
 
 extension ProblemDetails: Decodable {
     public init(from decoder: any Decoder) throws {
         var members = try decoder.singleValueContainer().decode([String: JSONValue].self)
-        if let type = members.takeText("type") { self.type = type }
-        (title, detail, instance) = (
-            members.takeText("title"), members.takeText("detail"), members.takeText("instance")
-        )
+        if let type = members.removeText("type") { self.type = type }
+        title = members.removeText("title")
+        detail = members.removeText("detail")
+        instance = members.removeText("instance")
         if case .integer(let number)? = members.removeValue(forKey: "status")?.normalized {
             status = Int(exactly: number)
         }
@@ -42,13 +42,13 @@ extension ProblemDetails: Decodable {
 }
 
 extension [String: JSONValue] {
-    fileprivate mutating func takeText(_ name: String) -> String? {
+    fileprivate mutating func removeText(_ name: String) -> String? {
         if case .string(let text)? = removeValue(forKey: name) { text } else { nil }
     }
 }
 
 extension Response {
-    /// The problem that the body describes; `nil` if the body is no `application/problem+json`.
+    /// The problem that the body describes; `nil` if the body is not `application/problem+json`.
     public var problem: ProblemDetails? {
         guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
         return try? decode(ProblemDetails.self)

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The status, the source and the URL without the parts that may be secret: no user info, query, header or body.
+    /// The status, the source, and the URL without user info and query, which may be secret.
     public var description: String {
         "\(status.code) from \(source.rawValue), \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())"
     }

@@ -1,35 +1,36 @@
 public import Foundation
 public import HTTPTypes
 
-/// An answer: status, headers, body, and how it was obtained.
+/// A response: status, headers, body and source.
 public struct Response: Hashable, Sendable {
-    /// The source of an answer.
+    /// The source of a response.
     public enum Source: String, Hashable, Sendable, CaseIterable {
-        /// The server has just sent the response.
+        /// The server sent the response for this request.
         case network
-        /// The cache had a fresh response; the server was not asked.
+        /// The cache had a fresh response, and no request was sent.
         case cache
-        /// The cache had the response, and the server has confirmed it (304).
+        /// The cache had the response, and the server confirmed it (304).
         case revalidated
-        /// Made by the engine: nothing was stored, and the policy forbids asking (status 504).
+        /// The engine generated the response (status 504): nothing was stored, and the policy forbids using the
+        /// network.
         case generated
-        /// The cache had the response, past its freshness, and the policy or a failed server asked for it.
+        /// The cache had a stale response, which the policy allowed or a failure of the server made necessary.
         case stale
     }
 
-    /// The server's status. For a confirmed answer (304), the stored one.
+    /// The status. For a response that the server confirmed (304), it is the stored status.
     public var status: HTTPResponse.Status
-    /// The headers. If the answer comes from the cache, they have `Age` and no `Set-Cookie`.
+    /// The headers. A response from the cache has `Age` and no `Set-Cookie`.
     public var headers: HTTPFields
     /// The whole body, with its content coding removed.
     public var body: Data
-    /// The source of the answer.
+    /// The source of the response.
     public var source: Source
-    /// The URL that answered, after redirects, without user info.
+    /// The URL of the response, after redirects, without user info.
     public var url: String
-    /// The exchanges that the request took, in order, with the reasons. Empty if the first was the only one.
+    /// The attempts that the request took, in order, with their reasons. Empty if the first was the only one.
     public var attempts: [Attempt] = []
-    /// Creates a response, for tests, and for an ``Interceptor`` that replaces another.
+    /// Creates a response, for tests, and for an ``Interceptor`` that replaces one.
     public init(
         status: HTTPResponse.Status,
         headers: HTTPFields = [:],
@@ -44,9 +45,8 @@ public struct Response: Hashable, Sendable {
         self.url = url
     }
 
-    /// Returns the body as a value of the caller's type. The default decoder reads JSON, in the charset that
-    /// `Content-Type` names, as ``text`` does. An empty body, or a single space, is `nil` if the type is optional
-    /// (`decode(City?.self)`).
+    /// Returns the decoded body. The default decoder reads JSON in the charset of `Content-Type`, as ``text`` does. For
+    /// an optional type (`decode(City?.self)`), an empty body or a single space is `nil`.
     ///
     /// - Throws: the decoder's error, such as a `DecodingError`, which names the coding path.
     public func decode<Value: Decodable>(

@@ -1,18 +1,18 @@
 public import Foundation
 
-/// A decoder of bodies: JSON, property lists, or a format of your own.
+/// A decoder for bodies: JSON, property lists, or a custom format.
 public protocol ResponseDecoder: Sendable {
     /// Decodes a body.
     ///
     /// - Parameters:
     ///   - type: the type to decode.
-    ///   - data: the body as it came. It is in UTF-8 if its `Content-Type` is one of JSON and names another charset.
-    /// - Throws: the error that best describes the mistake. A `DecodingError` is reported with its coding path.
+    /// - data: the body as received. JSON is converted to UTF-8 if `Content-Type` names another charset.
+    /// - Throws: any error. A `DecodingError` is reported with its coding path.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
 extension ResponseDecoder {
-    /// Returns the decoded body. A body that is empty, or a single space, is `nil` if the type allows `nil`.
+    /// Returns the decoded body. An empty body or a single space is `nil` for an optional type.
     func value<Value: Decodable>(of type: Value.Type, in response: Response) throws -> Value {
         if let absence = response.absence(of: type) { return absence }
         return try decode(type, from: response.body(for: self))
@@ -20,7 +20,7 @@ extension ResponseDecoder {
 }
 
 extension Response {
-    /// Returns the value of a body that is empty, or a single space, for a type that may be `nil`.
+    /// Returns the `nil` of an optional type if the body is empty or a single space.
     func absence<Value>(of type: Value.Type) -> Value? {
         guard body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type else { return nil }
         return type.init(nilLiteral: ()) as? Value
@@ -28,16 +28,16 @@ extension Response {
 }
 
 extension Response {
-    /// Returns the body as a JSON value, read by the charset that `Content-Type` names; `nil` for a body that is empty
-    /// or a single space. For this package's other targets.
+    /// Returns the body as a JSON value, read in the charset of `Content-Type`; `nil` for an empty body or a single
+    /// space.
     ///
-    /// - Throws: an error whose description says what is wrong, with line and column.
+    /// - Throws: an error whose description names the mistake, with line and column.
     package func json() throws -> JSONValue? { body.isBlank ? nil : try JSONValue(reading: bodyInUTF8) }
 }
 
 extension Data {
-    /// Whether the data is empty or a single space. AFNetworking treats a single space so, because Rails once answered
-    /// with it in place of no body.
+    /// Whether the data is empty or a single space. Rails once sent a space instead of an empty body, and AFNetworking
+    /// treats it as one.
     var isBlank: Bool { isEmpty || elementsEqual([0x20]) }
 }
 
@@ -45,8 +45,8 @@ extension JSONDecoder: ResponseDecoder {}
 extension PropertyListDecoder: ResponseDecoder {}
 
 extension DecodingError {
-    /// The mistake and its place, in one line: `items[2].name: is no String`. The decoder's own words are left out,
-    /// because they may quote the body.
+    /// The mistake and its coding path, in one line: `items[2].name: is no String`. The decoder's description is left
+    /// out, because it may quote the body.
     var reason: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.place(context.codingPath + [key])): is missing"

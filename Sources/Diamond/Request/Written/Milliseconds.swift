@@ -1,22 +1,21 @@
 import Foundation
 
 extension Duration {
-    /// Seconds as people write them, to the millisecond.
+    /// The seconds, with millisecond precision.
     var writtenSeconds: Double { Double(milliseconds) / 1000 }
 
-    /// The seconds for people: `0.05 s`, `120 s`.
+    /// The seconds for display: `0.05 s`, `120 s`.
     var inSeconds: String {
         let milliseconds = milliseconds
         return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(writtenSeconds) s"
     }
 
-    /// The duration in whole milliseconds, limited to the times that a request may wait or keep: from none to a hundred
-    /// years.
+    /// The duration in whole milliseconds, limited to 0 to 100 years.
     var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
 
     package static let longest: Int64 = 100 * 366 * 86_400_000
 
-    /// Whole milliseconds, rounded down; the longest there are when there are more.
+    /// The whole milliseconds, rounded down and clamped to `Int64`.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let whole = seconds.multipliedReportingOverflow(by: 1000)
@@ -29,8 +28,7 @@ extension Duration {
 extension Date {
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    /// The milliseconds since 1970, to the nearest one. They are no more than a few hundred thousand years away, so
-    /// that more can be added.
+    /// The milliseconds since 1970, rounded and limited to ±2^53, so that adding durations cannot overflow.
     package var milliseconds: Int64 {
         let (exact, furthest) = ((timeIntervalSince1970 * 1000).rounded(), Double(Int64(1) << 53))
         return Int64(max(-furthest, min(furthest, exact)))

@@ -1,45 +1,46 @@
 public import Foundation
 import HTTPTypes
 
-/// The written form of a request, version 1: the same in a file a person writes, in `cachectl send`, and on disk.
-/// See <doc:WritingRequests>.
+/// The written form of a request, version 1, used in files, by `cachectl send`, and on disk. See <doc:WritingRequests>.
 extension Request {
     /// Reads the written form.
     ///
-    /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong
-    ///   where it is not a request.
+    /// - Throws: ``RequestError`` with line and column if the text is not JSON, and with the wrong key if it is not a
+    ///   request.
     public init(json: Data) throws(RequestError) {
-        try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
+        try self.init(written: try JSONValue.read(json, maximumDepth: WrittenObject.maximumDepth))
     }
 
-    /// Returns the written form, with sorted keys and without those that have their defaults. Credentials in headers
-    /// and parameters are written as they are.
+    /// Returns the written form, with sorted keys, without default values. Credentials in ``headers`` and
+    /// ``parameters`` are written in plain text.
     ///
-    /// - Throws: ``RequestError`` for a number that is not finite, for a secret without a name, and for what could not be
-    ///   read back: a value nested too deep, and a header's that cannot be sent.
+    /// - Throws: ``RequestError`` for a number that is not finite, for a secret without a name, and for values that
+    ///   could not be read back: one nested too deeply, and one of a header that cannot be sent.
     public func json() throws(RequestError) -> Data {
         Data(try written().written())
     }
 
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the request")
-        guard let url = try form.string("url") else { throw form.failure("url", "is missing: give the URL to call") }
+        guard let url = try form.string("url") else {
+            throw form.failure(at: "url", "is missing: give the URL to call")
+        }
         try form.checkVersion()
         self.init(url)
-        if let method = try form.string("method") { self.method = try Self.method(method, form) }
-        if let value = form.take("parameters") { parameters = try Parameters(written: value, key: "parameters") }
+        if let method = try form.string("method") { self.method = try Self.method(method, in: form) }
+        if let value = form.consume("parameters") { parameters = try Parameters(written: value, key: "parameters") }
         if let name = try form.string("destination") { destination = try form.choice(name, for: "destination") }
         if let name = try form.string("arrays") { encoding.arrays = try form.choice(name, for: "arrays") }
         if let name = try form.string("objects") { encoding.objects = try form.choice(name, for: "objects") }
-        if let value = form.take("headers") { headers = try HTTPFields(written: value, key: "headers") }
-        if let value = form.take("body") { body = try RequestBody(written: value) }
+        if let value = form.consume("headers") { headers = try HTTPFields(written: value, key: "headers") }
+        if let value = form.consume("body") { body = try RequestBody(written: value) }
         if let name = try form.string("policy") { cache.mode = try form.choice(name, for: "policy") }
         cache.maxAge = try form.duration("maxAge", default: nil)
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
         tags = Set(try form.strings("tags"))
         if let name = try form.string("lane") { lane = Lane(name) }
-        if let value = form.take("retry") { retry = try RetryPolicy(written: value) }
-        if let value = form.take("replay") { replay = try ReplayPolicy(written: value) }
+        if let value = form.consume("retry") { retry = try RetryPolicy(written: value) }
+        if let value = form.consume("replay") { replay = try ReplayPolicy(written: value) }
         bodyLimit = try form.integer("bodyLimit", in: Self.bodyLimits)
         try readIdentity(&form)
         try form.finish()
@@ -54,9 +55,9 @@ extension Request {
         rules.secrets = try form.strings("secrets")
     }
 
-    private static func method(_ token: String, _ form: WrittenObject) throws(RequestError) -> HTTPRequest.Method {
+    private static func method(_ token: String, in form: WrittenObject) throws(RequestError) -> HTTPRequest.Method {
         guard let method = HTTPRequest.Method(token) else {
-            throw form.failure("method", "'\(token)' is not a method: write one word such as GET")
+            throw form.failure(at: "method", "'\(token)' is not a method: write one word such as GET")
         }
         return method
     }
@@ -82,10 +83,10 @@ extension Request {
         return try Self.checked(.object(members))
     }
 
-    /// A request's form may stand in another, such as a connection's: it leaves levels for that.
+    /// Returns the form if it is not nested too deeply. It leaves levels for an enclosing form, such as a connection's.
     private static func checked(_ form: JSONValue) throws(RequestError) -> JSONValue {
-        guard !form.isDeeper(than: WrittenObject.deepest - 4) else {
-            let remedy = "nest it in \(JSONReader.deepest) levels at most"
+        guard !form.isDeeper(than: WrittenObject.maximumDepth - 4) else {
+            let remedy = "nest it in \(JSONReader.maximumDepth) levels at most"
             throw RequestError(.malformedRequest, "the request holds a value too deep to be read back: \(remedy)")
         }
         return form

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The written form of a response, as it stands under `response` of a connection's:
+/// The written form of a response, the value of `response` in the written form of a connection:
 ///
 /// ```json
 /// {"status": 200, "headers": [["Content-Type", "application/json"]], "body": {"text": "{}"}, "source": "cache",
@@ -11,17 +11,17 @@ import HTTPTypes
 ///               {"number": 2, "startedAt": 1767225600.3, "status": 200}]}
 /// ```
 ///
-/// Only `status` is needed. `body` is `{"text": …}` or `{"base64": …}`. An attempt without an answer has `error` with
-/// `code` and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. A
-/// header that is a credential, such as `Set-Cookie`, or that holds a URL with a secret, is neither written nor stored.
-/// Secret parameters of the URL are masked. An unknown key is an error.
+/// Only `status` is required. `body` is `{"text": …}` or `{"base64": …}`. An attempt without a response has `error`
+/// with `code` and `message` instead of `status`. Times are seconds since 1970 and delays are seconds, both with
+/// millisecond precision. A header that is a credential, such as `Set-Cookie`, or that contains a URL with a secret, is
+/// neither written nor stored. Secret parameters of the URL are masked. An unknown key is an error.
 extension Response: Codable {
     /// Reads the written form with any decoder.
     public init(from decoder: any Decoder) throws {
         try self.init(written: try JSONValue(from: decoder))
     }
 
-    /// Writes the written form with any encoder, what stands at its default left out.
+    /// Writes the written form with any encoder, without default values.
     public func encode(to encoder: any Encoder) throws {
         try written.encode(to: encoder)
     }
@@ -31,11 +31,11 @@ extension Response {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the response")
         guard let code = try form.integer("status", in: 100...999) else {
-            throw form.failure("status", "is missing: write a number such as 200")
+            throw form.failure(at: "status", "is missing: write a number such as 200")
         }
         self.init(status: HTTPResponse.Status(code: code))
-        if let value = form.take("headers") { headers = try HTTPFields(written: value, key: "headers") }
-        if let value = form.take("body") { body = try Self.body(value) }
+        if let value = form.consume("headers") { headers = try HTTPFields(written: value, key: "headers") }
+        if let value = form.consume("body") { body = try Self.body(value) }
         if let name = try form.string("source") { source = try form.choice(name, for: "source") }
         url = try form.string("url") ?? ""
         attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }

@@ -1,13 +1,12 @@
 import Foundation
 
-/// An object of the written form, taken apart key by key, so that none is overlooked.
+/// A reader of an object in a written form. It consumes key by key, and reports keys that were not consumed.
 struct WrittenObject {
     private var members: [String: JSONValue]
     private let place: String
 
-    /// The largest number of levels of a form: those of a text by itself, as a body may hold, and those that it stands
-    /// in.
-    static let deepest = JSONReader.deepest + 8
+    /// The maximum nesting depth of a form: that of a JSON text, such as a body, and the levels around it.
+    static let maximumDepth = JSONReader.maximumDepth + 8
 
     init(_ value: JSONValue, in place: String) throws(RequestError) {
         guard case .object(let members) = value else {
@@ -17,80 +16,82 @@ struct WrittenObject {
         self.place = place
     }
 
-    mutating func take(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
+    mutating func consume(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
 
     mutating func string(_ key: String) throws(RequestError) -> String? {
-        guard let value = take(key) else { return nil }
-        guard case .string(let text) = value else { throw failure(key, "is \(value.kind): write text") }
+        guard let value = consume(key) else { return nil }
+        guard case .string(let text) = value else { throw failure(at: key, "is \(value.kind): write text") }
         return text
     }
 
-    /// An array; an absent key is an empty one.
+    /// Reads an array; empty if the key is absent.
     mutating func array(_ key: String) throws(RequestError) -> [JSONValue] {
-        guard let value = take(key) else { return [] }
-        guard case .array(let values) = value else { throw failure(key, "is \(value.kind): write an array, […]") }
+        guard let value = consume(key) else { return [] }
+        guard case .array(let values) = value else { throw failure(at: key, "is \(value.kind): write an array, […]") }
         return values
     }
 
     mutating func strings(_ key: String) throws(RequestError) -> [String] {
         try array(key).map { value throws(RequestError) in
-            guard case .string(let text) = value else { throw failure(key, "holds \(value.kind): write text only") }
+            guard case .string(let text) = value else { throw failure(at: key, "holds \(value.kind): write text only") }
             return text
         }
     }
 
-    /// Seconds; `null` is no limit, an absent key `default`.
+    /// Reads seconds: `nil` for `null`, `default` if the key is absent.
     mutating func duration(_ key: String, default: Duration?) throws(RequestError) -> Duration? {
-        switch take(key) {
+        switch consume(key) {
         case nil: return `default`
         case .null: return nil
-        case .integer(let seconds): return try duration(key, Double(seconds))
-        case .number(let seconds): return try duration(key, seconds)
-        case let value?: throw failure(key, "is \(value.kind): write seconds")
+        case .integer(let seconds): return try Self.duration(Double(seconds), at: key, of: self)
+        case .number(let seconds): return try Self.duration(seconds, at: key, of: self)
+        case let value?: throw failure(at: key, "is \(value.kind): write seconds")
         }
     }
 
-    private func duration(_ key: String, _ seconds: Double) throws(RequestError) -> Duration {
+    private static func duration(
+        _ seconds: Double, at key: String, of form: WrittenObject
+    ) throws(RequestError) -> Duration {
         let milliseconds = (seconds * 1000).rounded()
         guard (0...Double(Duration.longest)).contains(milliseconds) else {
-            throw failure(key, "is no time: write seconds, from 0 to a hundred years")
+            throw form.failure(at: key, "is no time: write seconds, from 0 to a hundred years")
         }
         return .milliseconds(Int64(milliseconds))
     }
 
-    /// A whole number; `nil` where the key is absent.
+    /// Reads a whole number; `nil` if the key is absent.
     mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
-        guard let value = take(key) else { return nil }
+        guard let value = consume(key) else { return nil }
         guard case .integer(let integer) = value.normalized, let number = Int(exactly: integer), range.contains(number)
         else {
             let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
-            throw failure(key, "is no such number: write a whole one from \(range.lowerBound) \(end)")
+            throw failure(at: key, "is no such number: write a whole one from \(range.lowerBound) \(end)")
         }
         return number
     }
 
-    /// A time, in seconds since 1970; `nil` where the key is absent.
+    /// Reads a time in seconds since 1970; `nil` if the key is absent.
     mutating func date(_ key: String) throws(RequestError) -> Date? {
-        switch take(key) {
+        switch consume(key) {
         case nil: return nil
         case .integer(let seconds): return Date(timeIntervalSince1970: Double(seconds))
         case .number(let seconds): return Date(timeIntervalSince1970: seconds)
-        case let value?: throw failure(key, "is \(value.kind): write seconds since 1970")
+        case let value?: throw failure(at: key, "is \(value.kind): write seconds since 1970")
         }
     }
 
-    /// Returns the bytes of `text` or `base64`; `nil` if both keys are absent.
+    /// Reads the bytes of `text` or `base64`; `nil` if both keys are absent.
     mutating func bytes() throws(RequestError) -> Data? {
         if let text = try string("text") { return Data(text.utf8) }
         guard let text = try string("base64") else { return nil }
-        guard let data = Data(base64Encoded: text) else { throw failure("base64", "is not base64: mend it") }
+        guard let data = Data(base64Encoded: text) else { throw failure(at: "base64", "is not base64: mend it") }
         return data
     }
 
-    /// Takes the version of the form; there is one.
+    /// Reads the version of the form, and refuses any other than 1.
     mutating func checkVersion() throws(RequestError) {
-        guard take("version") ?? 1 == 1 else {
-            throw failure("version", "is not 1: a newer Diamond wrote it; update this program")
+        guard consume("version") ?? 1 == 1 else {
+            throw failure(at: "version", "is not 1: a newer Diamond wrote it; update this program")
         }
     }
 
@@ -100,17 +101,19 @@ struct WrittenObject {
     ) throws(RequestError) -> Choice where Choice.RawValue == String {
         guard let choice = Choice(rawValue: name) else {
             let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw failure(key, "is '\(name)': write one of \(names)")
+            throw failure(at: key, "is '\(name)': write one of \(names)")
         }
         return choice
     }
 
-    /// Refuses the keys that were not taken.
+    /// Refuses an object with keys that were not consumed.
     func finish() throws(RequestError) {
-        if let unknown = members.keys.min() { throw failure(unknown, "is not known here: remove it, or mend its name") }
+        if let unknown = members.keys.min() {
+            throw failure(at: unknown, "is not known here: remove it, or mend its name")
+        }
     }
 
-    func failure(_ key: String, _ reason: String) -> RequestError {
+    func failure(at key: String, _ reason: String) -> RequestError {
         RequestError(.malformedRequest, "key \"\(key)\" of \(place) \(reason)")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Pairs `[name, value]` in order, or an object read in the order of its names.
+/// Reads pairs `[name, value]` in order, or the members of an object sorted by name.
 private func pairs(_ value: JSONValue, key: String) throws(RequestError) -> [(name: String, value: JSONValue)] {
     switch value {
     case .object(let members): return members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -49,10 +49,10 @@ extension HTTPField {
         try self.init(checking: name, text)
     }
 
-    /// A header as a person gives it.
+    /// Creates a header from user input.
     ///
-    /// - Throws: ``RequestError/Code-swift.struct/malformedHeader`` for a name or value that cannot stand in a header.
-    ///   It is not repaired silently.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedHeader`` for an invalid name or value. Neither is repaired
+    ///   silently.
     package init(checking name: String, _ value: String) throws(RequestError) {
         guard let fieldName = HTTPField.Name(name) else {
             throw RequestError(
@@ -62,7 +62,7 @@ extension HTTPField {
         self.init(name: fieldName, value: value)
     }
 
-    /// Refuses a value that cannot stand in a header, as one that is made leniently may.
+    /// Refuses an invalid header value, which `init(name:lenientValue:)` accepts.
     static func check(_ value: String, of name: String) throws(RequestError) {
         guard HTTPField.isValidValue(value) else {
             let wrong = "a line break, another control character, or white space at an end"
@@ -75,18 +75,18 @@ extension RequestBody {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the body")
         let contentType = try form.string("contentType")
-        if let value = form.take("json") {
+        if let value = form.consume("json") {
             self = .json(value)
         } else if let text = try form.string("jsonText") {
             self = .jsonText(try JSONText(text, in: form))
-        } else if let value = form.take("form") {
+        } else if let value = form.consume("form") {
             self = .form(try Parameters(written: value, key: "form"))
         } else if let data = try form.bytes() {
             self = .bytes(data, contentType: contentType)
         } else if let path = try form.string("file") {
             self = .file(URL(filePath: path), contentType: contentType)
-        } else if let value = form.take("multipart") {
-            guard case .array(let parts) = value else { throw form.failure("multipart", "is no array: write […]") }
+        } else if let value = form.consume("multipart") {
+            guard case .array(let parts) = value else { throw form.failure(at: "multipart", "is no array: write […]") }
             self = .multipart(try parts.map { part throws(RequestError) in try MultipartPart(written: part) })
         } else {
             throw RequestError(
@@ -94,7 +94,7 @@ extension RequestBody {
                 "the body holds none of json, jsonText, form, multipart, text, base64 and file: give one")
         }
         if contentType != nil, self.isTyped {
-            throw form.failure("contentType", "goes with text, base64 and file only")
+            throw form.failure(at: "contentType", "goes with text, base64 and file only")
         }
         try form.finish()
     }
@@ -125,7 +125,7 @@ extension RequestBody {
 }
 
 extension Data {
-    /// Bytes as they stand in a body: as `text` where they are UTF-8, else as `base64`.
+    /// The written form of bytes in a body: `text` if they are UTF-8, else `base64`.
     var written: [String: JSONValue] {
         String(validating: self, as: UTF8.self).map { ["text": .string($0)] } ?? [
             "base64": .string(base64EncodedString())
@@ -134,6 +134,6 @@ extension Data {
 }
 
 extension Date {
-    /// Seconds since 1970, to the millisecond.
+    /// The seconds since 1970, with millisecond precision.
     var written: JSONValue { .number((timeIntervalSince1970 * 1000).rounded() / 1000) }
 }

@@ -32,7 +32,7 @@ struct TransportPasswords: Hashable, Sendable {
         of secret: Secret,
         _ provider: (any CredentialProvider)?
     ) async throws(TransportError) -> String {
-        switch secret.content {
+        switch secret.kind {
         case .value(let value): return value
         case .named(let name):
             let value: String?
