@@ -67,7 +67,7 @@ enum CurlFailure {
         _ transfer: CurlTransfer
     ) -> TransportError {
         let isSent = transfer.reception.isSent
-        return TransportError(code, "\(transfer.request.place): \(reason)", requestMayHaveBeenSent: isSent)
+        return TransportError(code, "\(transfer.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
     }
 
     private static func meaning(_ result: CURLcode, isHeadHere: Bool) -> (TransportError.Code, String) {

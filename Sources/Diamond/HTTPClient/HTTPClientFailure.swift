@@ -164,7 +164,7 @@ enum HTTPClientFailure {
         _ exchange: HTTPClientExchange
     ) -> TransportError {
         let isSent = exchange.reception.isSent
-        return TransportError(code, "\(exchange.request.place): \(reason)", requestMayHaveBeenSent: isSent)
+        return TransportError(code, "\(exchange.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
     }
 }
 #endif

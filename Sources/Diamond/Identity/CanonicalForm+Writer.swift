@@ -3,9 +3,9 @@ import Foundation
 import HTTPTypes
 
 extension CanonicalForm {
-    /// Writes a form from its first line to its last.
+    /// A writer of the canonical form.
     ///
-    /// The rules are handed from section to section, for as a part of it they would be copied with every section.
+    /// The rules are passed to each section, because as a property they would be copied for each.
     struct Writer: ~Copyable {
         var bytes: [UInt8] = []
         let hasIdentity: Bool
@@ -17,29 +17,31 @@ extension CanonicalForm {
             bytes.reserveCapacity(480)
         }
 
-        /// - Parameter rules: those for all requests; what the request says itself is added.
-        static func form(of request: borrowing WireRequest, _ rules: KeyRules) throws(RequestError) -> [UInt8] {
+        /// Returns the canonical form of a request.
+        ///
+        /// - Parameter rules: the engine's rules. The request's own are added.
+        static func form(of request: borrowing WireRequest, rules: KeyRules) throws(RequestError) -> [UInt8] {
             var writer = Writer(of: request)
             if request.hasRules {
-                try writer.write(request, rules.adding(request))
+                try writer.write(request, rules: rules.adding(request))
             } else {
-                try writer.write(request, rules)
+                try writer.write(request, rules: rules)
             }
             return writer.bytes
         }
 
-        private mutating func write(_ request: borrowing WireRequest, _ rules: KeyRules) throws(RequestError) {
+        private mutating func write(_ request: borrowing WireRequest, rules: KeyRules) throws(RequestError) {
             bytes.append(atMost: 10) { $0.write("diamond 1\n") }
-            if let identity = request.identity { line("identity", PercentEncoding.encode(identity.utf8)) }
+            if let identity = request.identity { addLine("identity", PercentEncoding.encode(identity.utf8)) }
             if let key = request.cacheKey {
-                line("cache-key", PercentEncoding.encode(key.utf8))
+                addLine("cache-key", PercentEncoding.encode(key.utf8))
             } else {
                 addTarget(request)
             }
-            addItems(request.items, of: .query, filled: request.filledItems, rules)
-            addHeaders(request.headers, hasBody: request.body != nil, rules)
+            addItems(request.items, of: .query, filled: request.filledItems, rules: rules)
+            addHeaders(request.headers, hasBody: request.body != nil, rules: rules)
             if !request.credentials.isEmpty { addCredentials(request.namedCredentials) }
-            if let body = request.body { try addBody(body, of: request, rules) }
+            if let body = request.body { try addBody(body, of: request, rules: rules) }
         }
     }
 }
@@ -71,39 +73,39 @@ extension CanonicalForm.Writer {
                 return Array("parameter ".utf8) + PercentEncoding.encode(name.utf8) + [0x20] + secret
             }
         }
-        for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { line("credential", content) }
+        for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { addLine("credential", content) }
     }
 
     private mutating func addBody(
         _ body: RequestBody,
         of request: borrowing WireRequest,
-        _ rules: KeyRules
+        rules: KeyRules
     ) throws(RequestError) {
-        if !hasCacheKey { line("type", request.headers[.contentType] ?? "") }
+        if !hasCacheKey { addLine("type", request.headers[.contentType] ?? "") }
         switch body {
-        case .json(let value): try addJSON(value, rules)
-        case .jsonText(let json): try addJSON(json.value, rules)
+        case .json(let value): try addJSON(value, rules: rules)
+        case .jsonText(let json): try addJSON(json.value, rules: rules)
         case .form(let parameters):
-            addItems(try parameters.items(request.encoding), of: .form, rules)
+            addItems(try parameters.items(request.encoding), of: .form, rules: rules)
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
-        case .file(let url, _): if !hasCacheKey { line("bytes", try FileDigest.text(of: url)) }
-        case .multipart(let parts): for part in parts { try addPart(part, rules) }
+        case .file(let url, _): if !hasCacheKey { addLine("bytes", try FileDigest.text(of: url)) }
+        case .multipart(let parts): for part in parts { try addPart(part, rules: rules) }
         }
     }
 
-    private mutating func addJSON(_ value: JSONValue, _ rules: KeyRules) throws(RequestError) {
+    private mutating func addJSON(_ value: JSONValue, rules: KeyRules) throws(RequestError) {
         let secrets = hasIdentity ? rules.own.secrets : []
         let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
         let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()
         do { try writer.write(value) } catch { throw RequestError(error) }
-        guard !isSecret else { return line("secret-json", rules.digest(of: writer.bytes)) }
+        guard !isSecret else { return addLine("secret-json", rules.digest(of: writer.bytes)) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
-        line("json", writer.bytes)
+        addLine("json", writer.bytes)
     }
 
-    private mutating func addPart(_ part: MultipartPart, _ rules: KeyRules) throws(RequestError) {
+    private mutating func addPart(_ part: MultipartPart, rules: KeyRules) throws(RequestError) {
         let name = PercentEncoding.encode(part.name.utf8)
         guard !rules.isIgnored(parameter: name.span) else { return }
         let isSecret = rules.isSecret(parameter: name.span)
@@ -115,30 +117,32 @@ extension CanonicalForm.Writer {
         case .bytes(let data): content += " \(data.count) \(Hex.text(of: SHA256.hash(data: data)))".utf8
         case .file(let url): content += " \(try FileDigest.text(of: url))".utf8
         }
-        guard isSecret else { return line("part", content) }
-        line("secret-part", name + [0x20] + rules.digest(of: content).utf8)
+        guard isSecret else { return addLine("part", content) }
+        addLine("secret-part", name + [0x20] + rules.digest(of: content).utf8)
     }
 
     private mutating func addBytes(_ data: Data) {
-        line("bytes", "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
+        addLine("bytes", "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
     }
 }
 
 // MARK: Lines
 
 extension CanonicalForm.Writer {
-    mutating func line(_ tag: StaticString, _ content: Span<UInt8>) {
+    mutating func addLine(_ tag: StaticString, _ content: Span<UInt8>) {
         bytes.append(atMost: tag.utf8CodeUnitCount + content.count + 2) { $0.write(line: tag, content) }
     }
 
-    mutating func line(_ tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
-        bytes.append(atMost: tag.utf8CodeUnitCount + name.count + value.count + 3) { $0.write(line: tag, name, value) }
+    mutating func addLine(_ tag: StaticString, name: Span<UInt8>, value: Span<UInt8>) {
+        bytes.append(atMost: tag.utf8CodeUnitCount + name.count + value.count + 3) {
+            $0.write(line: tag, name: name, value: value)
+        }
     }
 
-    mutating func line(_ tag: StaticString, _ content: String) { content.withBytes { line(tag, $0) } }
+    mutating func addLine(_ tag: StaticString, _ content: String) { content.withBytes { addLine(tag, $0) } }
 
-    mutating func line(_ tag: StaticString, _ content: some Sequence<UInt8>) {
-        line(tag, Array(content).span)
+    mutating func addLine(_ tag: StaticString, _ content: some Sequence<UInt8>) {
+        addLine(tag, Array(content).span)
     }
 }
 
@@ -151,7 +155,7 @@ extension ByteWriter {
     }
 
     @inline(__always)
-    mutating func write(line tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
+    mutating func write(line tag: StaticString, name: Span<UInt8>, value: Span<UInt8>) {
         write(atMost: tag.utf8CodeUnitCount + name.count + value.count + 3) { line in
             line.adding(tag).adding(0x20).adding(name).adding(0x20).adding(value).adding(0x0A)
         }

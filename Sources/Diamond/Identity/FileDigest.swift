@@ -2,32 +2,35 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// Length and SHA-256 of files, read once for as long as they look the same.
+/// The length and SHA-256 of files, computed once while their fingerprints stay the same.
 enum FileDigest {
     private static let known = Guarded<[FileFingerprint: String]>([:])
     private static let mostKnown = 1024
-    /// Seconds after a change in which another one may leave the file's time as it is: the longest step in which file
-    /// systems count, that of FAT.
+    /// The seconds within which two changes may have the same modification time: the coarsest resolution of a file
+    /// system (FAT).
     private static let tick = 2.0
 
-    /// `LENGTH DIGEST` of a file.
+    /// Returns `LENGTH DIGEST` of a file.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     static func text(of url: URL, now: Date = Date()) throws(RequestError) -> String {
-        guard let look = FileFingerprint(url.path) else { throw .unreadable(url.path) }
-        if let text = known.withLock({ $0[look] }) { return text }
+        guard let fingerprint = FileFingerprint(url.path) else { throw .unreadable(url.path) }
+        if let text = known.withLock({ $0[fingerprint] }) { return text }
         let text = try read(url.path)
-        // Changed while it was read, or so lately that it may change again unseen: not remembered.
-        guard FileFingerprint(url.path) == look, now.timeIntervalSince(look.modified) > tick else { return text }
+        // Not cached if the file changed while it was read, or so recently that another change may go unnoticed.
+        guard FileFingerprint(url.path) == fingerprint, now.timeIntervalSince(fingerprint.modified) > tick else {
+            return text
+        }
         known.withLock { known in
             if known.count >= mostKnown { known = [:] }
-            known[look] = text
+            known[fingerprint] = text
         }
         return text
     }
 
     private static func read(_ path: String) throws(RequestError) -> String {
-        var (digest, length) = (SHA256(), 0)
+        var digest = SHA256()
+        var length = 0
         do {
             guard let handle = FileHandle(forReadingAtPath: path) else { throw RequestError.unreadable(path) }
             defer { try? handle.close() }

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Whether the name of a member, at any depth, says that its value is a credential.
+    /// Whether a member at any depth has the name of a credential.
     package func hasSecretMember(_ rules: KeyRules) -> Bool {
         switch self {
         case .array(let values): values.contains { $0.hasSecretMember(rules) }
@@ -8,7 +8,8 @@ extension JSONValue {
         }
     }
 
-    /// Without the members at the top that are ignored, and without those, at any depth, that are listed as secrets.
+    /// Returns the value without ignored members at the top level, and without members at any depth that are listed as
+    /// secrets.
     package func removing(_ rules: IdentityRules) -> JSONValue {
         var value = self
         if !rules.ignoring.isEmpty, case .object(let members) = self {

@@ -1,17 +1,17 @@
-/// The parts of a body that are secret by their names, for code that shows requests, or keeps them.
+/// The secret parts of a body, for code that shows or stores requests.
 extension KeyRules {
-    /// Whether an item of a query or a form holds a secret: a name without a value holds none.
+    /// Whether an item of a query or a form is secret. A name without a value is not.
     package func isSecret(_ item: QueryItem) -> Bool {
         item.hasValue && (isSecret(parameter: item.name.span) || isSecret(value: item.value.span))
     }
 
-    /// Whether a parameter's value is JSON with a secret member in it, whatever the parameter's own name.
+    /// Whether a parameter's value is JSON with a secret member, whatever the parameter's name.
     ///
-    /// - Parameter value: percent-encoded.
+    /// - Parameter value: the percent-encoded value.
     @inline(__always)
     func isSecret(value: Span<UInt8>) -> Bool {
         guard !value.isEmpty else { return false }
-        // Bare as well: a form's bytes may be anybody's.
+        // Unencoded brackets count too, because a form's bytes may come from elsewhere.
         switch Unicode.Scalar(value[0]) {
         case "%", "{", "[": return hasSecretMember(value.array(value.indices))
         default: return false
@@ -23,21 +23,21 @@ extension KeyRules {
         hasSecretMember(PercentEncoding.decode(value), nil, guesses: false)
     }
 
-    /// Whether a part holds a secret. Of files only the paths are shown and kept.
+    /// Whether a part contains a secret. Files do not, because only their paths are shown and stored.
     ///
-    /// - Parameter guesses: as below.
+    /// - Parameter guesses: see ``hasSecretMember(_:_:_:guesses:)``.
     package func isSecret(_ part: MultipartPart, guesses: Bool = true) -> Bool {
         guard case .bytes(let data) = part.content else { return false }
         let name = PercentEncoding.encode(part.name.utf8)
         return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType, guesses: guesses)
     }
 
-    /// Whether a body that is whole in memory has a secret member, whatever its type says.
+    /// Whether a body in memory has a secret member, whatever its content type.
     ///
     /// - Parameters:
-    ///   - bytes: the body's.
-    ///   - guesses: whether any text may be a member's name where it begins as JSON does, and cannot be read, and not only
-    ///     what a colon follows: a text may be hidden for nothing, but not refused.
+    /// - bytes: the bytes of the body.
+    /// - guesses: whether every string of malformed JSON counts as a member's name, and not only strings before a
+    ///   colon. Set it to hide text, where a false match does no harm; clear it to refuse text.
     package func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
         if let value = body.jsonValue { return value.hasSecretMember(self) }
         return hasSecretMember(bytes, type, guesses: guesses)
@@ -49,7 +49,7 @@ extension KeyRules {
         if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(self) }
         let texts = bytes.split(separator: UInt8(ascii: "\""))
         guard !guesses else { return texts.contains { isSecret(String(decoding: $0, as: UTF8.self)) } }
-        // A name is what a colon follows.
+        // A string before a colon is a name.
         return zip(texts, texts.dropFirst()).contains { text, next in
             next.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: ":")
                 && isSecret(String(decoding: text, as: UTF8.self))
@@ -58,9 +58,9 @@ extension KeyRules {
 }
 
 extension RequestBody {
-    /// Whether it is read as a form.
+    /// Whether the body is a form.
     ///
-    /// - Parameter type: the `Content-Type` that it is sent under.
+    /// - Parameter type: the `Content-Type` of the request.
     package func isForm(as type: String?) -> Bool {
         if case .form = self { return true }
         return type?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true

@@ -2,14 +2,14 @@ package import Crypto
 import Foundation
 package import HTTPTypes
 
-/// The rules for the parts of a request that make its identity, and for those that are secret.
+/// The rules that decide which parts of a request make its key, and which are secret.
 package struct KeyRules: Sendable {
-    /// The store's key for the digests that stand for credentials. Random by default: keys made with it mean
-    /// something to this process only.
+    /// The store's key for the digests of credentials. It is random by default, so that request keys are valid in this
+    /// process only.
     package var secret: SymmetricKey
-    /// The engine's and the request's own, beside what stands here.
+    /// The rules of the engine and the request, in addition to the built-in ones.
     package var own: IdentityRules
-    /// Headers that secrets were filled into, in lower case: credentials whatever their names.
+    /// The headers with filled-in secrets, in lower case. They are credentials whatever their names.
     private var filledHeaders: Set<String> = []
     private let names = CredentialNames.all
 
@@ -24,69 +24,70 @@ package struct KeyRules: Sendable {
         return all
     }
 
-    /// With what a request says itself.
+    /// Returns the rules with the request's own added.
     package func adding(_ request: WireRequest) -> KeyRules {
         var rules = adding(request.rules)
         rules.filledHeaders = request.filledHeaders
         return rules
     }
 
-    /// Whether a header may tell answers apart where no rules say otherwise.
+    /// Whether a header may select among responses by the built-in rules.
     static func isSelecting(_ header: String) -> Bool {
         header.withBytes { CredentialNames.all.isSelecting(header: $0) }
     }
 
-    /// Whether a header may tell answers apart.
+    /// Whether a header may select among responses.
     ///
-    /// - Parameter header: in lower case.
+    /// - Parameter header: the name in lower case.
     package func isSelecting(_ header: String) -> Bool {
         header.withBytes { names.isSelecting(header: $0) } && (own.nonSelecting.isEmpty || !own.isNonSelecting(header))
     }
 
-    /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
+    /// Whether a header's value is a credential, which is not sent to another origin and not part of a key in plain
+    /// text.
     package func isCredential(_ name: HTTPField.Name) -> Bool { isCredential(name.canonicalName) }
 
-    /// - Parameter header: in lower case.
+    /// - Parameter header: the name in lower case.
     func isCredential(_ header: String) -> Bool {
         header.withBytes { names.isSecret(header: $0) } || isListed(header)
     }
 
-    /// Whether a header is one of those that almost every request has: no word has to be looked for in them to know
-    /// that they select, and are no credentials.
+    /// Whether a header is one of the common ones that select and are no credentials. They skip the search for words.
     @inline(__always)
     func isOrdinary(_ header: String) -> Bool {
         (header == "accept" || header == "accept-language" || header == "content-type")
             && own.nonSelecting.isEmpty && own.secrets.isEmpty && filledHeaders.isEmpty
     }
 
-    /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
+    /// Whether an identity replaces a header. It does so only for certain credentials, not for those recognized by
+    /// their names.
     package func isReplaced(_ name: HTTPField.Name) -> Bool { isReplaced(name.canonicalName) }
 
-    /// - Parameter header: in lower case.
+    /// - Parameter header: the name in lower case.
     func isReplaced(_ header: String) -> Bool { header == "authorization" || header == "cookie" || isListed(header) }
 
     private func isListed(_ header: String) -> Bool {
         own.isSecret(header) || !filledHeaders.isEmpty && filledHeaders.contains(header)
     }
 
-    /// Whether a name of a member says that its value is a credential.
+    /// Whether a JSON member is a credential by its name.
     func isSecret(_ name: String) -> Bool { name.withBytes { names.isSecret(member: $0) } || own.isSecret(name) }
 
-    /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
+    /// Whether a parameter is secret by its name, or by a name in brackets within it: `user[password]`.
     package func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, letters: LetterSet(of: name)) }
 
-    /// - Parameter letters: those of the name.
+    /// - Parameter letters: the letters of the name.
     @inline(__always)
     func isSecret(parameter name: Span<UInt8>, letters: LetterSet) -> Bool {
         names.isSecret(parameter: name, letters: letters) || isReplaced(parameter: name)
     }
 
-    /// Whether an identity takes the place of a parameter: where it was named as a secret.
+    /// Whether an identity replaces a parameter, because it is listed as a secret.
     package func isReplaced(parameter name: Span<UInt8>) -> Bool { !own.secrets.isEmpty && isListed(parameter: name) }
 
     package func isIgnored(parameter name: Span<UInt8>) -> Bool { !own.ignoring.isEmpty && isListedAsIgnored(name) }
 
-    // What is rare stands apart, out of the way of what is done for every name.
+    // Not inlined: these are rare, and the callers run for every name.
 
     @inline(never)
     private func isListed(parameter name: Span<UInt8>) -> Bool {
@@ -101,7 +102,7 @@ package struct KeyRules: Sendable {
         String(decoding: PercentEncoding.decode(name.array(name.indices)), as: UTF8.self)
     }
 
-    /// A keyed digest that stands for a credential: equal for equal credentials in one store, and of no use outside.
+    /// Returns a keyed digest of a credential. It is equal for equal credentials in one store, and useless elsewhere.
     func digest(of value: some Sequence<UInt8>) -> String {
         Hex.text(of: HMAC<SHA256>.authenticationCode(for: Array(value), using: secret))
     }

@@ -1,16 +1,16 @@
 import Crypto
 public import Foundation
 
-/// The identity of a request: SHA-256 of its canonical form. Two requests with one key ask for the same thing.
+/// The identity of a request: the SHA-256 of its canonical form. Requests with equal keys can share a response.
 public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
-    // The bytes in their order, without memory of their own: every request has a key. Four words and no SIMD4: with one,
-    // Swift 6.3 on Linux left the memory of async tasks corrupted, which the tests of the cache on disk end with.
+    // The bytes in order, without a heap allocation, because every request has a key. Not a SIMD4, with which Swift 6.3
+    // on Linux corrupted the memory of async tasks (the disk cache's tests crashed).
     private let first: UInt64
     private let second: UInt64
     private let third: UInt64
     private let fourth: UInt64
 
-    /// 32 bytes.
+    /// The 32 bytes of the digest.
     public var bytes: Data { withUnsafeBytes { Data($0) } }
 
     init(of canonicalForm: [UInt8]) {
@@ -19,7 +19,7 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         self = hash.finalize().withUnsafeBytes(RequestKey.init(words:))
     }
 
-    /// The key that `text` writes in 64 hexadecimal digits, or `nil` when it is not that.
+    /// Creates a key from 64 hexadecimal digits; `nil` for any other text.
     public init?(_ text: String) {
         guard let bytes = Hex.bytes(of: text) else { return nil }
         self.init(stored: Data(bytes))
@@ -30,7 +30,7 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         self = bytes.withUnsafeBytes(RequestKey.init(words:))
     }
 
-    /// - Parameter bytes: 32 of them.
+    /// - Parameter bytes: 32 bytes.
     private init(words bytes: UnsafeRawBufferPointer) {
         first = bytes.loadUnaligned(as: UInt64.self)
         second = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -42,12 +42,12 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         try Swift.withUnsafeBytes(of: self, body)
     }
 
-    /// The first bits of a digest are as good as any hash of all of them.
+    /// Hashes the first 64 bits, which are as good as a hash of the whole digest.
     public func hash(into hasher: inout Hasher) { hasher.combine(first) }
 
-    /// The first 64 bits, as the cache's index holds them.
+    /// The first 64 bits, as stored in the cache's index.
     package var prefix: Int64 { Int64(bitPattern: UInt64(bigEndian: first)) }
 
-    /// 64 hexadecimal digits.
+    /// The key as 64 hexadecimal digits.
     public var description: String { Hex.text(of: bytes) }
 }

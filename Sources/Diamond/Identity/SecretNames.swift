@@ -1,30 +1,32 @@
 package import HTTPTypes
 
-/// The names that mark a secret, for code that keeps or shows messages.
+/// The names that mark secrets, for code that stores or shows messages.
 package enum SecretNames {
     private static let rules = KeyRules()
 
-    /// - Parameter header: in any case.
+    /// Whether a header is a credential by its name.
+    ///
+    /// - Parameter name: the name in any case.
     package static func contains(header name: String) -> Bool { rules.isCredential(name.lowercased()) }
 
-    /// A member of a JSON object.
+    /// Whether a member of a JSON object is a credential by its name.
     package static func contains(member name: String) -> Bool { rules.isSecret(name) }
 
-    /// An item of a form or a query.
+    /// Whether an item of a form or a query is secret.
     ///
-    /// - Parameter item: its name and value, percent-encoded.
+    /// - Parameter item: the percent-encoded name and value.
     package static func contains(item: some StringProtocol) -> Bool {
         rules.isSecret(QueryItem(text: Array(item.utf8)[...]))
     }
 
-    /// A URL in normal form, its secret parameters masked, and so is a relative one.
+    /// Returns an absolute or relative URL in normal form, with its secret parameters masked.
     package static func masked(_ url: String) -> String {
         (try? WireRequest(Request(url)))?.printableURL(rules) ?? RequestURL.masked(Array(url.utf8))
     }
 
-    /// A field of a response for people: what is a credential masked, and what is secret in URLs.
+    /// Returns the value of a response field for display, with credentials and the secrets of URLs masked.
     package static func masked(_ field: HTTPField) -> String { FieldSecrets().masked(field) }
 
-    /// A text for people: what is secret in the URLs in it masked.
+    /// Returns a text for display, with the secrets of its URLs masked.
     package static func masked(urlsIn text: String) -> String { FieldSecrets().masked(urlsIn: text) }
 }

@@ -55,10 +55,10 @@ enum Redirect {
     static func oddity(of response: Response, from request: WireRequest) -> String? {
         guard response.status.isRedirect else { return nil }
         guard !response.headers.isContradictory(.location) else {
-            return "\(request.url.place) answered with several Locations that differ: not followed"
+            return "\(request.url.originText) answered with several Locations that differ: not followed"
         }
         guard let target = target(of: response, from: request), target.hadUserInfo else { return nil }
-        return "\(request.url.place) answered with a Location that has user info: followed without it"
+        return "\(request.url.originText) answered with a Location that has user info: followed without it"
     }
 
     /// Returns the target of a `Location` or `Content-Location`; `nil` if there is none.

@@ -70,8 +70,8 @@ extension QueryItems {
         case .array(let values): try append(values, named: name, encoding)
         case .object(let members): try append(members, named: name, encoding)
         case .null: append(encoding: name)
-        case .string(let text): append(encoding: name, text)
-        case .integer(let integer): append(encoding: name, integer)
+        case .string(let text): append(encoding: name, value: text)
+        case .integer(let integer): append(encoding: name, value: integer)
         default: try append(name) { (bytes) throws(RequestError) in try value.append(to: &bytes) }
         }
     }

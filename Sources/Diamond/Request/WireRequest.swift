@@ -160,7 +160,7 @@ private struct FilledSecrets {
             fields[name] = nil
             fields.append(try HTTPField(checking: name.rawName, prefix + value))
             headers.insert(name.canonicalName)
-        case .parameter(let name): items.append(encoding: name, value)
+        case .parameter(let name): items.append(encoding: name, value: value)
         }
     }
 }

@@ -1,6 +1,6 @@
 extension TransportRequest {
     /// The request's destination, for errors: scheme, host and port, without user info, path or query.
-    var place: String { (try? RequestURL(parsing: url))?.place ?? "" }
+    var originText: String { (try? RequestURL(parsing: url))?.originText ?? "" }
 
     /// The URL for libraries that read it with Foundation's `URL`: that escapes a whole part once more where one character
     /// in it has to be, such as the brackets that others send bare.

@@ -1,10 +1,10 @@
-/// The 128 bits of an IPv6 address, and their one text form.
+/// An IPv6 address, with its canonical text form.
 struct IPv6Address: Hashable {
-    /// Eight of them, first to last.
+    /// The eight groups of 16 bits, in order.
     private let groups: [UInt16]
 
-    /// Reads any of the forms of RFC 4291 section 2.2: groups of hexadecimal digits, one `::`, and an IPv4 address in
-    /// place of the last two groups. No zone.
+    /// Parses the text forms of RFC 4291 section 2.2: groups of hexadecimal digits, one `::`, and an IPv4 address as
+    /// the last two groups. Zones are not supported.
     init?(_ text: String) {
         let halves = text.splitAtElision
         guard halves.count <= 2, let head = Self.groups(halves[0], isLast: halves.count == 1) else { return nil }
@@ -17,7 +17,7 @@ struct IPv6Address: Hashable {
         groups = head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail
     }
 
-    /// - Parameter isLast: whether an IPv4 address may end it.
+    /// - Parameter isLast: whether the text may end with an IPv4 address.
     private static func groups(_ text: Substring, isLast: Bool) -> [UInt16]? {
         guard !text.isEmpty else { return [] }
         var groups: [UInt16] = []
@@ -47,8 +47,8 @@ struct IPv6Address: Hashable {
 }
 
 extension IPv6Address: CustomStringConvertible {
-    /// The form of RFC 5952: lower case, no leading zeros, the first of the longest runs of two zeros or more as `::`;
-    /// an IPv4-mapped address ends in its IPv4 form (section 5).
+    /// The canonical form (RFC 5952): lower case, no leading zeros, the first of the longest runs of at least two zero
+    /// groups as `::`. An IPv4-mapped address ends with its IPv4 form (section 5).
     var description: String {
         let isMapped = groups.prefix(5).allSatisfy { $0 == 0 } && groups[5] == 0xFFFF
         guard !isMapped else {

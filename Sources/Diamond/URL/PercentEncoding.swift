@@ -1,32 +1,34 @@
-/// Sets of characters, all in one table, for every byte of every URL is looked up.
+/// Sets of bytes in one lookup table, because every byte of every URL is looked up.
 struct ByteClass: OptionSet {
     let rawValue: UInt8
 
-    /// ALPHA / DIGIT / "-" / "." / "_" / "~": the only characters whose encoding changes nothing.
+    /// The unreserved characters, ALPHA / DIGIT / "-" / "." / "_" / "~": the only ones whose percent-encoding is
+    /// equivalent.
     static let unreserved = ByteClass(rawValue: 1)
-    /// Gen-delims and sub-delims, which mean something in a URL when they stand bare: "?" and "#", which end parts, apart.
+    /// The gen-delims and sub-delims, which have a meaning if they are not encoded, without "?" and "#", which end a
+    /// component.
     private static let delimiter = ByteClass(rawValue: 2)
     private static let question = ByteClass(rawValue: 4)
     private static let hash = ByteClass(rawValue: 8)
-    /// Lower-case letters, digits, "-", "." and "_".
+    /// The lower-case letters, the digits, "-", "." and "_".
     static let lowerName = ByteClass(rawValue: 16)
-    /// "&" between items, "%" of an escape, and brackets, which have no place in a query, but everybody writes them.
+    /// The "&" between items, the "%" of an escape, and brackets, which are not allowed in a query but common.
     static let special = ByteClass(rawValue: 32)
 
     static let reserved: ByteClass = [delimiter, question, hash]
-    /// The bytes that stay as they are.
+    /// The bytes that are not escaped.
     static let plain: ByteClass = [unreserved, delimiter, question, hash]
-    /// Without "?" and "#", which end a path.
+    /// The bytes that are not escaped in a path, which "?" and "#" end.
     static let plainInPath: ByteClass = [unreserved, delimiter]
-    /// Without "#", which ends a query.
+    /// The bytes that are not escaped in a query, which "#" ends.
     static let plainInQuery: ByteClass = [unreserved, delimiter, question]
 
     /// Whether a byte is in one of the sets.
     @inline(__always)
     func contains(_ byte: UInt8) -> Bool { Self.table.utf8Start[Int(byte)] & rawValue != 0 }
 
-    // The sets that each of the 256 bytes is in, in the low six bits of a character. A static text is the one table that
-    // is there without being made.
+    // The sets of each of the 256 bytes, in the low six bits of a character. A StaticString needs no initialization at
+    // run time.
     private static let table: StaticString = """
         @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
         @B@HB`bBBBBBBQQBQQQQQQQQQQBB@B@D\
@@ -39,7 +41,7 @@ struct ByteClass: OptionSet {
         """
 }
 
-/// Percent-encoding, and its one normal form (RFC 3986 sections 2.1 to 2.4 and 6.2.2).
+/// Percent-encoding and its normal form (RFC 3986 sections 2.1 to 2.4 and 6.2.2).
 package enum PercentEncoding {
     static let percent = UInt8(ascii: "%")
 
@@ -47,14 +49,14 @@ package enum PercentEncoding {
 
     package static func isReserved(_ byte: UInt8) -> Bool { ByteClass.reserved.contains(byte) }
 
-    /// Everything but the unreserved encoded.
+    /// Returns the bytes with all but the unreserved ones encoded.
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var encoded: [UInt8] = []
         for byte in bytes { append(byte, bare: isUnreserved(byte), to: &encoded) }
         return encoded
     }
 
-    /// The bytes with every escape undone; what is none stays.
+    /// Returns the bytes with every escape decoded. A `%` that starts no escape stays.
     static func decode(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(percent) else { return bytes }
         var decoded: [UInt8] = []
@@ -68,11 +70,11 @@ package enum PercentEncoding {
         return decoded
     }
 
-    /// Escapes in one form: digits in upper case.
+    /// Returns the bytes with their escapes in normal form, with digits in upper case.
     ///
     /// - Parameters:
-    ///   - bytes: every `%` stands before two digits.
-    ///   - decoding: whether what needs no escape loses it (section 6.2.2.2).
+    /// - bytes: bytes in which two digits follow every `%`.
+    /// - decoding: whether escapes of unreserved bytes are decoded (section 6.2.2.2).
     static func normal(_ bytes: some Collection<UInt8>, decoding: Bool = true) -> [UInt8] {
         var normal: [UInt8] = []
         normal.reserveCapacity(bytes.count)
@@ -90,9 +92,9 @@ package enum PercentEncoding {
         return normal
     }
 
-    /// A reference of a server with only those bytes escaped that cannot stand in one; its fragment is dropped.
+    /// Returns a server's reference with its illegal bytes escaped, without its fragment.
     ///
-    /// - Parameter reference: path and query, or a part of them.
+    /// - Parameter reference: the path and query, or a part of them.
     static func escapingIllegal(_ reference: some Collection<UInt8>) -> [UInt8] {
         var escaped: [UInt8] = []
         var rest = reference.prefix { $0 != UInt8(ascii: "#") }
@@ -114,7 +116,7 @@ package enum PercentEncoding {
 }
 
 extension ByteWriter {
-    /// Everything but the unreserved encoded: three bytes for each at most.
+    /// Writes the text with all but the unreserved bytes encoded, at most three bytes for each.
     @inline(__always)
     mutating func write(encoding text: Span<UInt8>) {
         write(atMost: 3 * text.count) { place in
@@ -139,7 +141,7 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension Span<UInt8> {
-    /// Returns the end of the bytes of a class that stand from `start` on.
+    /// Returns the end of the run of bytes of a class that begins at `start`.
     @inline(__always)
     func end(of byteClass: ByteClass, from start: Int) -> Int {
         let rest = extracting(start...)

@@ -1,18 +1,18 @@
-/// One `name` or `name=value` of a query or a form, percent-encoded.
+/// An item of a query or a form, `name` or `name=value`, percent-encoded.
 package struct QueryItem: Hashable {
     package let text: ArraySlice<UInt8>
 
     /// The bytes before the first `=`.
     package var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
 
-    /// The bytes behind the first `=`, empty where there is none.
+    /// The bytes after the first `=`; empty if there is none.
     var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
 
-    /// Whether there is an `=`: an empty value is not none.
+    /// Whether there is an `=`. An empty value counts as a value.
     package var hasValue: Bool { name.endIndex < text.endIndex }
 
-    /// Each item of a text, in their order.
+    /// Returns the items of a text, in order.
     package static func items(of text: [UInt8]) -> [QueryItem] {
-        text.split(separator: QueryItems.mark, omittingEmptySubsequences: false).map(QueryItem.init)
+        text.split(separator: QueryItems.separator, omittingEmptySubsequences: false).map(QueryItem.init)
     }
 }

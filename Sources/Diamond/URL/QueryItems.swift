@@ -1,36 +1,36 @@
-/// Items of a query or a form as they stand there, percent-encoded: `a=1&b&c=`.
+/// The items of a query or a form, percent-encoded: `a=1&b&c=`.
 ///
-/// One text for all, because a key is made of every request: no item has memory of its own.
+/// All items are stored in one array of bytes: a key is made for every request, so allocating each item would be slow.
 package struct QueryItems: Hashable {
-    /// The items joined by `&`, in their order.
+    /// The items joined by `&`, in order.
     private(set) var bytes: [UInt8] = []
-    /// One empty name is an item, too: empty bytes are not always none.
+    /// The number of items. It distinguishes no items from one with an empty name.
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    static let mark = UInt8(ascii: "&")
+    static let separator = UInt8(ascii: "&")
 
-    /// Adds an item.
+    /// Appends an item.
     ///
-    /// - Parameter write: appends `name` or `name=value`, encoded.
+    /// - Parameter write: a closure that appends the encoded `name` or `name=value`.
     mutating func append<Failure: Error>(_ write: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
-        if count > 0 { bytes.append(Self.mark) }
+        if count > 0 { bytes.append(Self.separator) }
         count += 1
         try write(&bytes)
     }
 
-    /// Adds `name`, encoded.
+    /// Appends `name`, encoded.
     mutating func append(encoding name: String) {
         name.withBytes { name in append(atMost: 3 * name.count) { $0.write(encoding: name) } }
     }
 
-    /// Adds `name=value`, both encoded.
-    mutating func append(encoding name: String, _ value: String) {
-        name.withBytes { name in value.withBytes { value in append(encoding: name, value) } }
+    /// Appends `name=value`, both encoded.
+    mutating func append(encoding name: String, value: String) {
+        name.withBytes { name in value.withBytes { value in append(encoding: name, value: value) } }
     }
 
-    private mutating func append(encoding name: Span<UInt8>, _ value: Span<UInt8>) {
+    private mutating func append(encoding name: Span<UInt8>, value: Span<UInt8>) {
         append(atMost: 3 * (name.count + value.count) + 1) { item in
             item.write(encoding: name)
             item.write(UInt8(ascii: "="))
@@ -38,8 +38,8 @@ package struct QueryItems: Hashable {
         }
     }
 
-    /// Adds `name=value`, the name encoded.
-    mutating func append(encoding name: String, _ value: Int64) {
+    /// Appends `name=value`, with the name encoded.
+    mutating func append(encoding name: String, value: Int64) {
         name.withBytes { name in
             append(atMost: 3 * name.count + 21) { item in
                 item.write(encoding: name)
@@ -54,21 +54,21 @@ package struct QueryItems: Hashable {
         let isFirst = count == 0
         count += 1
         bytes.append(atMost: length + 1) { item in
-            if !isFirst { item.write(Self.mark) }
+            if !isFirst { item.write(Self.separator) }
             write(&item)
         }
     }
 
     mutating func append(contentsOf items: QueryItems) {
         guard !items.isEmpty else { return }
-        if count > 0 { bytes.append(Self.mark) }
+        if count > 0 { bytes.append(Self.separator) }
         count += items.count
         bytes += items.bytes
     }
 
     mutating func reserveCapacity(_ capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// Returns the items behind those of `first`, with which these begin.
+    /// Returns the items without the leading items `first`.
     func dropping(_ first: QueryItems) -> QueryItems {
         guard !first.isEmpty else { return self }
         var rest = QueryItems()
@@ -79,36 +79,37 @@ package struct QueryItems: Hashable {
 }
 
 extension QueryItems {
-    /// The items of a URL's query, escapes in one form. Only escapes of unreserved characters are undone: a bare `,` or
-    /// `+` may divide what an escaped one does not (RFC 3986 section 2.2).
+    /// Appends the items of a URL's query, with escapes in normal form. Only escapes of unreserved characters are
+    /// decoded: an unescaped `,` or `+` may be a delimiter where an escaped one is not (RFC 3986 section 2.2).
     ///
-    /// - Parameter query: as ``RequestURL`` has it: every `%` stands before two digits.
+    /// - Parameter query: the query of a ``RequestURL``, in which two digits follow every `%`.
     mutating func append(query: Span<UInt8>) {
-        if count > 0 { bytes.append(Self.mark) }
+        if count > 0 { bytes.append(Self.separator) }
         count += 1
         var index = 0
         while index < query.count {
             let start = index
             while index < query.count {
                 if ByteClass.special.contains(query[index]) {
-                    guard query[index] == Self.mark else { break }
+                    guard query[index] == Self.separator else { break }
                     count += 1
                 }
                 index += 1
             }
-            bytes.append(query, start..<index)
+            bytes.append(query, in: start..<index)
             if index < query.count { index += append(special: query, at: index) }
         }
     }
 
-    /// An escape, or a bracket; returns how many bytes it has.
+    /// Appends an escape or a bracket, and returns its number of bytes in the query.
     @inline(never)
     private mutating func append(special query: Span<UInt8>, at index: Int) -> Int {
         guard query[index] == PercentEncoding.percent, index + 2 < query.count else {
             PercentEncoding.append(query[index], bare: false, to: &bytes)
             return 1
         }
-        let (high, low) = (Hex.value(of: query[index + 1]) ?? 0, Hex.value(of: query[index + 2]) ?? 0)
+        let high = Hex.value(of: query[index + 1]) ?? 0
+        let low = Hex.value(of: query[index + 2]) ?? 0
         let byte = high << 4 | low
         PercentEncoding.append(byte, bare: PercentEncoding.isUnreserved(byte), to: &bytes)
         return 3
@@ -116,15 +117,15 @@ extension QueryItems {
 }
 
 extension QueryItems {
-    /// Each item by itself.
+    /// The items.
     package var items: [QueryItem] {
         isEmpty ? [] : QueryItem.items(of: bytes)
     }
 
-    /// Each item by itself, sorted by name; those of one name keep their order.
+    /// The items sorted by name. Items with the same name keep their order.
     var sorted: [QueryItem] {
         var sorted: [QueryItem] = []
-        withSortedPlaces { places in sorted = places.map { QueryItem(text: bytes[$0.range]) } }
+        withSortedItems { items in sorted = items.map { QueryItem(text: bytes[$0.range]) } }
         return sorted
     }
 }

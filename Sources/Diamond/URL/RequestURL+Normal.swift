@@ -1,7 +1,7 @@
 extension RequestURL {
-    /// A URL that stands in its normal form already, as most do: found in one look at each byte, and taken as it is.
+    /// Creates a URL from a text that is in normal form already, as most are. It checks each byte once and copies none.
     ///
-    /// `nil` where the parser has to look: at what it would change, what it would refuse, and the rare.
+    /// It returns `nil` if the text needs the parser: to normalize it, to refuse it, or for a rare form.
     init?(normal text: String) {
         guard let ends = text.withBytes(Self.ends) else { return nil }
         self.init(whole: text, originEnd: ends.origin, pathEnd: ends.path, userInfo: nil)
@@ -10,7 +10,7 @@ extension RequestURL {
     private static func ends(of text: Span<UInt8>) -> (origin: Int, path: Int)? {
         guard let host = text.endOfScheme else { return nil }
         let name = text.end(of: .lowerName, from: host)
-        guard name > host, let origin = text.endOfPort(behind: name, isSecure: host == 8), origin < text.count,
+        guard name > host, let origin = text.endOfPort(after: name, isSecure: host == 8), origin < text.count,
             text[origin] == UInt8(ascii: "/")
         else { return nil }
         let path = text.end(of: .plainInPath, from: origin)
@@ -24,14 +24,15 @@ extension RequestURL {
 }
 
 extension Span<UInt8> {
-    /// The position where the host of an `http` or `https` URL begins. The scheme has to be in lower case.
+    /// The start of the host of an `http` or `https` URL whose scheme is in lower case.
     fileprivate var endOfScheme: Int? { begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil }
 
-    /// Returns the end of a port, or of the name where there is none; `nil` for the scheme's own port, and for one that
-    /// is not written as it should be.
-    fileprivate func endOfPort(behind name: Int, isSecure: Bool) -> Int? {
+    /// Returns the end of the port, or of the name if there is no port; `nil` for the scheme's default port and for a
+    /// malformed port.
+    fileprivate func endOfPort(after name: Int, isSecure: Bool) -> Int? {
         guard name < count, self[name] == UInt8(ascii: ":") else { return name }
-        var (end, port) = (name + 1, 0)
+        var end = name + 1
+        var port = 0
         while end < count, end <= name + 5, (0x30...0x39).contains(self[end]) {
             port = port * 10 + Int(self[end] - 0x30)
             end += 1
@@ -40,7 +41,7 @@ extension Span<UInt8> {
         return isNormal ? end : nil
     }
 
-    /// Whether a segment of a path begins with a dot, as few do that are not `.` or `..`.
+    /// Whether a segment of a path starts with a dot. Few do besides `.` and `..`.
     func hasDotSegment(in path: Range<Int>) -> Bool {
         let path = extracting(path)
         guard path.count > 1 else { return false }

@@ -1,7 +1,7 @@
 extension RequestURL {
-    /// The absolute URL of a reference (RFC 3986 section 5.2): an absolute one as it is; `/a` from the base's root; `a`
-    /// beside the base's last segment, so that a base usually ends with `/`; `?a` on the base's path; nothing and `#a` on
-    /// its path and query.
+    /// Returns the absolute URL of a reference (RFC 3986 section 5.2). An absolute reference is returned as it is. `/a`
+    /// starts at the base's root. `a` replaces the base's last segment, so that a base usually ends with `/`. `?a`
+    /// keeps the base's path. An empty reference and `#a` keep its path and query.
     static func resolve(_ reference: String, against base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
         let base = try RequestURL(parsing: base)
@@ -9,7 +9,7 @@ extension RequestURL {
         let origin = String(decoding: base.origin, as: UTF8.self)
             .replacing("://", with: "://\(authority)", maxReplacements: 1)
         let path = base.sentPath
-        // By bytes: a combining character may stand behind a slash.
+        // By bytes: a combining character may follow a slash.
         guard !reference.utf8.starts(with: "//".utf8) else { return "\(base.scheme):\(reference)" }
         guard reference.utf8.first != UInt8(ascii: "/") else { return origin + reference }
         switch reference.utf8.first.map(Unicode.Scalar.init) {
@@ -19,11 +19,11 @@ extension RequestURL {
         }
     }
 
-    /// The absolute URL of a reference that an app gives, which must not lead away from the base where a part of it comes
-    /// from elsewhere, as in `"cities/\(name)"`.
+    /// Returns the absolute URL of an app's reference. It must stay within the base, because parts of it may be
+    /// untrusted, as in `"cities/\(name)"`.
     ///
-    /// - Throws: for a reference that names another host (`//host/`), and for one with a `..` in its path, also where dots
-    ///   and slashes are escaped, or slashes are backslashes: some servers take those for the same.
+    /// - Throws: ``MalformedURL`` for a reference that names another host (`//host/`), or with `..` in its path.
+    ///   Escaped dots and slashes and backslashes count, because some servers treat them alike.
     static func resolve(_ reference: String, within base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
         let path = reference.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -32,12 +32,12 @@ extension RequestURL {
         let isNetworkPath =
             path.count > 1 && path.prefix(2).allSatisfy { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         guard !isNetworkPath, !segments.contains(where: { $0.elementsEqual("..".utf8) }) else {
-            throw leaving(reference, isNetworkPath)
+            throw leavesBase(reference, isNetworkPath: isNetworkPath)
         }
         return try resolve(reference, against: base)
     }
 
-    private static func leaving(_ reference: String, _ isNetworkPath: Bool) -> MalformedURL {
+    private static func leavesBase(_ reference: String, isNetworkPath: Bool) -> MalformedURL {
         let shown = masked(Array(reference.utf8))
         let reason =
             isNetworkPath
@@ -46,9 +46,9 @@ extension RequestURL {
         return MalformedURL(message: "the URL \(shown) leaves the engine's base URL: \(reason)")
     }
 
-    /// Whether it begins with a scheme (section 3.1), and so is no reference.
+    /// Whether a text starts with a scheme (section 3.1), so that it is not a relative reference.
     static func hasScheme(_ text: some StringProtocol) -> Bool {
-        // By bytes: a combining character may stand behind the colon.
+        // By bytes: a combining character may follow the colon.
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), let first = text.utf8.first, first.isLetter
         else {
             return false

@@ -1,5 +1,5 @@
 extension RequestURL {
-    /// A URL that is being written: as it is sent, origin in its normal form.
+    /// A URL that is being written, in the form in which it is sent, with the origin in normal form.
     struct Writer {
         var bytes: [UInt8] = []
         var originEnd = 0
@@ -22,30 +22,30 @@ extension RequestURL {
 }
 
 extension RequestURL.Writer {
-    /// RFC 3986 section 5.2.4, for a path that is empty or begins with "/".
+    /// Removes dot segments (RFC 3986 section 5.2.4) from a path that is empty or starts with "/".
     ///
-    /// A dot is one in an escape, too: it means the same (section 6.2.2.2).
+    /// An escaped dot counts as a dot, to which it is equivalent (section 6.2.2.2).
     mutating func removeDotSegments() {
         let start = originEnd
         guard start < bytes.count else { return bytes.append(UInt8(ascii: "/")) }
         guard bytes.span.mayHaveDotSegment(in: start..<bytes.count) else { return }
         let segments = bytes[(start + 1)...].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        var kept: [ArraySlice<UInt8>] = []
+        var output: [ArraySlice<UInt8>] = []
         for segment in segments {
             switch segment.dots {
             case 1: continue
-            case 2: _ = kept.popLast()
-            default: kept.append(segment)
+            case 2: _ = output.popLast()
+            default: output.append(segment)
             }
         }
-        if segments.last?.dots != nil { kept.append([]) }
-        let path = kept.isEmpty ? [UInt8(ascii: "/")] : kept.flatMap { [UInt8(ascii: "/")] + $0 }
+        if segments.last?.dots != nil { output.append([]) }
+        let path = output.isEmpty ? [UInt8(ascii: "/")] : output.flatMap { [UInt8(ascii: "/")] + $0 }
         bytes.replaceSubrange(start..., with: path)
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// The number of dots that a segment of a path consists of, bare or escaped: 1 or 2; `nil` for any other segment.
+    /// The number of dots of a segment `.` or `..`, escaped or not; `nil` for any other segment.
     package var dots: Int? {
         var (rest, count) = (self, 0)
         while let byte = rest.popFirst() {
@@ -63,7 +63,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension Span<UInt8> {
-    /// Whether a segment of a path begins with a dot or an escape, as few do that are not `.` or `..`.
+    /// Whether a path has a segment that starts with a dot, or contains an escape.
     fileprivate func mayHaveDotSegment(in path: Range<Int>) -> Bool {
         hasDotSegment(in: path) || firstIndex(of: PercentEncoding.percent, in: path) != nil
     }

@@ -1,21 +1,21 @@
-/// An absolute `http` or `https` URL in its normal form (RFC 3986 section 6.2.2 and 6.2.3).
+/// An absolute `http` or `https` URL in normal form (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
-/// Scheme and host in lower case, the scheme's own port and the fragment dropped, dot segments removed, an empty path
-/// made `/`, percent-encoding in one form. Path case and a trailing slash are left alone: they may mean something.
+/// Scheme and host are in lower case. The scheme's default port, the fragment and dot segments are removed. An empty
+/// path is `/`, and percent-encoding is in normal form. The path's case and a trailing slash are kept, because they may
+/// be significant.
 ///
-/// It is compared and keyed in that form. It is sent with the escapes that were written, because a server may have signed
-/// them.
+/// It is compared and keyed in this form. It is sent with its original escapes, because a server may have signed them.
 package struct RequestURL: Hashable {
-    /// The whole of it, without what stood before `@`.
-    // Text, because most URLs are taken as they stand, without a copy; its characters are ASCII.
+    /// The whole URL without user info.
+    // A String, so that most URLs need no copy. Its characters are ASCII.
     let whole: String
-    /// The whole with the escapes that were written, where they differ.
+    /// The whole URL with its original escapes, if they differ.
     private let asWritten: String?
-    /// The position where the path begins, in bytes.
+    /// The start of the path, in bytes.
     private let originEnd: Int
     /// The position of the `?`, or the end.
     private let pathEnd: Int
-    /// The text before `@`, still encoded: a credential, never part of ``text(adding:)``.
+    /// The encoded user info: a credential, never part of ``text(adding:)``.
     package let userInfo: [UInt8]?
 
     init(parsing text: String) throws(MalformedURL) {
@@ -39,47 +39,47 @@ package struct RequestURL: Hashable {
     /// `http` or `https`.
     var scheme: String { String(whole.prefix { $0 != ":" }) }
 
-    /// `scheme://host[:port]`, the port only where it is not the scheme's own.
+    /// The origin, `scheme://host[:port]`, with the port unless it is the scheme's default.
     var origin: [UInt8] { whole.withBytes { $0.array(0..<originEnd) } }
 
-    /// The name, or the address, which stands in brackets where it is of version 6.
+    /// The host: a name or an address. An IPv6 address is in brackets.
     var host: String {
-        let authority = place.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
+        let authority = originText.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
         let colon = authority.lastIndex(of: UInt8(ascii: ":"))
         let bracket = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
         return String(Substring(authority[..<(colon.flatMap { $0 > bracket ? $0 : nil } ?? authority.endIndex)]))
     }
 
     /// ``origin`` as text, for messages.
-    var place: String { String(decoding: origin, as: UTF8.self) }
+    var originText: String { String(decoding: origin, as: UTF8.self) }
 
     var path: [UInt8] { whole.withBytes { $0.array(originEnd..<pathEnd) } }
 
-    /// The path with the escapes that were written.
+    /// The path with its original escapes.
     var sentPath: String {
         guard let asWritten else { return String(decoding: path, as: UTF8.self) }
         return String(Substring(asWritten.utf8.dropFirst(originEnd).prefix { $0 != UInt8(ascii: "?") }))
     }
 
-    /// Calls `body` with origin and path where they stand.
+    /// Calls `body` with the origin and the path, without copying them.
     func withParts(_ body: (_ origin: Span<UInt8>, _ path: Span<UInt8>) -> Void) {
         whole.withBytes { body($0.extracting(..<originEnd), $0.extracting(originEnd..<pathEnd)) }
     }
 
     private var hasQuery: Bool { pathEnd < whole.utf8.count }
 
-    /// The URL to send, with `items` behind its own query. Without user info and fragment.
+    /// Returns the URL to send, with `items` after its own query, without user info and fragment.
     package func text(adding items: QueryItems = QueryItems()) -> String {
         let sent = asWritten ?? whole
         guard !items.isEmpty else { return sent }
         return sent + (hasQuery ? "&" : "?") + String(decoding: items.bytes, as: UTF8.self)
     }
 
-    /// The URL with `items` as its whole query, in its normal form.
-    static func text(_ url: RequestURL, _ items: QueryItems) -> String {
+    /// Returns the URL in normal form, with `items` as its whole query.
+    static func text(of url: RequestURL, query items: QueryItems) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(url.pathEnd + 1 + items.bytes.count)
-        url.whole.withBytes { text.append($0, 0..<url.pathEnd) }
+        url.whole.withBytes { text.append($0, in: 0..<url.pathEnd) }
         if !items.isEmpty {
             text.append(UInt8(ascii: "?"))
             text += items.bytes
@@ -87,9 +87,9 @@ package struct RequestURL: Hashable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The query's own items, escapes in one form.
+    /// Returns the items of the URL's query, with escapes in normal form.
     ///
-    /// - Parameter capacity: how many bytes of others will follow them.
+    /// - Parameter capacity: the number of bytes to reserve for further items.
     func queryItems(reserving capacity: Int = 0) -> QueryItems {
         var items = QueryItems()
         let length = whole.utf8.count - pathEnd + capacity
@@ -105,4 +105,10 @@ extension RequestURL {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(whole) }
+}
+
+/// The error for a text that is not a valid `http` or `https` URL.
+struct MalformedURL: Error, Hashable {
+    /// The mistake, its place, and the remedy, without secrets.
+    let message: String
 }

@@ -1,13 +1,13 @@
-/// A reference that a server has sent in `Location` or `Content-Location` (RFC 9110 sections 10.2.2 and 8.7).
+/// A reference that a server sent in `Location` or `Content-Location` (RFC 9110 sections 10.2.2 and 8.7).
 struct ServerReference {
-    /// The URL that it leads to: every legal byte as it was sent, the others escaped. Without user info.
+    /// The URL of the reference, with illegal bytes escaped, without user info.
     let url: RequestURL
-    /// Whether there was user info, which must not be taken for credentials (RFC 9110 section 4.2.4).
+    /// Whether the reference had user info, which must not be used as credentials (RFC 9110 section 4.2.4).
     let hadUserInfo: Bool
 
-    /// `nil` where it leads nowhere.
+    /// Resolves a reference; `nil` if it is not valid.
     ///
-    /// - Parameter base: the URL of the request that it answers.
+    /// - Parameter base: the URL of the request whose response has the reference.
     init?(_ text: String, from base: String) {
         let reference = Array(text.utf8)
         guard !reference.isEmpty else { return nil }
@@ -22,10 +22,11 @@ struct ServerReference {
         guard let absolute = try? RequestURL.resolve(String(decoding: clean, as: UTF8.self), against: base),
             let url = try? RequestURL(parsing: absolute)
         else { return nil }
-        (self.url, hadUserInfo) = (url, at != nil)
+        self.url = url
+        hadUserInfo = at != nil
     }
 
-    /// Returns the position where host and user info begin; `nil` where there are none.
+    /// Returns the start of the authority; `nil` if there is none.
     private static func startOfAuthority(_ reference: [UInt8]) -> Int? {
         var start = 0
         if RequestURL.hasScheme(String(decoding: reference, as: UTF8.self)) {

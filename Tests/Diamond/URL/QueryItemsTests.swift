@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The items of a query` {
     private func sorted(_ items: QueryItems) -> [String] {
         var texts: [String] = []
-        items.withSortedPlaces { places in
+        items.withSortedItems { places in
             texts = places.map { String(decoding: items.bytes[$0.range], as: UTF8.self) }
         }
         return texts
@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: [.min, -10, -1, 0, 9, 10, 99, 100, 1_234_567_890, .max] as [Int64])
     func `hold an integer in its digits`(integer: Int64) {
         var items = QueryItems()
-        items.append(encoding: "a b", integer)
+        items.append(encoding: "a b", value: integer)
         #expect(items.bytes == Array("a%20b=\(integer)".utf8))
     }
 

@@ -29,7 +29,9 @@ extension ConnectionSnapshot {
     private init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the connection")
         try form.checkVersion()
-        guard let value = form.consume("request") else { throw form.failure(at: "request", "is missing: give the request") }
+        guard let value = form.consume("request") else {
+            throw form.failure(at: "request", "is missing: give the request")
+        }
         let request = try Request(written: value)
         let result = try Self.result(&form)
         let file = try form.string("file").map { URL(filePath: $0) }
@@ -43,7 +45,8 @@ extension ConnectionSnapshot {
 
     private static func result(_ form: inout WrittenObject) throws(RequestError) -> ConnectionLife.Outcome? {
         if let value = form.consume("response") { return .success(try Response(written: value)) }
-        return try form.consume("error").map { value throws(RequestError) in .failure(try ConnectionError(written: value))
+        return try form.consume("error").map { value throws(RequestError) in
+            .failure(try ConnectionError(written: value))
         }
     }
 
@@ -56,7 +59,9 @@ extension ConnectionSnapshot {
         case .ready: return .ready
         case .executing: return .executing(attempt: try form.integer("attempt", in: 1...Int.max) ?? 1)
         case .waiting:
-            guard let date = try form.date("until") else { throw form.failure(at: "until", "is missing: write seconds") }
+            guard let date = try form.date("until") else {
+                throw form.failure(at: "until", "is missing: write seconds")
+            }
             return .waiting(until: date)
         case .paused: return .paused
         case .finished:

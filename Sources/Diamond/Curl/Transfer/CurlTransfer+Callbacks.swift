@@ -94,7 +94,7 @@ extension CurlTransfer {
 
     /// - Returns: `false`, which ends the transfer.
     private func refuse(_ reason: String) -> Bool {
-        failure = TransportError(.badResponse, "\(request.place): \(reason)", requestMayHaveBeenSent: true)
+        failure = TransportError(.badResponse, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
         return false
     }
 }

@@ -62,7 +62,7 @@ struct AddedCredentials {
         let replaced = old.filter { rules.isSecret($0) && !kept.contains($0) }
         var items = QueryItems()
         for item in kept + replaced { items.append { $0 += item.text } }
-        return RequestURL.text(url, items)
+        return RequestURL.text(of: url, query: items)
     }
 
     private static func isInPieces(_ body: TransportBody) -> Bool { if case .stream = body { true } else { false } }

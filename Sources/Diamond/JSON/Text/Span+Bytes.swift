@@ -75,7 +75,7 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    mutating func append(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    mutating func append(_ bytes: Span<UInt8>, in range: Range<Int>) {
         bytes.extracting(range).withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 }

@@ -76,7 +76,7 @@ final class ContentDecoder {
             case .bomb: (.bodyTooLarge, Expansion.reason)
             case .broken, .unwanted: (.badResponse, "\(coding) is broken: try again, or ask for the coding identity")
             }
-        return TransportError(code, "\(request.place): \(reason)", requestMayHaveBeenSent: true)
+        return TransportError(code, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
     }
 }
 #endif
