@@ -86,7 +86,7 @@ package struct CacheInspection: Sendable {
         guard let entry else { return }
         if entry.isLocked { locked += 1 }
         entries += 1
-        bodyBytes = bodyBytes.addedAtMost(max(0, entry.bodySize))
+        bodyBytes = bodyBytes.addingSaturating(max(0, entry.bodySize))
         if let damage = entry.damage {
             findings.append(CacheFinding(kind: .entry, key: entry.key, url: entry.url, what: damage, id: id))
         } else if entry.surplus > 0 {

@@ -18,8 +18,8 @@ struct Trace: Sendable {
         }
 
         mutating func add(_ passed: CacheAccess.Passed) {
-            requests = requests.addedAtMost(passed.uses)
-            bytes = bytes.addedAtMost(passed.bytes)
+            requests = requests.addingSaturating(passed.uses)
+            bytes = bytes.addingSaturating(passed.bytes)
         }
 
         /// Returns the sum for all accesses, where this one is of a sample.

@@ -199,8 +199,8 @@ public final class Cache: Sendable {
         activity.report(.stored)
     }
 
-    /// Keeps what a 304 changed of a stored response, as long as that was not replaced, erased or marked stale meanwhile,
-    /// by this process or another.
+    /// Keeps what a 304 changed of a stored response, as long as that was not replaced, erased or marked stale
+    /// meanwhile, by this process or another.
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request, url: entry.url),
             // What is in memory alone has no row to look at.
@@ -224,9 +224,9 @@ public final class Cache: Sendable {
             case .revalidated: counts.revalidations += 1
             default: counts.hits += 1
             }
-            counts.bytesServed = counts.bytesServed.addedAtMost(Int64(stored.bodySize))
+            counts.bytesServed = counts.bytesServed.addingSaturating(Int64(stored.bodySize))
             guard source != .revalidated else { return }
-            counts.millisecondsSaved = counts.millisecondsSaved.addedAtMost(stored.duration)
+            counts.millisecondsSaved = counts.millisecondsSaved.addingSaturating(stored.duration)
         }
     }
 
@@ -234,7 +234,7 @@ public final class Cache: Sendable {
 
     /// Returns when everything stored before is on disk, or has been reported as failed.
     ///
-    /// Little, where the disk is quick and no other process writes, is written on the thread of the calling task, never on an
-    /// actor's; all else on a thread of its own.
+    /// Little, where the disk is quick and no other process writes, is written on the thread of the calling task, never
+    /// on an actor's; all else on a thread of its own.
     public func flush() async { await writer.flush() }
 }

@@ -175,7 +175,8 @@ extension ExchangeOptions {
 
 extension ConnectionError {
     fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest) {
-        let message = "most requests to \(request.originText) failed lately, and none is sent for \(wait.milliseconds) ms"
+        let message =
+            "most requests to \(request.originText) failed lately, and none is sent for \(wait.milliseconds) ms"
         self.init(.circuitOpen, message)
     }
 }

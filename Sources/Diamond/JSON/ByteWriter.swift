@@ -1,27 +1,30 @@
-/// Writes bytes where they stay, one piece behind another, in room that was made for all of them.
+/// A writer that appends pieces of bytes to memory that was reserved for all of them.
 ///
-/// A key is made of many short pieces: making room for each, and having each piece's memory handed out by an
-/// `OutputSpan`, would cost more than the bytes. A piece that is longer than the room left ends the program.
+/// A key consists of many short pieces. Reserving memory for each, or writing each through an `OutputSpan`, would cost
+/// more than the copy. A piece that exceeds the reserved memory traps.
 struct ByteWriter: ~Copyable {
-    private var place: UnsafeMutablePointer<UInt8>
+    private var next: UnsafeMutablePointer<UInt8>
     private let end: UnsafeMutablePointer<UInt8>
 
     @inline(__always)
-    fileprivate init(_ room: Range<UnsafeMutablePointer<UInt8>>) { (place, end) = (room.lowerBound, room.upperBound) }
+    fileprivate init(_ room: Range<UnsafeMutablePointer<UInt8>>) {
+        next = room.lowerBound
+        end = room.upperBound
+    }
 
-    /// Returns the number of bytes between `start` and what comes next.
+    /// Returns the number of bytes written since `start`.
     @inline(__always)
-    fileprivate func count(from start: UnsafeMutablePointer<UInt8>) -> Int { place - start }
+    fileprivate func count(from start: UnsafeMutablePointer<UInt8>) -> Int { next - start }
 
-    /// Has several pieces written behind one look at the room.
+    /// Writes several pieces with one check of the capacity.
     ///
     /// - Parameters:
-    ///   - count: how many bytes they are at most.
-    ///   - write: writes them where it is told, and returns where they end.
+    ///   - count: the maximum number of bytes.
+    ///   - write: a closure that writes at the given pointer and returns the end of the written bytes.
     @inline(__always)
     mutating func write(atMost count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>) {
-        precondition(count <= end - place, "no room for the bytes")
-        place = write(place)
+        precondition(count <= end - next, "no room for the bytes")
+        next = write(next)
     }
 
     @inline(__always)
@@ -33,21 +36,22 @@ struct ByteWriter: ~Copyable {
     @inline(__always)
     mutating func write(_ text: StaticString) { write(atMost: text.utf8CodeUnitCount) { $0.adding(text) } }
 
-    /// The digits of an integer: 20 bytes at most, its sign among them.
+    /// Writes an integer in decimal, at most 20 bytes with the sign.
     @inline(__always)
     mutating func write(decimal integer: Int64) {
         if integer < 0 { write(UInt8(ascii: "-")) }
         write(digits: integer.magnitude)
     }
 
-    /// From the last to the first, as division brings them.
+    /// Writes the digits, from last to first, in the order that division gives.
     private mutating func write(digits number: UInt64) {
         let length = number.decimalLength
         write(atMost: length) { digits in
-            var (place, rest) = (digits + length, number)
-            while place > digits {
-                place -= 1
-                place.initialize(to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            var digit = digits + length
+            var rest = number
+            while digit > digits {
+                digit -= 1
+                digit.initialize(to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
                 rest /= 10
             }
             return digits + length
@@ -55,7 +59,7 @@ struct ByteWriter: ~Copyable {
     }
 }
 
-/// The pieces themselves: each is written from a place on, and what comes behind it is returned.
+/// Functions that write one piece at the pointer and return the pointer after it.
 extension UnsafeMutablePointer<UInt8> {
     @inline(__always)
     func adding(_ byte: UInt8) -> Self {
@@ -79,18 +83,24 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension UInt64 {
-    /// The number of its decimal digits. The value is no more than an `Int64` can be.
+    /// The number of decimal digits. The value must not exceed the magnitude of an `Int64`.
     fileprivate var decimalLength: Int {
-        var (length, bound) = (1, UInt64(10))
-        while self >= bound { (length, bound) = (length + 1, bound * 10) }
+        var length = 1
+        var bound: UInt64 = 10
+        while self >= bound {
+            length += 1
+            bound *= 10
+        }
         return length
     }
 }
 
 extension [UInt8] {
-    /// Adds what `write` writes.
+    /// Appends the bytes that a closure writes.
     ///
-    /// - Parameter count: how many bytes that is at most.
+    /// - Parameters:
+    ///   - count: the maximum number of bytes.
+    ///   - write: the closure that writes the bytes.
     @inline(__always)
     mutating func append(atMost count: Int, _ write: (inout ByteWriter) -> Void) {
         #if compiler(>=6.3)
@@ -103,7 +113,7 @@ extension [UInt8] {
             }
         }
         #else
-        // The way without a copy is of Swift 6.3.
+        // The variant without a copy needs Swift 6.3.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
             guard let start = buffer.baseAddress else { return }
             var writer = ByteWriter(start..<(start + count))
@@ -113,6 +123,6 @@ extension [UInt8] {
         #endif
     }
 
-    /// Adds the digits of an integer.
+    /// Appends an integer in decimal.
     mutating func append(decimal integer: Int64) { append(atMost: 20) { $0.write(decimal: integer) } }
 }

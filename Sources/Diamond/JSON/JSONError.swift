@@ -5,11 +5,11 @@ struct JSONError: Error, Hashable {
         case malformed
         /// Two readers could read it differently (RFC 7493).
         case ambiguous
-        /// A number is not finite, and so has no JSON.
+        /// A number is not finite and cannot be written as JSON.
         case notFinite
     }
 
-    var code: Code
-    /// The mistake and the remedy, with line and column where there is a text.
-    var message: String
+    let code: Code
+    /// The mistake and the remedy, with line and column for an error in a text.
+    let message: String
 }

@@ -1,16 +1,17 @@
 /// Numbers as ECMAScript writes them (ECMA-262, Number::toString; RFC 8785 section 3.2.2.3).
 enum JSONNumber {
-    /// The shortest digits that read back as `value`, laid out by ECMAScript's rules; `nil` when not finite.
+    /// Returns the shortest text that reads back as `value`, formatted by ECMAScript's rules; `nil` if it is not
+    /// finite.
     static func text(of value: Double) -> [UInt8]? {
         guard value.isFinite else { return nil }
         guard value != 0 else { return [UInt8(ascii: "0")] }
-        // Swift's shortest digits, and here its layout is the same.
+        // In this range Swift's description has the same digits and the same format.
         if (1e-4..<1e15).contains(value.magnitude), value != value.rounded() { return Array(value.description.utf8) }
         let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
         return (value < 0 ? [UInt8(ascii: "-")] : []) + layOut(decimal)
     }
 
-    /// Whether the decimal number `text` (JSON syntax) is still the same number after going through a double.
+    /// Whether a number in JSON syntax has the same value after conversion to a double and back.
     static func survives(_ text: ArraySlice<UInt8>) -> Bool {
         let unsigned = text.first == UInt8(ascii: "-") ? text.dropFirst() : text
         guard let double = Double(String(decoding: unsigned, as: UTF8.self)), double.isFinite else { return false }
@@ -37,7 +38,7 @@ enum JSONNumber {
 }
 
 extension JSONNumber {
-    /// 0.DIGITS × 10^point, without zeros at either end; zero has no digits.
+    /// The decimal number 0.DIGITS × 10^point, without leading and trailing zeros. Zero has no digits.
     struct Decimal: Equatable {
         private(set) var digits: [UInt8] = []
         private(set) var point = 0
@@ -67,7 +68,7 @@ extension JSONNumber {
             if digits.isEmpty { point = 0 }
         }
 
-        // An exponent of any length is legal JSON; beyond a million every double is zero or infinite.
+        // An exponent of any length is valid JSON. Beyond a million every double is zero or infinite.
         private static func clampedInt(_ text: ArraySlice<UInt8>) -> Int {
             let value = Int(String(decoding: text, as: UTF8.self))
             return min(max(value ?? (text.first == UInt8(ascii: "-") ? -1_000_000 : 1_000_000), -1_000_000), 1_000_000)

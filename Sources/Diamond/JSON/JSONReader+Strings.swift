@@ -1,7 +1,7 @@
 extension JSONReader {
     /// Reads a string from its opening to its closing quote.
     mutating func readString() throws(JSONError) -> String {
-        _ = take(UInt8(ascii: "\""))
+        _ = consume(UInt8(ascii: "\""))
         var text: [UInt8] = []
         while let byte = next() {
             switch byte {
@@ -38,13 +38,14 @@ extension JSONReader {
         let start = position
         let unit = try readCodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
-        if unit < 0xDC00, let scalar = try readPair(behind: unit) { return scalar }
-        note("a surrogate stands alone", at: start)
+        if unit < 0xDC00, let scalar = try readPair(after: unit) { return scalar }
+        recordAmbiguity("a surrogate stands alone", at: start)
         return "\u{FFFD}"
     }
 
-    /// The scalar of a high surrogate and the low one that follows it; `nil`, and nothing read, where none follows.
-    private mutating func readPair(behind high: UInt16) throws(JSONError) -> Unicode.Scalar? {
+    /// Reads the low surrogate after a high one and returns their scalar; returns `nil` and reads nothing if none
+    /// follows.
+    private mutating func readPair(after high: UInt16) throws(JSONError) -> Unicode.Scalar? {
         guard position < bytes.count, bytes[position...].starts(with: "\\u".utf8) else { return nil }
         let start = position
         position += 2

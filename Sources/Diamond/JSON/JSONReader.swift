@@ -1,18 +1,18 @@
-/// Reads JSON (RFC 8259) and says where it is wrong.
+/// A reader for JSON (RFC 8259) whose errors have line and column.
 ///
-/// Refuses what two readers could read differently (RFC 7493): a name twice, a lone surrogate, a number that does not
-/// survive a double. Refuses deep nesting, so that no text can exhaust the stack.
+/// It refuses text that two readers could read differently (RFC 7493): a repeated name, a lone surrogate, a number that
+/// no double represents. It limits the nesting depth, so that no text can exhaust the stack.
 struct JSONReader {
     let bytes: [UInt8]
     var position = 0
     private var depth = 0
 
     private let roundsNumbers: Bool
-    /// The first thing that two readers could read differently; told when the whole text has proved to be JSON.
+    /// The first ambiguity, which is thrown only if the whole text is valid JSON.
     private var ambiguity: JSONError?
 
     private let maximumDepth: Int
-    /// The number of levels that a text has at most.
+    /// The maximum nesting depth of a text.
     static let maximumDepth = 128
 
     private init(bytes: [UInt8], roundsNumbers: Bool, maximumDepth: Int) {
@@ -21,11 +21,11 @@ struct JSONReader {
         self.maximumDepth = maximumDepth
     }
 
-    /// The value of a whole text.
+    /// Returns the value of a whole text.
     ///
     /// - Parameters:
-    ///   - roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
-    ///   - maximumDepth: how many levels of it are read.
+    /// - roundsNumbers: whether a number that no double represents is rounded, as in RFC 8785, instead of refused.
+    /// - maximumDepth: the maximum nesting depth.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(
         of bytes: [UInt8],
@@ -33,7 +33,7 @@ struct JSONReader {
         maximumDepth: Int = Self.maximumDepth
     ) throws(JSONError) -> JSONValue {
         var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers, maximumDepth: maximumDepth)
-        // A byte order mark may stand before a text that somebody else has written (RFC 8259 section 8.1).
+        // A byte order mark before the text is ignored (RFC 8259 section 8.1).
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
         let value = try reader.readValue()
@@ -72,7 +72,7 @@ struct JSONReader {
 
     private mutating func readArray() throws(JSONError) -> JSONValue {
         var values: [JSONValue] = []
-        if take(UInt8(ascii: "]")) { return .array(values) }
+        if consume(UInt8(ascii: "]")) { return .array(values) }
         while true {
             values.append(try readValue())
             if try endOfList(UInt8(ascii: "]")) { return .array(values) }
@@ -81,12 +81,12 @@ struct JSONReader {
 
     private mutating func readObject() throws(JSONError) -> JSONValue {
         var members: [String: JSONValue] = [:]
-        if take(UInt8(ascii: "}")) { return .object(members) }
+        if consume(UInt8(ascii: "}")) { return .object(members) }
         while true {
             let start = position
             let name = try readName()
             if members.updateValue(try readValue(), forKey: name) != nil {
-                note("the name \"\(name)\" stands twice in one object", at: start)
+                recordAmbiguity("the name \"\(name)\" stands twice in one object", at: start)
             }
             if try endOfList(UInt8(ascii: "}")) { return .object(members) }
         }
@@ -96,16 +96,16 @@ struct JSONReader {
         guard peek == UInt8(ascii: "\"") else { throw failure("expected a name in double quotes") }
         let name = try readString()
         skipSpace()
-        guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
+        guard consume(UInt8(ascii: ":")) else { throw failure("expected ':'") }
         skipSpace()
         return name
     }
 
-    /// After an element: `true` at the end of the list, `false` before another element.
+    /// Reads the delimiter after an element, and returns `true` at the end of the list, `false` before another element.
     private mutating func endOfList(_ end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
-        if take(end) { return true }
-        guard take(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
+        if consume(end) { return true }
+        guard consume(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
         skipSpace()
         return false
     }
@@ -120,11 +120,11 @@ struct JSONReader {
 
     private mutating func readNumber() throws(JSONError) -> JSONValue {
         let start = position
-        _ = take(UInt8(ascii: "-"))
-        if !take(UInt8(ascii: "0")) { try readDigits() }
-        if take(UInt8(ascii: ".")) { try readDigits() }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+        _ = consume(UInt8(ascii: "-"))
+        if !consume(UInt8(ascii: "0")) { try readDigits() }
+        if consume(UInt8(ascii: ".")) { try readDigits() }
+        if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
+            if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
             try readDigits()
         }
         return number(bytes[start..<position], at: start)
@@ -135,7 +135,7 @@ struct JSONReader {
         if let integer = Int64(string) { return .integer(integer) }
         let double = Double(string) ?? 0
         guard double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
-            note("the number \(string.prefix(40)) does not survive a double: send it as a string", at: start)
+            recordAmbiguity("the number \(string.prefix(40)) does not survive a double: send it as a string", at: start)
             return .integer(0)
         }
         return JSONValue.number(double).normalized
@@ -151,7 +151,7 @@ struct JSONReader {
 
     var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func consume(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         position += 1
         return true
@@ -166,8 +166,8 @@ struct JSONReader {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    mutating func note(_ message: String, at place: Int) {
-        ambiguity = ambiguity ?? error(.ambiguous, message, at: place)
+    mutating func recordAmbiguity(_ message: String, at position: Int) {
+        ambiguity = ambiguity ?? error(.ambiguous, message, at: position)
     }
 
     func failure(_ message: String) -> JSONError { error(.malformed, message, at: position) }

@@ -8,7 +8,7 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
         } else if (try? container.decode(UInt64.self)) != nil {
-            // A double would be another number.
+            // A double would not represent the number exactly.
             throw DecodingError.dataCorruptedError(
                 in: container, debugDescription: "an integer beyond 63 bits is no number of JSON: send it as a string")
         } else if let value = try? container.decode(Double.self) {

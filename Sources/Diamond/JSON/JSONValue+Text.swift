@@ -1,14 +1,14 @@
 extension JSONValue {
-    /// The value of a JSON text, for this package's other targets.
+    /// Creates a value from a JSON text, for this package's other targets.
     ///
-    /// Numbers that no double holds are rounded, as other readers do.
+    /// Numbers that no double represents are rounded, as by other readers.
     ///
-    /// - Throws: an error whose description says what is wrong, with line and column.
+    /// - Throws: an error whose description names the mistake, with line and column.
     package init(reading text: some Sequence<UInt8>) throws {
         self = try JSONReader.value(of: Array(text), roundsNumbers: true)
     }
 
-    /// The value's JSON text in canonical form (RFC 8785), for this package's other targets.
+    /// Returns the JSON text in canonical form (RFC 8785), for this package's other targets.
     ///
     /// - Throws: an error whose description names the number that is not finite.
     package func writtenText() throws -> [UInt8] { try JSONWriter.text(of: self) }

@@ -1,13 +1,12 @@
-/// A JSON value (RFC 8259), as parameters and bodies hold it.
+/// A JSON value (RFC 8259), used in parameters and bodies.
 ///
-/// `.integer(2)` and `.number(2.0)` are one value: equal, of one hash, written alike. Texts and names are equal where
-/// their bytes are, also where Unicode holds others for the same. An object's members have no order; they are written
-/// sorted by name.
+/// `.integer(2)` and `.number(2.0)` are equal, have the same hash and are written alike. Strings and names are compared
+/// byte by byte, not by Unicode equivalence. An object's members have no order; they are written sorted by name.
 public enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A finite number; one that is not has no JSON and is refused where it would be sent.
+    /// A finite number. A number that is not finite is refused when the value is sent.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -15,32 +14,32 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// Text, from a variable; literals stand as they are.
+    /// Creates a string from a variable. Literals need no conversion.
     public init(_ text: String) { self = .string(text) }
 
-    /// A Boolean, from a variable.
+    /// Creates a Boolean from a variable.
     public init(_ bool: Bool) { self = .bool(bool) }
 
-    /// A number, from a variable; one that is not finite is refused where it would be sent.
+    /// Creates a number from a variable. A number that is not finite is refused when the value is sent.
     public init(_ number: Double) { self = .number(number) }
 
-    /// An integer; one that 64 bits with sign do not hold becomes the nearest number.
+    /// Creates an integer from a variable. One beyond the range of `Int64` becomes the nearest number.
     public init(_ integer: some BinaryInteger) {
         self = Int64(exactly: integer).map(JSONValue.integer) ?? .number(Double(integer))
     }
 
-    /// An array, from a variable.
+    /// Creates an array from a variable.
     public init(_ values: [JSONValue]) { self = .array(values) }
 }
 
 extension JSONValue {
-    /// The integer behind a number without a fraction, so that equal numbers have one form.
+    /// The value with a number without a fraction as an integer, so that equal numbers have one form.
     var normalized: JSONValue {
         guard case .number(let double) = self, let integer = Int64(exactly: double) else { return self }
         return .integer(integer)
     }
 
-    /// Whether arrays and objects stand within each other on more levels.
+    /// Whether arrays and objects are nested more deeply than a number of levels.
     func isDeeper(than levels: Int) -> Bool {
         switch self {
         case .array(let values): levels == 0 || values.contains { $0.isDeeper(than: levels - 1) }
@@ -99,14 +98,14 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(floatLiteral value: Double) { self = .number(value) }
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// The last of two members of one name stays.
+    /// Creates an object. The last of several members with the same name counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The JSON text, with members in order; that of a number which has none is the number's.
+    /// The JSON text, with sorted members. For a number that is not finite, it is the number's description.
     public var description: String {
         if case .number(let number) = self, !number.isFinite { return "\(number)" }
         guard let text = try? JSONWriter.text(of: self) else { return kind }

@@ -1,9 +1,9 @@
 extension JSONWriter {
-    /// A member of an object that is being written.
+    /// A member of an object, prepared for sorting.
     struct Member {
         let name: String
         let value: JSONValue
-        /// The beginning of the name.
+        /// The first eight bytes of the name.
         private let beginning: UInt64
 
         private init(_ name: String, _ value: JSONValue) {
@@ -14,7 +14,7 @@ extension JSONWriter {
 
         /// Calls `body` with each member of an object, sorted by the UTF-16 code units of the names.
         ///
-        /// On the stack, unless there are many.
+        /// Allocated on the stack, unless there are many members.
         static func withSorted(
             _ members: [String: JSONValue],
             _ body: (Member) throws(JSONError) -> Void
@@ -40,8 +40,8 @@ extension JSONWriter {
                 < weight(UInt8(truncatingIfNeeded: right.beginning >> shift))
         }
 
-        /// The order of UTF-16 code units, told by the bytes of UTF-8: it differs only between a character beyond the
-        /// basic plane (F0 to F4), whose surrogates come first, and one from U+E000 on (EE, EF).
+        /// Compares UTF-8 bytes in the order of UTF-16 code units. The orders differ only between characters beyond the
+        /// Basic Multilingual Plane (lead bytes F0 to F4), whose surrogates come first, and those from U+E000 (EE, EF).
         private static func precedes(_ left: String, _ right: String) -> Bool {
             var (left, right) = (left.utf8.makeIterator(), right.utf8.makeIterator())
             while let byte = right.next() {

@@ -1,11 +1,11 @@
-/// Writes JSON in the one form of RFC 8785 (JCS): no white space, names sorted by UTF-16 code units, the shortest
-/// escapes, numbers as ECMAScript prints them.
+/// A writer for canonical JSON (RFC 8785, JCS): no white space, names sorted by UTF-16 code units, the shortest
+/// escapes, numbers as in ECMAScript.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
-    /// Whether every number written is the one a reader of doubles gets back, as JCS asks. 2^53 + 1 is not.
+    /// Whether every written number is exactly a double, as JCS requires. 2^53 + 1 is not.
     private(set) var isCanonical = true
 
-    /// The JSON text of a value.
+    /// Returns the JSON text of a value.
     ///
     /// - Throws: `notFinite` for a number that is not finite.
     static func text(of value: JSONValue) throws(JSONError) -> [UInt8] {
@@ -31,7 +31,7 @@ struct JSONWriter {
     }
 
     private mutating func write(_ integer: Int64) {
-        // Beyond 2^53 ECMAScript writes other digits than these.
+        // Beyond 2^53 ECMAScript writes other digits.
         isCanonical = isCanonical && integer.magnitude <= 1 << 53
         bytes.append(decimal: integer)
     }

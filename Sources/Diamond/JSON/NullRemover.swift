@@ -1,15 +1,16 @@
-/// JSON without the members of objects that are `null`, at any depth; elements of arrays stay.
+/// A filter that removes `null` members of objects from JSON at any depth. Elements of arrays are kept.
 ///
-/// Copies what is left byte for byte, without the white space between: no number and no text is read, and none changes.
+/// It copies the rest byte for byte, without white space. It parses no numbers and strings, so they stay exactly as
+/// they are.
 struct NullRemover {
     private let source: [UInt8]
     private var index = 0
     private var output: [UInt8] = []
 
-    /// The number of levels at most, as in Foundation's decoder.
+    /// The maximum nesting depth, the same as in Foundation's decoder.
     private static let mostLevels = 512
 
-    /// - Returns: `nil` where it is no JSON.
+    /// Returns JSON without `null` members; `nil` if the bytes are not JSON.
     static func removingNulls(from bytes: some Sequence<UInt8>) -> [UInt8]? {
         var remover = NullRemover(source: Array(bytes))
         remover.output.reserveCapacity(remover.source.count)
@@ -19,7 +20,7 @@ struct NullRemover {
 
     private init(source: [UInt8]) { self.source = source }
 
-    /// The next byte that is no white space; `nil` at the end.
+    /// The next byte that is not white space; `nil` at the end.
     private var next: UInt8? {
         mutating get {
             while index < source.count, [0x20, 0x09, 0x0a, 0x0d].contains(source[index]) { index += 1 }
@@ -27,14 +28,14 @@ struct NullRemover {
         }
     }
 
-    private mutating func take(_ byte: Character) -> Bool {
+    private mutating func consume(_ byte: Character) -> Bool {
         guard next == byte.asciiValue else { return false }
         index += 1
         return true
     }
 
     private mutating func copy(_ byte: Character) -> Bool {
-        guard take(byte) else { return false }
+        guard consume(byte) else { return false }
         output.append(source[index - 1])
         return true
     }
@@ -65,14 +66,14 @@ struct NullRemover {
         if copy("}") { return true }
         var isFirst = true
         repeat {
-            guard next == Character("\"").asciiValue, let name = token(), take(":") else { return false }
+            guard next == Character("\"").asciiValue, let name = token(), consume(":") else { return false }
             if skipNull() { continue }
             if !isFirst { output.append(0x2c) }
             isFirst = false
             output += source[name]
             output.append(0x3a)
             guard copyValue(level: level + 1) else { return false }
-        } while take(",")
+        } while consume(",")
         return copy("}")
     }
 
@@ -86,7 +87,7 @@ struct NullRemover {
         return true
     }
 
-    /// A string, a number or a word, which is passed over; `nil` where there is none.
+    /// Skips a string, a number or a literal, and returns its range; `nil` if there is none.
     private mutating func token() -> Range<Int>? {
         let start = index
         if source[start] == 0x22 { return string(from: start) }

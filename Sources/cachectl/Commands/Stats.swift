@@ -66,7 +66,7 @@ struct DayRow {
     var day: Int64
     var hours: [CacheCounts]
 
-    private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0.addedAtMost(count($1)) } }
+    private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0.addingSaturating(count($1)) } }
 
     /// Whole ones, whatever the numbers: the product has twice the bits.
     private static func percent(_ part: Int64, of whole: Int64) -> Int64 {
@@ -77,7 +77,7 @@ struct DayRow {
         let counts = [
             sum(\.hits), sum(\.staleHits), sum(\.revalidations), sum(\.misses), sum(\.stores), sum(\.evictions),
         ]
-        let answers = counts[0..<4].reduce(Int64(0)) { $0.addedAtMost($1) }
+        let answers = counts[0..<4].reduce(Int64(0)) { $0.addingSaturating($1) }
         let ratio = answers > 0 ? "\(Self.percent(answers - counts[3], of: answers)) %" : "-"
         return [String(Quantity.instant(day * 86_400_000).prefix(10))] + counts.map { String($0) } + [
             Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.millisecondsSaved))), ratio,

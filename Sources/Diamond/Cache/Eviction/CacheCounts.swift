@@ -43,7 +43,7 @@ public struct CacheCounts: Hashable, Sendable {
 
     /// Adds what happened in the same hour.
     mutating func add(_ other: CacheCounts) {
-        self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0.addedAtMost($1) })
+        self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0.addingSaturating($1) })
     }
 
     var columns: [Int64] {

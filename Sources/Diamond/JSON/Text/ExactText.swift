@@ -1,7 +1,6 @@
-/// A text that is equal to another where their bytes are, as to a server and to SQLite.
+/// A string that is compared byte by byte, as servers and SQLite do.
 ///
-/// To Swift, texts that look the same are equal whatever their bytes: `"é"` may be one scalar or two. As names and keys they
-/// are two.
+/// Swift compares strings by Unicode equivalence: `"é"` may be one scalar or two. As names and keys these differ.
 struct ExactText: Hashable, Sendable {
     let text: String
 
@@ -9,12 +8,12 @@ struct ExactText: Hashable, Sendable {
 
     static func == (one: ExactText, other: ExactText) -> Bool { one.text.isExactly(other.text) }
 
-    // Equal bytes have equal hashes, and those that only look the same are rare.
+    // Equal bytes have equal hashes. Equivalent strings with different bytes collide, but are rare.
     func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension String {
-    /// Whether two texts are equal to the byte.
+    /// Whether two strings have equal bytes.
     func isExactly(_ other: String) -> Bool {
         utf8.count == other.utf8.count && withBytes { one in other.withBytes { one.isEqual(to: $0) } }
     }
@@ -27,7 +26,7 @@ extension Span<UInt8> {
 }
 
 extension String? {
-    /// Whether both are absent, or equal to the byte.
+    /// Whether both are `nil` or have equal bytes.
     func isExactly(_ other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
@@ -38,20 +37,20 @@ extension String? {
 }
 
 extension Collection<String> {
-    /// Whether the same texts stand in the same order, to the byte.
+    /// Whether both have the same strings in the same order, byte by byte.
     func isExactly(_ other: some Collection<String>) -> Bool { elementsEqual(other) { $0.isExactly($1) } }
 }
 
 extension Set<String> {
-    /// Whether a text is in it, to the byte.
+    /// Whether the set contains a string with equal bytes.
     func containsExactly(_ text: String) -> Bool { firstIndex(of: text).map { self[$0].isExactly(text) } ?? false }
 
-    /// Whether the same texts are in both, to the byte.
+    /// Whether both sets have the same strings, byte by byte.
     func isExactly(_ other: Set<String>) -> Bool { count == other.count && allSatisfy(other.containsExactly) }
 }
 
 extension [String: JSONValue] {
-    /// Whether the same values stand under the same names, to the byte.
+    /// Whether both have equal values under the same names, byte by byte.
     func isExactly(_ other: [String: JSONValue]) -> Bool {
         count == other.count
             && allSatisfy { name, value in

@@ -1,6 +1,6 @@
-/// Which letters a name has, a bit for each: tells of almost every name that a word is not in it.
+/// A set of the letters of a name, one bit each. It rules out almost every name that does not contain a word.
 ///
-/// One bit for both cases of a letter; some other characters share one with a letter.
+/// Upper and lower case share a bit. Some other characters share a bit with a letter.
 struct LetterSet: Hashable, Sendable {
     private var bits: UInt32 = 0
 

@@ -1,19 +1,19 @@
 extension Int64 {
-    /// The sum of two numbers that are not negative, or the largest where that is too much: of what a file says, which may
-    /// be damaged.
-    package func addedAtMost(_ other: Int64) -> Int64 {
+    /// Returns the sum, or the maximum if it overflows. Neither number may be negative. For values from files, which
+    /// may be damaged.
+    package func addingSaturating(_ other: Int64) -> Int64 {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum
     }
 }
 
 extension BinaryInteger {
-    /// The nearest number of a range.
+    /// Returns the nearest number in a range.
     func clamped(to range: ClosedRange<Self>) -> Self { Swift.min(Swift.max(self, range.lowerBound), range.upperBound) }
 }
 
 extension FixedWidthInteger {
-    /// Reads a number of digits alone, without a sign or a space. `nil` where it is too large.
+    /// Parses a number that consists only of digits; `nil` if it does not, or overflows.
     init?(digits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         self.init(text)

@@ -1,12 +1,12 @@
 extension String {
-    /// Fit for one line of a terminal or a log: characters that could act on either or hide there are escaped, and it is no
-    /// longer than 1,000 characters before that.
+    /// The text for one line of a terminal or a log. Control and invisible characters are escaped, and only the first
+    /// 1,000 characters are kept.
     package var printable: String {
         let isLong = unicodeScalars.count > 1000
         return String(unicodeScalars.prefix(1000)).withoutControls + (isLong ? "…" : "")
     }
 
-    /// The whole text with those characters escaped, whatever its length. Escapes are those of Swift: `\u{1B}`.
+    /// The whole text with control and invisible characters escaped as in Swift: `\u{1B}`.
     package var withoutControls: String {
         guard !isPrintable else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
@@ -15,15 +15,15 @@ extension String {
         }
     }
 
-    /// Whether every character of it can be seen, and acts on nothing.
+    /// Whether the text has no control or invisible characters.
     package var isPrintable: Bool { unicodeScalars.allSatisfy(\.isPrintable) }
 }
 
 extension Unicode.Scalar {
-    /// Whether it can be seen, and acts on nothing: no control character, no end of a line, nothing that turns the direction
-    /// of a text, and nothing without a width.
+    /// Whether the scalar is visible: not a control character, a line separator, a change of the writing direction, or
+    /// a character without width.
     package var isPrintable: Bool {
-        // ASCII, nearly always.
+        // The fast path for ASCII.
         if value < 0x7F { return value >= 0x20 }
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: return false

@@ -1,7 +1,7 @@
 extension String {
-    /// Calls `body` with the bytes of the text where they stand.
+    /// Calls `body` with the UTF-8 bytes of the string, without copying them.
     ///
-    /// A copy for `withUTF8` would be counted in and out for every piece of every request.
+    /// `withUTF8` needs a mutable copy, which would be retained and released for every piece of every request.
     @inline(__always)
     func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body($0.span) }) { return result }
@@ -10,7 +10,7 @@ extension String {
     }
 }
 
-/// Bytes that are looked at where they stand, without a copy.
+/// Searches and comparisons of bytes without a copy.
 extension Span<UInt8> {
     func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
         for index in range where self[index] == byte { return index }
@@ -24,8 +24,8 @@ extension Span<UInt8> {
 
     func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte, in: indices) != nil }
 
-    func allSatisfy(in range: Range<Int>, _ isGood: (UInt8) -> Bool) -> Bool {
-        for index in range where !isGood(self[index]) { return false }
+    func allSatisfy(in range: Range<Int>, _ predicate: (UInt8) -> Bool) -> Bool {
+        for index in range where !predicate(self[index]) { return false }
         return true
     }
 
@@ -35,7 +35,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether ASCII letters are those of a word in lower case, whatever their case.
+    /// Whether the bytes of a range equal a word, ignoring the case of ASCII letters.
     func isEqual(_ range: Range<Int>, to word: StaticString) -> Bool {
         guard range.count == word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { word in
@@ -44,9 +44,9 @@ extension Span<UInt8> {
         }
     }
 
-    /// The first of the bytes, eight at most, as a number, with zeros behind fewer: puts most names in order by itself.
+    /// Returns the first eight bytes as a big-endian number, padded with zeros. Most names can be sorted by it alone.
     ///
-    /// - Parameter length: of the name that they begin with.
+    /// - Parameter length: the length of the name at the start of the bytes.
     @inline(__always)
     func beginning(of length: Int) -> UInt64 {
         let missing = 64 - 8 * Swift.min(length, 8)
@@ -55,7 +55,7 @@ extension Span<UInt8> {
         return (UInt64(bigEndian: first) >> missing) << missing
     }
 
-    /// Whether the bytes of one range come before those of another; `nil` where they are equal.
+    /// Whether the bytes of one range are ordered before those of another; `nil` if they are equal.
     func precedes(_ range: Range<Int>, _ other: Range<Int>) -> Bool? {
         for (index, otherIndex) in zip(range, other) where self[index] != self[otherIndex] {
             return self[index] < self[otherIndex]
@@ -63,7 +63,7 @@ extension Span<UInt8> {
         return range.count == other.count ? nil : range.count < other.count
     }
 
-    /// A copy of their own.
+    /// Returns a copy of a range.
     func array(_ range: Range<Int>) -> [UInt8] { extracting(range).withUnsafeBufferPointer { Array($0) } }
 
     @inline(__always)
@@ -81,7 +81,7 @@ extension [UInt8] {
 }
 
 extension UnsafeMutableBufferPointer {
-    /// Sorts by insertion where there are few, as almost always: the preparations of `sort` cost more than that.
+    /// Sorts a few elements by insertion, because the setup of `sort` costs more. More than 16 are sorted by `sort`.
     @inline(__always)
     mutating func sortFew(by precedes: (Element, Element) -> Bool) {
         guard count <= 16 else { return sort(by: precedes) }

@@ -155,11 +155,10 @@ public final class Replayer: Sendable {
                     }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.hasTimedWork() { break }
                     if jobs.isEmpty || isFull {
-                        // The wake file reports new jobs. The end of another owner is reported only if everything is watched.
-                        let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
-                        await wait(
-                            for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
-                            network: network)
+                        // The end of another is told by no bell, and what is added by one who sends nothing by that
+                        // alone.
+                        let isTold = watch.hearsBell && (watch.isWatching || !hasOthers)
+                        await wait(signal, isTold ? Self.longTick : Self.tick, deadline, network)
                     }
                 } catch {
                     queue.report(error)
@@ -213,7 +212,7 @@ public final class Replayer: Sendable {
     /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
     private func uptime(at date: Date) -> Int64 {
         guard date != .distantFuture else { return .max }
-        return queue.clock.uptime().addedAtMost(date.milliseconds.addedAtMost(-queue.clock.now()))
+        return queue.clock.uptime().addingSaturating(date.milliseconds.addingSaturating(-queue.clock.now()))
     }
 
     private var isFull: Bool { running.withLock { $0 >= width } }
