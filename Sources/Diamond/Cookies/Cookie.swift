@@ -2,34 +2,34 @@ public import Foundation
 
 /// A cookie in a ``CookieJar`` (RFC 6265).
 public struct Cookie: Hashable, Sendable {
-    /// Empty for one that a server has sent without `=`. Sent as UTF-8 once an app has set it.
+    /// The name; empty for a cookie that a server sent without `=`. A name set by the app is sent as UTF-8.
     public var name: String {
         get { sentName.text }
         set { sentName = CookieText(newValue) }
     }
-    /// Secret: no description shows it. Sent as UTF-8 once an app has set it.
+    /// The value. It is secret and shown in no description. A value set by the app is sent as UTF-8.
     public var value: String {
         get { sentValue.text }
         set { sentValue = CookieText(newValue) }
     }
-    /// The host that it is for, in lower case, without a dot before it.
+    /// The domain, in lower case, without a leading dot.
     public var domain: String
-    /// Whether it is for that host alone, and not for those below it.
+    /// Whether the cookie is sent to the host ``domain`` only, not to its subdomains.
     public var isHostOnly: Bool
-    /// The URLs that it is for: those whose path is this, or below it.
+    /// The path. The cookie is sent to URLs with this path or one below it.
     public var path: String
-    /// The time when it ends; `nil` for a cookie that ends with the jar.
+    /// The expiration date; `nil` for a cookie that ends with the jar.
     public var expires: Date?
-    /// Whether it is sent over `https` only.
+    /// Whether the cookie is sent over `https` only.
     public var isSecure: Bool
-    /// Whether scripts of a page may not read it. Kept, and nothing else: there are no scripts here.
+    /// Whether scripts of a page must not read the cookie. The jar only stores this attribute.
     public var isHTTPOnly: Bool
-    /// The name as it is sent.
+    /// The name as sent.
     private(set) var sentName: CookieText
     private var sentValue: CookieText
 
-    /// A cookie as an app has kept it. Unless it says otherwise it is for all paths of one host, over `https` only, and
-    /// ends with the jar.
+    /// Creates a cookie. By default it is valid for all paths of one host, sent over `https` only, and ends with the
+    /// jar.
     public init(
         _ name: String,
         _ value: String,
@@ -65,14 +65,14 @@ public struct Cookie: Hashable, Sendable {
         self.isHTTPOnly = isHTTPOnly
     }
 
-    /// The properties by which a new cookie replaces an old one.
-    struct Place: Hashable {
+    /// The properties that identify a cookie: a new cookie replaces the one with an equal key.
+    struct Key: Hashable {
         let name: CookieText
         let domain: String
         let isHostOnly: Bool
         let path: String
 
-        static func == (one: Place, other: Place) -> Bool {
+        static func == (one: Key, other: Key) -> Bool {
             one.name == other.name && one.domain.isExactly(other.domain) && one.isHostOnly == other.isHostOnly
                 && one.path.isExactly(other.path)
         }
@@ -80,13 +80,13 @@ public struct Cookie: Hashable, Sendable {
 
     /// Texts compare by their bytes.
     public static func == (one: Cookie, other: Cookie) -> Bool {
-        one.place == other.place && one.sentValue == other.sentValue && one.expires == other.expires
+        one.key == other.key && one.sentValue == other.sentValue && one.expires == other.expires
             && one.isSecure == other.isSecure && one.isHTTPOnly == other.isHTTPOnly
     }
 
-    var place: Place { Place(name: sentName, domain: domain, isHostOnly: isHostOnly, path: path) }
+    var key: Key { Key(name: sentName, domain: domain, isHostOnly: isHostOnly, path: path) }
 
-    /// `name=value`, or the value alone, as it is sent.
+    /// The bytes sent in `Cookie`: `name=value`, or the value alone.
     var pair: [UInt8] {
         name.isEmpty ? sentValue.bytes : sentName.bytes + [UInt8(ascii: "=")] + sentValue.bytes
     }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Dates of cookies, which servers write as they like (RFC 6265 section 5.1.1).
+/// A parser for the dates of cookies, which servers write in many formats (RFC 6265 section 5.1.1).
 enum CookieDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     private static let days: [Int64] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-    /// `nil` where it is none.
+    /// Returns the date of a text; `nil` if it is not a date.
     static func date(_ text: String) -> Date? {
         var (time, day, month, year): (Int64?, Int64?, Int?, Int64?)
         for token in text.utf8.split(whereSeparator: isDelimiter).map({ String($0) ?? "" }) {
@@ -33,7 +33,7 @@ enum CookieDate {
         }
     }
 
-    /// The number that a text begins with.
+    /// Returns the number at the start of a text.
     private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int64? {
         let number = text.prefix { ("0"..."9").contains($0) }
         return digits.contains(number.count) ? Int64(number) : nil

@@ -2,87 +2,88 @@ import DiamondSQLite
 public import Foundation
 import HTTPTypes
 
-/// Keeps the cookies that servers set, and sends them back (RFC 6265, with the prefixes and bounds of RFC 6265bis). An engine
-/// has none unless it is given one.
+/// A store of the cookies that servers set, which are sent back to them (RFC 6265, with the name prefixes and limits of
+/// RFC 6265bis). An engine has none by default.
 ///
 /// ```swift
 /// configuration.cookies = CookieJar()
 /// ```
 ///
-/// Each identity has cookies of its own (``Request/identity``), and so have the requests that have none. Cookies are set and
-/// sent at every hop of a redirect and with every attempt, by the host of each. A request that has a `Cookie` of its own is
-/// sent with that. They are kept in memory alone, 3000 for an identity and 180 for a domain: those that were used least
-/// lately go first.
+/// Each identity has its own cookies (``Request/identity``), and so have the requests without one. Cookies are set and
+/// sent at every hop of a redirect and with every attempt, depending on its host. A request with its own `Cookie` field
+/// is sent with that. Cookies are stored in memory only, at most 3,000 for each identity and 180 for each domain. The
+/// least recently used are removed first.
 ///
-/// A cookie is a credential. Answers to requests with an identity are cached under that, whatever their cookies. A
-/// request without an identity and with a cookie is neither looked up, stored nor shared.
+/// A cookie is a credential. Responses to requests with an identity are cached under it, whatever their cookies. A
+/// request with a cookie but no identity does not use the cache and is not shared.
 ///
-/// There is no list of public suffixes: a server may set a cookie for all of `co.uk`, though not for `com`. Use a jar with
-/// servers that you know. `SameSite` is not looked at, because no request comes from a site.
+/// The jar has no list of public suffixes: a server may set a cookie for all of `co.uk`, but not for `com`. Use a jar
+/// only with servers that you trust. `SameSite` is ignored, because no request comes from a site.
 public final class CookieJar: Sendable {
     private struct State {
-        var shelves: [ExactText?: IdentityCookies] = [:]
-        /// The shelves that were emptied lately. An exchange that was under way for longer than that counts as from
-        /// before.
+        var cookies: [ExactText?: IdentityCookies] = [:]
+        /// The identities whose cookies were all removed recently. A response to a request sent before the removal sets
+        /// no cookies.
         var removals = RecentLog<ExactText?>()
     }
 
     private let state = Guarded(State())
 
-    /// An empty jar. Engines may share one.
+    /// Creates an empty jar. Engines may share a jar.
     public init() {}
 
-    /// The cookies of an identity, expired ones included until others come.
+    /// Returns the cookies of an identity. Expired ones may be included.
     public func cookies(of identity: String? = nil) -> [Cookie] {
-        state.withLock { $0.shelves[identity.exact]?.cookies ?? [] }
+        state.withLock { $0.cookies[identity.exact]?.cookies ?? [] }
     }
 
-    /// Sets a cookie, as an app that has kept it does. It replaces the one of the same name, domain and path.
+    /// Sets a cookie. It replaces the one with the same name, domain and path.
     public func set(_ cookie: Cookie, of identity: String? = nil, at now: Date = Date()) {
-        state.withLock { $0.shelves[identity.exact, default: IdentityCookies()].set(cookie, isTrusted: true, at: now) }
+        state.withLock { $0.cookies[identity.exact, default: IdentityCookies()].set(cookie, isTrusted: true, at: now) }
     }
 
-    /// Removes the cookies of an identity that a predicate picks. A cookie that is set again meanwhile stays. The
-    /// predicate may ask the jar.
-    public func remove(of identity: String? = nil, where isGone: (Cookie) -> Bool) {
-        // It is the app's, and not called where the lock is held.
-        let gone = Set(cookies(of: identity).filter(isGone))
-        guard !gone.isEmpty else { return }
-        state.withLock { $0.shelves[identity.exact]?.remove { gone.contains($0) } }
+    /// Removes an identity's cookies that match a predicate. A cookie that is replaced during the call stays. The
+    /// predicate may call the jar.
+    public func remove(of identity: String? = nil, where predicate: (Cookie) -> Bool) {
+        // The predicate is the app's, so it is called without the lock.
+        let removed = Set(cookies(of: identity).filter(predicate))
+        guard !removed.isEmpty else { return }
+        state.withLock { $0.cookies[identity.exact]?.remove { removed.contains($0) } }
     }
 
-    /// Removes all cookies of an identity. A cookie that a server sets in answer to a request sent before is not kept.
-    /// An engine calls this when it forgets the identity (``Engine/forget(identity:)``).
+    /// Removes all cookies of an identity. Later responses to requests sent before the call set no cookies. An engine
+    /// calls this when it forgets the identity (``Engine/forget(identity:)``).
     public func removeAll(of identity: String?) {
         state.withLock { state in
-            state.shelves[identity.exact] = nil
+            state.cookies[identity.exact] = nil
             state.removals.append(identity.exact)
         }
     }
 
-    // MARK: On the way
+    // MARK: Requests and responses
 
-    /// The number of times that all cookies of an identity were taken out, for ``receive(_:from:of:since:at:)``.
+    /// The number of removals of all cookies of an identity, for ``receive(_:from:of:since:at:)``.
     var removals: Int { state.withLock { $0.removals.count } }
 
-    /// Whether there is a cookie for a URL.
+    /// Whether the jar has a cookie for a URL.
     func has(for url: String, of identity: String?, at now: Date) -> Bool {
-        let isEmpty = state.withLock { $0.shelves[identity.exact]?.isEmpty ?? true }
+        let isEmpty = state.withLock { $0.cookies[identity.exact]?.isEmpty ?? true }
         guard !isEmpty, let origin = CookieOrigin(url) else { return false }
-        return state.withLock { $0.shelves[identity.exact]?.has(for: origin, at: now) ?? false }
+        return state.withLock { $0.cookies[identity.exact]?.has(for: origin, at: now) ?? false }
     }
 
-    /// Returns the `Cookie` field for a URL; `nil` where no cookie goes there.
+    /// Returns the `Cookie` field for a URL; `nil` if there is no cookie for it.
     func field(for url: String, of identity: String?, at now: Date) -> HTTPField? {
         guard let origin = CookieOrigin(url) else { return nil }
-        let cookies = state.withLock { $0.shelves[identity.exact]?.cookies(for: origin, at: now) ?? [] }
+        let cookies = state.withLock { $0.cookies[identity.exact]?.cookies(for: origin, at: now) ?? [] }
         guard !cookies.isEmpty else { return nil }
         return HTTPField(name: .cookie, lenientValue: Array(cookies.map(\.pair).joined(separator: "; ".utf8)))
     }
 
-    /// Takes what a server sets.
+    /// Stores the cookies that a response sets.
     ///
-    /// - Parameter removals: how many there were when it was asked: what belongs to a session that has ended is not kept.
+    /// - Parameter removals: the number of removals when the request was sent. If the identity's cookies were removed
+    ///   since, no cookie is stored, because its session has ended.
     func receive(_ headers: HTTPFields, from url: String, of identity: String?, since removals: Int, at now: Date) {
         let fields = headers.filter { $0.name == .setCookie }
         guard !fields.isEmpty, let origin = CookieOrigin(url) else { return }
@@ -90,7 +91,7 @@ public final class CookieJar: Sendable {
         state.withLock { state in
             guard !state.removals.contains(since: removals, where: { $0 == identity.exact }) else { return }
             for cookie in cookies {
-                state.shelves[identity.exact, default: IdentityCookies()].set(
+                state.cookies[identity.exact, default: IdentityCookies()].set(
                     cookie, isTrusted: origin.isSecure, at: now)
             }
         }

@@ -1,6 +1,6 @@
-/// The name or the value of a cookie: text, or the bytes that a server has sent where they are no UTF-8.
+/// The name or value of a cookie: text, or a server's bytes that are not UTF-8.
 struct CookieText: Hashable, Sendable {
-    /// The text. For bytes that are no UTF-8, it has one character for each byte, as in ISO-8859-1.
+    /// The text. Bytes that are not UTF-8 have one character each, as in ISO-8859-1.
     let text: String
     private let isBytes: Bool
 
@@ -19,7 +19,7 @@ struct CookieText: Hashable, Sendable {
     /// The bytes that are sent.
     var bytes: [UInt8] { isBytes ? Self.bytes(of: text) : Array(text.utf8) }
 
-    /// Whether the same bytes are sent.
+    /// Compares the sent bytes.
     static func == (one: CookieText, other: CookieText) -> Bool {
         one.isBytes == other.isBytes && one.text.isExactly(other.text)
     }

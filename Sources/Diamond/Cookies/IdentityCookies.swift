@@ -2,109 +2,111 @@ import Foundation
 
 /// The cookies of one identity, by domain.
 struct IdentityCookies: Sendable {
-    private struct Kept {
+    private struct Entry {
         var cookie: Cookie
-        /// The place of its first setting, as a number in order.
+        /// The order number of the cookie's creation.
         let number: Int
         var lastUse: Int
 
-        /// Whether it makes room first, of two that have not expired (RFC 6265bis section 5.7): who comes without TLS must not
-        /// be able to push a secure one out, and take its place.
-        func goes(before other: Kept) -> Bool {
+        /// Whether the cookie is evicted before another (RFC 6265bis section 5.7). A server without TLS must not be
+        /// able to evict a secure cookie and replace it.
+        func isEvicted(before other: Entry) -> Bool {
             guard cookie.isSecure == other.cookie.isSecure else { return !cookie.isSecure }
             return lastUse < other.lastUse
         }
     }
 
-    private var kept: [String: [Kept]] = [:]
-    /// A clock that counts what has happened to the shelf.
+    private var entries: [String: [Entry]] = [:]
+    /// A logical clock that counts uses and changes.
     private var clock = 0
     private(set) var count = 0
 
-    /// At most for one domain, and in all (RFC 6265 section 6.1 asks for 50 and 3000).
+    /// The maximum number of cookies for one domain and in all (RFC 6265 section 6.1 requires 50 and 3,000).
     static let (mostOfDomain, most) = (180, 3000)
 
     var isEmpty: Bool { count == 0 }
 
-    /// By domain and path, those that were set first coming first.
-    var cookies: [Cookie] { kept.sorted { $0.key < $1.key }.flatMap { $0.value.map(\.cookie) } }
+    /// The cookies, sorted by domain, the oldest first within each.
+    var cookies: [Cookie] { entries.sorted { $0.key < $1.key }.flatMap { $0.value.map(\.cookie) } }
 
     // MARK: Setting
 
-    /// Takes the place of the one at the same place; an expired one takes it away.
+    /// Stores a cookie in key of the one with the same key. An expired cookie removes it.
     ///
-    /// - Parameter isTrusted: whether it may take the place of a secure one, which no server without TLS may.
+    /// - Parameter isTrusted: whether the cookie may replace a secure one. A server without TLS is not trusted.
     mutating func set(_ cookie: Cookie, isTrusted: Bool, at now: Date) {
-        guard isTrusted || !isCovered(cookie, at: now) else { return }
+        guard isTrusted || !overlaysSecureCookie(cookie, at: now) else { return }
         clock += 1
-        var neighbors = kept[cookie.domain] ?? []
-        count -= neighbors.count
-        let index = neighbors.firstIndex { $0.cookie.place == cookie.place }
+        var domainEntries = entries[cookie.domain] ?? []
+        count -= domainEntries.count
+        let index = domainEntries.firstIndex { $0.cookie.key == cookie.key }
         if let index, !cookie.isExpired(at: now) {
-            neighbors[index].cookie = cookie
-            neighbors[index].lastUse = clock
+            domainEntries[index].cookie = cookie
+            domainEntries[index].lastUse = clock
         } else if let index {
-            neighbors.remove(at: index)
+            domainEntries.remove(at: index)
         } else if !cookie.isExpired(at: now) {
-            neighbors.append(Kept(cookie: cookie, number: clock, lastUse: clock))
-            Self.bound(&neighbors, at: now)
+            domainEntries.append(Entry(cookie: cookie, number: clock, lastUse: clock))
+            Self.bound(&domainEntries, at: now)
         }
-        kept[cookie.domain] = neighbors.isEmpty ? nil : neighbors
-        count += neighbors.count
+        entries[cookie.domain] = domainEntries.isEmpty ? nil : domainEntries
+        count += domainEntries.count
         if count > Self.most { evict(at: now) }
     }
 
-    /// Whether a secure cookie of the name would be hidden by it (RFC 6265bis section 5.7, step 16).
-    private func isCovered(_ cookie: Cookie, at now: Date) -> Bool {
+    /// Whether the cookie would overlay a secure cookie with the same name (RFC 6265bis section 5.7, step 16).
+    private func overlaysSecureCookie(_ cookie: Cookie, at now: Date) -> Bool {
         let labels = CookieOrigin("https://\(cookie.domain)/")?.domains ?? []
-        let others = kept.filter { labels.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
+        let others = entries.filter { labels.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
         return others.values.joined().contains {
             $0.cookie.isSecure && $0.cookie.sentName == cookie.sentName && !$0.cookie.isExpired(at: now)
                 && CookieOrigin.isPath(cookie.path, below: $0.cookie.path)
         }
     }
 
-    private static func bound(_ neighbors: inout [Kept], at now: Date) {
-        guard neighbors.count > mostOfDomain else { return }
-        neighbors.removeAll { $0.cookie.isExpired(at: now) }
-        while neighbors.count > mostOfDomain,
-            let first = neighbors.indices.min(by: { neighbors[$0].goes(before: neighbors[$1]) })
+    private static func bound(_ domainEntries: inout [Entry], at now: Date) {
+        guard domainEntries.count > mostOfDomain else { return }
+        domainEntries.removeAll { $0.cookie.isExpired(at: now) }
+        while domainEntries.count > mostOfDomain,
+            let first = domainEntries.indices.min(by: { domainEntries[$0].isEvicted(before: domainEntries[$1]) })
         {
-            neighbors.remove(at: first)
+            domainEntries.remove(at: first)
         }
     }
 
     private mutating func evict(at now: Date) {
         remove { $0.isExpired(at: now) }
-        guard count > Self.most, let first = kept.values.joined().min(by: { $0.goes(before: $1) }) else { return }
-        remove { $0.place == first.cookie.place }
+        guard count > Self.most, let first = entries.values.joined().min(by: { $0.isEvicted(before: $1) }) else {
+            return
+        }
+        remove { $0.key == first.cookie.key }
     }
 
-    mutating func remove(where isGone: (Cookie) -> Bool) {
-        for domain in kept.keys {
-            kept[domain]?.removeAll { isGone($0.cookie) }
-            if kept[domain]?.isEmpty == true { kept[domain] = nil }
+    mutating func remove(where predicate: (Cookie) -> Bool) {
+        for domain in entries.keys {
+            entries[domain]?.removeAll { predicate($0.cookie) }
+            if entries[domain]?.isEmpty == true { entries[domain] = nil }
         }
-        count = kept.values.reduce(0) { $0 + $1.count }
+        count = entries.values.reduce(0) { $0 + $1.count }
     }
 
     // MARK: Sending
 
     func has(for origin: CookieOrigin, at now: Date) -> Bool {
         origin.domains.contains { domain in
-            kept[domain]?.contains { origin.takes($0.cookie) && !$0.cookie.isExpired(at: now) } == true
+            entries[domain]?.contains { origin.accepts($0.cookie) && !$0.cookie.isExpired(at: now) } == true
         }
     }
 
     /// Returns the cookies with longer paths first, and of those the oldest (RFC 6265 section 5.4).
     mutating func cookies(for origin: CookieOrigin, at now: Date) -> [Cookie] {
         clock += 1
-        var found: [Kept] = []
+        var found: [Entry] = []
         for domain in origin.domains {
-            for index in kept[domain]?.indices ?? 0..<0 {
-                guard let known = kept[domain]?[index], origin.takes(known.cookie), !known.cookie.isExpired(at: now)
+            for index in entries[domain]?.indices ?? 0..<0 {
+                guard let known = entries[domain]?[index], origin.accepts(known.cookie), !known.cookie.isExpired(at: now)
                 else { continue }
-                kept[domain]?[index].lastUse = clock
+                entries[domain]?[index].lastUse = clock
                 found.append(known)
             }
         }

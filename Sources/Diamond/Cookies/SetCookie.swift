@@ -1,22 +1,22 @@
 import Foundation
 import HTTPTypes
 
-/// A `Set-Cookie` field as it stands (RFC 6265bis section 5.6).
+/// A parsed `Set-Cookie` field (RFC 6265bis section 5.6).
 struct SetCookie {
     private(set) var name: CookieText
     private(set) var value: CookieText
     private(set) var expires: Date?
-    /// Seconds.
+    /// The `Max-Age` in seconds.
     private(set) var maxAge: Double?
     private(set) var domain = ""
     private(set) var path = ""
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
 
-    /// Bytes of name and value, and of an attribute's value.
+    /// The maximum number of bytes of name and value, and of an attribute's value.
     private static let (longest, longestAttribute) = (4096, 1024)
 
-    /// `nil` where it is to be ignored.
+    /// Parses a field; `nil` if it must be ignored.
     init?(_ field: HTTPField) {
         let bytes = field.bytes
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -42,8 +42,8 @@ struct SetCookie {
         for part in parts.dropFirst() { read(part) }
     }
 
-    // By bytes, as the standard says and servers read it: as a character, a sign is none where a mark combines with it, and
-    // what stands behind it would go past every check.
+    // By bytes, as the standard requires: a delimiter with a combining mark is a different `Character`, so that the
+    // attributes after it would escape the checks.
     private static func pair(_ text: Substring) -> (String, String?) {
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {
             Substring($0).trimmingCharacters(in: .init(charactersIn: " \t"))
@@ -51,7 +51,7 @@ struct SetCookie {
         return (parts[0], parts.count > 1 ? parts[1] : nil)
     }
 
-    // Of two attributes of one name the last counts, but for a time that is none: such are passed over.
+    // The last of several attributes with the same name counts. An invalid `Expires` or `Max-Age` is ignored.
     private mutating func read(_ attribute: Substring) {
         let (name, text) = Self.pair(attribute)
         let value = text ?? ""
@@ -67,12 +67,12 @@ struct SetCookie {
         }
     }
 
-    // MARK: What becomes of it
+    // MARK: Cookie
 
-    /// The cookie that it sets; `nil` where the server may not (RFC 6265bis section 5.7).
+    /// Returns the cookie that the field sets; `nil` if the server may not set it (RFC 6265bis section 5.7).
     func cookie(from origin: CookieOrigin, at now: Date) -> Cookie? {
-        guard let (domain, isHostOnly) = place(from: origin), origin.isSecure || !isSecure,
-            isNamedRightly(isHostOnly)
+        guard let (domain, isHostOnly) = scope(from: origin), origin.isSecure || !isSecure,
+            meetsPrefixRules(isHostOnly)
         else { return nil }
         return Cookie(
             name, value, domain: domain, isHostOnly: isHostOnly,
@@ -80,16 +80,16 @@ struct SetCookie {
             expires: expiry(at: now), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
     }
 
-    /// Returns the place of the cookie. A name of one label (`com`, `localhost`) cannot be shared. Other names that
-    /// cannot be shared, such as `co.uk`, are known to a list only, which is not here.
-    private func place(from origin: CookieOrigin) -> (domain: String, isHostOnly: Bool)? {
+    /// Returns the cookie's domain. A domain of one label (`com`, `localhost`) cannot be shared by hosts. Other public
+    /// suffixes, such as `co.uk`, are not recognized.
+    private func scope(from origin: CookieOrigin) -> (domain: String, isHostOnly: Bool)? {
         guard !domain.isEmpty, domain != origin.host || domain.contains(".") else { return (origin.host, true) }
         guard domain.contains("."), domain.last != ".", origin.isWithin(domain) else { return nil }
         return (domain, origin.isAddress)
     }
 
-    /// Whether it is what the prefix of its name promises (RFC 6265bis section 4.1.3), in any case of letters.
-    private func isNamedRightly(_ isHostOnly: Bool) -> Bool {
+    /// Whether the cookie meets the requirements of its name's prefix (RFC 6265bis section 4.1.3). Case is ignored.
+    private func meetsPrefixRules(_ isHostOnly: Bool) -> Bool {
         let name = name.text
         let promise = (name.isEmpty ? value.text : name).lowercased()
         if promise.hasPrefix("__secure-") { return isSecure && !name.isEmpty }
@@ -97,7 +97,8 @@ struct SetCookie {
         return isSecure && isHostOnly && domain.isEmpty && path == "/" && !name.isEmpty
     }
 
-    /// `Max-Age` counts before `Expires`; neither more than 400 days (RFC 6265bis sections 5.6.1 and 5.6.2).
+    /// Returns the expiration date. `Max-Age` precedes `Expires`, and both are limited to 400 days (RFC 6265bis
+    /// sections 5.6.1 and 5.6.2).
     private func expiry(at now: Date) -> Date? {
         let latest = now.addingTimeInterval(400 * 86400)
         if let maxAge { return maxAge <= 0 ? .distantPast : min(latest, now.addingTimeInterval(maxAge)) }

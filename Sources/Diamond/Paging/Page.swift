@@ -1,28 +1,28 @@
 import HTTPTypes
 
-/// A page of a list: its items, and what the answer says of the rest.
+/// A page of a list: its items, and the response's information about further pages.
 public struct Page: Hashable, Sendable {
     /// The items, in the server's order.
     public var items: [JSONValue]
-    /// The number of items of the whole list; `nil` where it is not known.
+    /// The number of items of the whole list; `nil` if it is unknown.
     public var total: Int?
-    /// The cursor or URL of the next page, as the body has it.
+    /// The cursor or URL of the next page from the body.
     public var next: JSONValue?
-    /// Whether this is the last page; `nil` leaves it to the ``Paging``.
+    /// Whether this is the last page; `nil` lets the ``Paging`` decide.
     public var isLast: Bool?
-    /// The targets of the answer's `Link` fields by their relations.
+    /// The targets of the response's `Link` fields by relation.
     public var links: [String: String] = [:]
-    /// The URL that answered; empty for a page that no request has brought.
+    /// The URL of the response; empty for a page without a request.
     public var url = ""
-    /// The seconds since the server has made the answer, where that is told (`Age`); 0 else.
+    /// The age of the response in seconds (`Age`); 0 if it is unknown.
     public var age = 0
-    /// The request that has brought the page, and the absolute URL that it was sent to.
+    /// The request of the page, and the absolute URL that it was sent to.
     package var request: (request: Request, url: String)? {
         get { requestAndURL.map { ($0.request, $0.url) } }
         set { requestAndURL = newValue.map { RequestAndURL(request: $0.request, url: $0.url) } }
     }
     private var requestAndURL: RequestAndURL?
-    /// Whether the items are only those that are newer than others.
+    /// Whether the page contains only the items newer than those already loaded.
     package var hasOnlyNewer = false
 
     private struct RequestAndURL: Hashable {
@@ -30,7 +30,7 @@ public struct Page: Hashable, Sendable {
         let url: String
     }
 
-    /// Creates a page that is there already, as of a database.
+    /// Creates a page without a request, for example from a database.
     public init(items: [JSONValue], total: Int? = nil, next: JSONValue? = nil, isLast: Bool? = nil) {
         self.items = items
         self.total = total
@@ -40,7 +40,8 @@ public struct Page: Hashable, Sendable {
 
     func resolved(_ reference: String) -> String? { try? RequestURL.resolve(reference, against: url) }
 
-    /// Whether a URL is of the origin that the request was sent to: behind a redirect the answer may be another's.
+    /// Whether a URL has the origin that the request was sent to. After a redirect the response may have another
+    /// origin.
     func isOfSameOrigin(_ other: String) -> Bool {
         guard let own = try? RequestURL(parsing: requestAndURL?.url ?? url) else { return false }
         return own.isOfSameOrigin(other)
@@ -54,19 +55,20 @@ extension RequestURL {
     }
 }
 
-/// The places of a list in a response: where its items stand, the total, and what leads to the next page.
+/// The format of a page: the paths of the items, the total and the next page in a response.
 public struct PageFormat: Hashable, Sendable {
-    /// The place of the array of items; `nil` where the body is the array.
-    public var items: JSONPlace?
-    /// The place of the total in the body.
-    public var total: JSONPlace?
-    /// The field that has the total, such as `X-Total-Count`.
+    /// The path of the array of items; `nil` if the body is the array.
+    public var items: JSONMemberPath?
+    /// The path of the total in the body.
+    public var total: JSONMemberPath?
+    /// The header field with the total, such as `X-Total-Count`.
     public var totalField: String?
-    /// The place of the next page's cursor or URL in the body.
-    public var next: JSONPlace?
+    /// The path of the next page's cursor or URL in the body.
+    public var next: JSONMemberPath?
 
     public init(
-        items: JSONPlace? = nil, total: JSONPlace? = nil, totalField: String? = nil, next: JSONPlace? = nil
+        items: JSONMemberPath? = nil, total: JSONMemberPath? = nil, totalField: String? = nil,
+        next: JSONMemberPath? = nil
     ) {
         self.items = items
         self.total = total
@@ -76,7 +78,7 @@ public struct PageFormat: Hashable, Sendable {
 
     /// Reads a page from a response.
     ///
-    /// - Throws: ``PagingError`` `noItems` where the body has no array in the place of the items, or is no JSON.
+    /// - Throws: ``PagingError`` `noItems` if the body is not JSON, or has no array at the path of the items.
     public func page(of response: Response) throws(PagingError) -> Page {
         let body: JSONValue
         do {
@@ -113,17 +115,17 @@ public struct PageFormat: Hashable, Sendable {
     }
 }
 
-/// The place of a value in JSON: the names of the members on the way to it.
+/// The path of a value in JSON: the names of the nested members.
 ///
 /// A string literal is one name, an array literal a path: `"items"`, `["response", "items"]`.
-public struct JSONPlace: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
     public let names: [String]
 
     public init(_ names: [String]) { self.names = names }
     public init(stringLiteral name: String) { names = [name] }
     public init(arrayLiteral names: String...) { self.names = names }
 
-    /// Returns the value in this place; `nil` where there is none.
+    /// Returns the value at this path; `nil` if there is none.
     public func value(in json: JSONValue) -> JSONValue? {
         var value = json
         for name in names {
@@ -134,6 +136,6 @@ public struct JSONPlace: Hashable, Sendable, ExpressibleByStringLiteral, Express
     }
 }
 
-extension JSONPlace: CustomStringConvertible {
+extension JSONMemberPath: CustomStringConvertible {
     public var description: String { names.joined(separator: ".") }
 }

@@ -1,25 +1,26 @@
-/// The position in a list that is loaded by pages: the page that comes next.
+/// The position in a paged list: the page that is loaded next.
 ///
-/// `Codable`, so that a list can be read on after a restart.
+/// It is `Codable`, so that loading can continue after a restart.
 public enum PagePosition: Hashable, Sendable, Codable {
-    /// Before the first page.
+    /// The first page.
     case start
-    /// Behind a number of items.
+    /// The page after a number of items.
     case offset(Int)
-    /// Before the page with a number, and behind a number of items.
+    /// The page with a number, after a number of items.
     case number(Int, after: Int)
-    /// At a cursor of the server's.
+    /// The page at a server's cursor.
     case cursor(JSONValue)
-    /// Behind the item with an id.
+    /// The page after the item with an id.
     case before(JSONValue)
-    /// At the URL of a page.
+    /// The page with a URL.
     case url(String)
-    /// Behind the last page.
+    /// The end of the list.
     case end
 }
 
 extension PagePosition: CustomStringConvertible {
-    /// The position without what a server's cursor or URL holds, which may be secret.
+    /// The kind of position, with its offset or number. A server's cursor, id or URL is left out, because it may be
+    /// secret.
     public var description: String {
         switch self {
         case .start: "start"
@@ -38,9 +39,9 @@ public struct PagingError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable {
         let name: String
 
-        /// The body does not hold a list where the format says.
+        /// The body does not contain a list at the format's path.
         public static let noItems = Code(name: "noItems")
-        /// The next page is at another origin.
+        /// The next page has another origin.
         public static let otherOrigin = Code(name: "otherOrigin")
         /// The position belongs to another scheme.
         public static let otherScheme = Code(name: "otherScheme")

@@ -1,7 +1,7 @@
-/// The scheme by which an API divides a list into pages.
+/// The paging scheme of an API.
 ///
-/// A scheme makes the request of a page of a position (``request(_:at:)``), and the next position of the page that came
-/// (``position(after:at:)``). It is a value without state: a collection, or your own loop, keeps the position.
+/// A scheme returns the request for a position (``request(_:at:)``), and the position after a received page
+/// (``position(after:at:)``). It has no state: a collection, or your own loop, stores the position.
 ///
 /// ```swift
 /// let paging = Paging.offset(limit: 50)
@@ -17,13 +17,13 @@ public struct Paging: Hashable, Sendable {
         case offset(parameter: String)
         case number(first: Int, parameter: String)
         case cursor(parameter: String)
-        case items(older: String, newer: String?, key: JSONPlace)
+        case items(older: String, newer: String?, key: JSONMemberPath)
         case link(relation: String)
         case nextURL
     }
 
     let scheme: Scheme
-    /// The items that are asked for; `nil` leaves the number to the server.
+    /// The number of requested items; `nil` leaves it to the server.
     public let limit: Int?
     let limitParameter: String?
 
@@ -33,72 +33,73 @@ public struct Paging: Hashable, Sendable {
         limitParameter = limit == nil ? nil : parameter
     }
 
-    /// One request has the whole list.
+    /// The scheme without pages: one request returns the whole list.
     public static let whole = Paging(.whole)
 
-    /// Pages begin at the number of the items before them: `?offset=100&limit=50`.
+    /// Returns the scheme of offsets, the number of preceding items: `?offset=100&limit=50`.
     ///
-    /// The next page begins behind the items that came, also where the server sends fewer than were asked for. A page with
-    /// fewer than `limit` is the last, unless the total says that there are more.
+    /// The next page starts after the received items, even if the server sent fewer than requested. A page with fewer
+    /// than `limit` items is the last, unless the total is larger.
     public static func offset(limit: Int, parameter: String = "offset", limitParameter: String = "limit") -> Paging {
         Paging(.offset(parameter: parameter), limit: limit, in: limitParameter)
     }
 
-    /// Pages have numbers: `?page=2&per_page=50`.
+    /// Returns the scheme of page numbers: `?page=2&per_page=50`.
     ///
-    /// A page with fewer items than `size` is the last, unless the total says that there are more than have come.
+    /// A page with fewer than `size` items is the last, unless the total is larger than the number of received items.
     ///
     /// - Parameters:
-    ///   - size: the items of a page.
+    /// - size: the number of items of a page.
     ///   - first: the number of the first page.
-    ///   - parameter: the name of the number's parameter.
-    ///   - sizeParameter: the name of the size's parameter; `nil` does not send it.
+    /// - parameter: the name of the parameter for the number.
+    /// - sizeParameter: the name of the parameter for the size; `nil` does not send it.
     public static func page(
         size: Int, first: Int = 1, parameter: String = "page", sizeParameter: String? = "per_page"
     ) -> Paging {
         Paging(.number(first: first, parameter: parameter), limit: size, in: sizeParameter)
     }
 
-    /// Each page has the cursor of the next, in the place that ``PageFormat/next`` names: `?cursor=b2Zmc2V0`.
+    /// Returns the scheme of cursors: `?cursor=b2Zmc2V0`. Each page contains the cursor of the next at the path
+    /// ``PageFormat/next``.
     ///
-    /// A page without a cursor is the last: none, `null`, `false` or empty text. So is one that repeats the cursor that it
-    /// was asked for with, which would never end.
+    /// A page is the last if its cursor is missing, `null`, `false` or an empty string, or if it repeats the cursor of
+    /// its own request, which would never end.
     public static func cursor(
         _ parameter: String = "cursor", limit: Int? = nil, limitParameter: String = "limit"
     ) -> Paging {
         Paging(.cursor(parameter: parameter), limit: limit, in: limitParameter)
     }
 
-    /// A page has the items before an item, which is named by its id: `?max_id=1234&limit=50`.
+    /// Returns the scheme of items before an item's id: `?max_id=1234&limit=50`.
     ///
-    /// An empty page is the last, and so is one that ends with the item that it was asked for with: some servers send that
-    /// one again.
+    /// An empty page is the last. So is a page that ends with the item of its own request, because some servers repeat
+    /// that item.
     ///
     /// - Parameters:
-    ///   - older: the parameter with the id of the last item that is there, for more.
-    ///   - newer: the parameter with the id of the first item that is there, for a refresh; `nil` refreshes from the start.
-    ///   - key: the member of an item that has its id.
-    ///   - limit: the items of a page; `nil` leaves it to the server.
-    ///   - limitParameter: the name of the limit's parameter.
+    /// - older: the parameter for the id of the last loaded item, to load more.
+    /// - newer: the parameter for the id of the first loaded item, to refresh; `nil` refreshes from the start.
+    /// - key: the path of the id in an item.
+    /// - limit: the number of items of a page; `nil` leaves it to the server.
+    /// - limitParameter: the name of the parameter for the limit.
     public static func items(
-        before older: String = "max_id", after newer: String? = nil, key: JSONPlace = "id", limit: Int? = nil,
+        before older: String = "max_id", after newer: String? = nil, key: JSONMemberPath = "id", limit: Int? = nil,
         limitParameter: String = "limit"
     ) -> Paging {
         Paging(.items(older: older, newer: newer, key: key), limit: limit, in: limitParameter)
     }
 
-    /// The `Link` field names the next page (RFC 8288); one without it is the last.
+    /// Returns the scheme of `Link` fields (RFC 8288). A page without a link to the next is the last.
     ///
-    /// The link has to stay at the origin of the request, where its credentials belong.
+    /// The link must have the origin of the request, because the credentials are sent there.
     public static func link(
         _ relation: String = "next", limit: Int? = nil, limitParameter: String = "per_page"
     ) -> Paging {
         Paging(.link(relation: relation.lowercased()), limit: limit, in: limitParameter)
     }
 
-    /// The body names the URL of the next page, in the place that ``PageFormat/next`` names; one without it is the last.
+    /// Returns the scheme of URLs in the body, at the path ``PageFormat/next``. A page without a URL is the last.
     ///
-    /// The URL has to stay at the origin of the request, where its credentials belong.
+    /// The URL must have the origin of the request, because the credentials are sent there.
     public static func nextURL(limit: Int? = nil, limitParameter: String = "limit") -> Paging {
         Paging(.nextURL, limit: limit, in: limitParameter)
     }
@@ -107,11 +108,11 @@ public struct Paging: Hashable, Sendable {
 // MARK: Requests
 
 extension Paging {
-    /// Returns the request of the page at a position; `nil` at the end. It has no cache key of the app's and is not kept for
-    /// later: each page is a request of its own.
+    /// Returns the request for the page at a position; `nil` at the end. It has no ``Request/cacheKey`` and is never
+    /// queued, because each page is a request of its own.
     ///
-    /// - Throws: ``PagingError``: `otherScheme` for a position of another scheme, `otherOrigin` for the URL of a page at
-    ///   another origin than an absolute URL of the list.
+    /// - Throws: ``PagingError``: `otherScheme` for a position of another scheme, `otherOrigin` for a page URL with
+    ///   another origin than the list's absolute URL.
     public func request(_ base: Request, at position: PagePosition) throws(PagingError) -> Request? {
         var request = page(of: base)
         switch (scheme, position) {
@@ -124,7 +125,7 @@ extension Paging {
         case (.items(let older, _, _), .before(let id)): request.parameters[older] = id
         case (.link, .url(let url)), (.nextURL, .url(let url)):
             if let own = try? RequestURL(parsing: base.url), !own.isOfSameOrigin(url) { throw .otherOrigin }
-            // The URL has the parameters of the page.
+            // The URL contains the parameters of the page.
             request.url = url
             request.parameters = Parameters()
         default:
@@ -142,8 +143,8 @@ extension Paging {
         return request
     }
 
-    /// Whether a position is one of this scheme.
-    package func fits(_ position: PagePosition) -> Bool {
+    /// Whether a position belongs to this scheme.
+    package func supports(_ position: PagePosition) -> Bool {
         switch (scheme, position) {
         case (_, .start), (_, .end), (.offset, .offset), (.number, .number), (.cursor, .cursor), (.items, .before),
             (.link, .url), (.nextURL, .url):
@@ -152,12 +153,12 @@ extension Paging {
         }
     }
 
-    /// Returns the request of the items that are newer than the first that is there; `nil` where the scheme has none.
+    /// Returns the request for the items newer than the first loaded one; `nil` if the scheme has none.
     ///
     /// - Parameters:
     ///   - base: the request of the list.
-    ///   - first: the id of the first item that is there.
-    ///   - last: the id of the last of the newer items that have come already, where the server did not send all at once.
+    /// - first: the id of the first loaded item.
+    /// - last: the id of the last newer item received so far, if the server did not send all at once.
     public func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
         guard case .items(let older, let newer?, _) = scheme else { return nil }
         var request = page(of: base)
@@ -170,9 +171,10 @@ extension Paging {
 // MARK: Positions
 
 extension Paging {
-    /// Returns the position behind a page.
+    /// Returns the position after a page.
     ///
-    /// - Throws: ``PagingError`` `otherOrigin` for a next page at another origin, which would be sent the credentials.
+    /// - Throws: ``PagingError`` `otherOrigin` for a next page with another origin, which would receive the
+    ///   credentials.
     public func position(after page: Page, at position: PagePosition) throws(PagingError) -> PagePosition {
         if page.isLast == true { return .end }
         switch scheme {
@@ -180,11 +182,11 @@ extension Paging {
         case .offset:
             var next = page.items.count
             if case .offset(let offset) = position { next += offset }
-            return hasMore(behind: page, next) ? .offset(next) : .end
+            return hasMore(after: page, count: next) ? .offset(next) : .end
         case .number(let first, _):
             var (number, next) = (first, page.items.count)
             if case .number(let present, let items) = position { (number, next) = (present, next + items) }
-            return hasMore(behind: page, next) ? .number(number + 1, after: next) : .end
+            return hasMore(after: page, count: next) ? .number(number + 1, after: next) : .end
         case .cursor:
             guard let cursor = page.next, !cursor.isNoCursor, .cursor(cursor) != position else { return .end }
             return .cursor(cursor)
@@ -199,10 +201,10 @@ extension Paging {
         }
     }
 
-    /// Whether there is more behind the first `next` items of a list.
-    private func hasMore(behind page: Page, _ next: Int) -> Bool {
+    /// Whether there are more items after the first `count` items of a list.
+    private func hasMore(after page: Page, count: Int) -> Bool {
         if page.items.isEmpty { return false }
-        if let total = page.total { return next < total }
+        if let total = page.total { return count < total }
         return page.isLast == false || limit.map { page.items.count >= $0 } ?? true
     }
 
@@ -226,20 +228,20 @@ extension JSONValue {
 }
 
 extension Paging {
-    /// Refuses the URL of a page at another origin than the list's.
+    /// Checks that the URL of a page has the origin of the list.
     ///
     /// - Throws: ``PagingError`` `otherOrigin`.
-    package func checkOrigin(of url: String, _ list: String) throws(PagingError) {
+    package func checkOrigin(of url: String, list: String) throws(PagingError) {
         guard let own = try? RequestURL(parsing: list), own.isOfSameOrigin(url) else { throw .otherOrigin }
     }
 
-    /// The member of an item by which newer ones are asked for; `nil` where the scheme cannot.
-    package var newerKey: JSONPlace? {
+    /// The path of the id by which newer items are requested; `nil` if the scheme does not support that.
+    package var newerKey: JSONMemberPath? {
         if case .items(_, .some, let key) = scheme { key } else { nil }
     }
 
-    /// The position for the next page, when objects before it were destroyed: rows that have moved up to it are asked for
-    /// again, and merge.
+    /// Returns the position of the next page after items before it were removed. Items that moved up are requested
+    /// again, and merge with those already loaded.
     package func position(_ position: PagePosition, withoutItems count: Int) -> PagePosition {
         guard count > 0 else { return position }
         switch position {

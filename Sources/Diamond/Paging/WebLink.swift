@@ -1,24 +1,25 @@
 import HTTPTypes
 
-/// A link of a response's `Link` field (RFC 8288).
+/// A link from a response's `Link` field (RFC 8288).
 ///
 /// ```swift
 /// if let next = response.link("next") { print(next.target) }
 /// ```
 public struct WebLink: Hashable, Sendable {
-    /// The absolute URL that the link leads to.
+    /// The absolute URL of the link's target.
     public let target: String
     /// The relation types, in lowercase: `next`, `prev`, `last`.
     public let relations: [String]
-    /// The other parameters by their names in lowercase; the first of each name.
+    /// The other parameters by lowercase name; the first of each name counts.
     public let parameters: [String: String]
 }
 
 extension Response {
-    /// The links of the `Link` fields, in their order, resolved against ``url``.
+    /// The links of the `Link` fields, in order, resolved against ``url``.
     ///
-    /// Left out are links whose context is another resource (`anchor`, RFC 8288 section 3.2), links without a relation,
-    /// targets that are no URL, and what is malformed, up to the next comma outside of quotation marks and brackets.
+    /// Links are left out if their context is another resource (`anchor`, RFC 8288 section 3.2), if they have no
+    /// relation, or if their target is not a URL. A malformed link is skipped up to the next comma outside quotation
+    /// marks and angle brackets.
     public var links: [WebLink] {
         guard let name = HTTPField.Name("Link") else { return [] }
         return headers[fields: name].flatMap { field in
@@ -27,14 +28,14 @@ extension Response {
         }
     }
 
-    /// The first link with a relation type, such as `next`; case does not count.
+    /// Returns the first link with a relation type, such as `next`. Case is ignored.
     public func link(_ relation: String) -> WebLink? {
         let relation = relation.lowercased()
         return links.first { $0.relations.contains(relation) }
     }
 }
 
-/// Reads the value of a `Link` field by the algorithm of RFC 8288 appendix B.2.
+/// A parser of `Link` fields that follows the algorithm of RFC 8288 appendix B.2.
 private struct LinkReader {
     let bytes: [UInt8]
     let base: String
@@ -88,16 +89,16 @@ private struct LinkReader {
             skip(Self.isSpace)
             guard next(is: ";") else { return parameters }
             skip(Self.isSpace)
-            let name = take { !";=,".utf8.contains($0) && !Self.isSpace($0) }
+            let name = readToken { !";=,".utf8.contains($0) && !Self.isSpace($0) }
             skip(Self.isSpace)
             guard next(is: "=") else { continue }
             skip(Self.isSpace)
-            let value = next(is: "\"") ? quoted() : take { !";,".utf8.contains($0) && !Self.isSpace($0) }
+            let value = next(is: "\"") ? quoted() : readToken { !";,".utf8.contains($0) && !Self.isSpace($0) }
             if !name.isEmpty, parameters[name.lowercased()] == nil { parameters[name.lowercased()] = value }
         }
     }
 
-    /// The text of a quoted string, behind its opening mark (RFC 9110 section 5.6.4).
+    /// Reads the rest of a quoted string after its opening quotation mark (RFC 9110 section 5.6.4).
     private mutating func quoted() -> String {
         var text: [UInt8] = []
         while position < bytes.count {
@@ -113,7 +114,7 @@ private struct LinkReader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Goes to the comma behind an element.
+    /// Skips to the comma after an element.
     private mutating func skipElement() {
         while position < bytes.count, bytes[position] != UInt8(ascii: ",") {
             let isQuote = bytes[position] == UInt8(ascii: "\"")
@@ -134,7 +135,7 @@ private struct LinkReader {
         while position < bytes.count, isSkipped(bytes[position]) { position += 1 }
     }
 
-    private mutating func take(_ isTaken: (UInt8) -> Bool) -> String {
+    private mutating func readToken(_ isTaken: (UInt8) -> Bool) -> String {
         let start = position
         skip(isTaken)
         return String(decoding: bytes[start..<position], as: UTF8.self)

@@ -65,7 +65,7 @@ public struct PageSource: Sendable {
             let url = try engine.url(of: request)
             if case .url(let position) = query.position, query.newerThan == nil {
                 // From an archive, too: it would be sent what the request brings.
-                try paging.checkOrigin(of: position, engine.url(of: list))
+                try paging.checkOrigin(of: position, list: engine.url(of: list))
             }
             var result = try await engine.output(of: request) { response in
                 try page?(response) ?? format.page(of: response)

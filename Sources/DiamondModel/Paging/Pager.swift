@@ -35,7 +35,7 @@ final class Pager {
             reset()
             requests = []
             total = nil
-        } else if let source, !source.paging.fits(position) {
+        } else if let source, !source.paging.supports(position) {
             reset()
         }
     }
