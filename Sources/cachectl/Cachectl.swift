@@ -5,27 +5,29 @@ import ArgumentParser
 struct Cachectl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cachectl",
-        abstract: "Sends requests through Diamond's cache, and shows and tends what the cache and the queue hold.",
+        abstract: "Sends requests through Diamond's HTTP cache, and inspects and manages the cache and the queue.",
         discussion: """
-            The store is the directory of --store, or what the program --app keeps where it names none (by the identifier \
-            of its bundle, or the name of its executable; where several are called so, with the digest behind it), else the directory of the variable DIAMOND_STORE, else \
-            cachectl's own. It may be in use by running programs.
+            The store is a directory: that of --store, that of the program named by --app, that of the variable \
+            DIAMOND_STORE, or cachectl's own, in this order. --app takes a bundle identifier or the name of an \
+            executable; if several programs have that name, add the digest that the error message shows. Running \
+            programs may use the store at the same time.
 
-            The key of a sealed store is read from --key-file, a file that only its owner may read, or from the variable \
-            DIAMOND_CACHE_KEY; its name, where it has one, is --key-id or DIAMOND_CACHE_KEY_ID. Without it, what is sealed \
-            is shown as •••. Older keys open what they have sealed: give each with a --key-file and --key-id of its own, or \
-            behind a space in the variables; the first key is the one that seals.
+            A sealed store needs its key: --key-file, a file that only its owner can read, or the variable \
+            DIAMOND_CACHE_KEY. If the key has a name, give --key-id or DIAMOND_CACHE_KEY_ID. Without the key, sealed \
+            values are printed as •••. To read entries that older keys sealed, repeat --key-file and --key-id, or \
+            separate the keys in the variables with spaces. The first key seals new entries.
+
+            EXAMPLE
+              cachectl send https://api.example.com/items
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, a job is in no state for it or has to be looked at, or the store \
-            needs mending
+              1   nothing found, two requests differ, a job is in the wrong state or needs review, or the store is damaged
               2   the server answered with an error status, 400 or more
-              3   no response: unreachable, timed out, broken
+              3   no response: unreachable, timed out or interrupted
               4   the store cannot be opened or written
               5   the store is sealed, and its key was not given
-              6   the request came to no end, and is kept in the queue: to be sent later, or for a person \
-            to look at
+              6   no response yet: the request is in the queue, waiting to be sent or to be reviewed
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
             """,
@@ -38,14 +40,15 @@ struct Cachectl: AsyncParsableCommand {
 }
 
 extension Cachectl {
-    /// As the parser's own, but for what it prints: arguments are repeated there as they came.
+    /// Runs the command. Unlike the parser's own `main`, it escapes control characters in messages that repeat arguments.
     static func main() async {
         do {
             try Arguments.check()
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch {
-            let (text, code) = (fullMessage(for: error), exitCode(for: error))
+            let text = fullMessage(for: error)
+            let code = exitCode(for: error)
             if !text.isEmpty { code.isSuccess ? Output.lines(text) : Output.notes(text) }
             exit(withError: code)
         }

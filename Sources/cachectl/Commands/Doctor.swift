@@ -6,11 +6,14 @@ import Foundation
 
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tells how the store is, and what to do about what is not as it should be.",
+        abstract: "Checks the store's files and settings, and prints what to fix.",
         discussion: """
-            Looks at the cache and, where there is one, the queue. Changes nothing. Ends with 1 when something is to be \
-            done, and with 4 when cache or queue cannot be opened. Whether every entry is sound tells verify, \
-            and which jobs wait for a person, queue list. A process that keeps others from writing for a second is named.
+            Checks the cache and, if there is one, the queue. Changes nothing. A process that blocks writers for a \
+            second is named. To check every entry, use verify; for jobs that need review, use 'queue list'. Exits \
+            with 1 if something needs fixing, and with 4 if the cache or the queue cannot be opened.
+
+            EXAMPLE
+              cachectl doctor --app com.example.app
             """
     )
 
@@ -19,12 +22,12 @@ struct Doctor: ParsableCommand {
     func run() throws {
         var diagnosis = CacheDiagnosis(of: place.location)
         var queue = ReplayDiagnosis(of: place.location)
-        // Now that this process has the files closed again.
+        // Only after this process has closed the files.
         diagnosis.findWriter()
         queue?.findWriter()
-        // Who has a queue may do without a cache.
+        // A store with a queue needs no cache.
         if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
-        let report = HealthReport(diagnosis, queue)
+        let report = HealthReport(diagnosis, queue: queue)
         if place.json {
             Output.json(report)
         } else {
@@ -35,9 +38,9 @@ struct Doctor: ParsableCommand {
     }
 }
 
-/// The form of `doctor --json`, and its lines for people.
+/// The output of `doctor`, as JSON and as text.
 private struct HealthReport: Encodable {
-    struct Complaint: Encodable {
+    struct Problem: Encodable {
         var what: String
         var remedy: String
     }
@@ -45,7 +48,7 @@ private struct HealthReport: Encodable {
     struct File: Encodable {
         var name: String
         var bytes: Int64
-        /// Octal.
+        /// The permissions in octal digits.
         var mode: String
 
         init(_ file: CacheDiagnosis.File) {
@@ -57,7 +60,7 @@ private struct HealthReport: Encodable {
 
     struct Settings: Encodable {
         var schemaVersion: Int64
-        /// Hexadecimal.
+        /// The application id in hexadecimal digits.
         var applicationID: String
         var journalMode: String
         var autoVacuum: String
@@ -110,13 +113,13 @@ private struct HealthReport: Encodable {
     var logThreshold = CacheDiagnosis.logThreshold
     var entries: Int?
     var bodyBytes: Int64?
-    /// The names of the keys that the store is sealed with; absent where it is in clear.
+    /// The names of the keys that seal the store. Absent if it is not sealed.
     var keyIDs: [String]?
-    /// Absent where there is none.
+    /// Absent if there is no queue.
     var queue: Queue?
-    var complaints: [Complaint]
+    var complaints: [Problem]
 
-    init(_ diagnosis: CacheDiagnosis, _ queue: ReplayDiagnosis?) {
+    init(_ diagnosis: CacheDiagnosis, queue: ReplayDiagnosis?) {
         sqliteVersion = diagnosis.sqliteVersion
         sqliteOptions = diagnosis.sqliteOptions.filter { option in Self.options.contains { option.hasPrefix($0) } }
         store = diagnosis.store.directory.path
@@ -131,7 +134,7 @@ private struct HealthReport: Encodable {
         keyIDs = diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs
         self.queue = queue.map { Queue($0) }
         complaints = (diagnosis.complaints + (queue?.complaints ?? [])).map {
-            Complaint(what: $0.what, remedy: $0.remedy)
+            Problem(what: $0.what, remedy: $0.remedy)
         }
     }
 

@@ -4,11 +4,14 @@ import Diamond
 
 struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Brings the store within a bound now, and gives its space back.",
+        abstract: "Evicts entries until the store fits a size, and frees their disk space.",
         discussion: """
-            First goes what is expired and cannot be confirmed, then what was not used, down to 90 % of the bound; pinned \
-            entries stay. Up to 16 MiB of the bound are kept for the log beside the file. A running program keeps its own \
-            bound.
+            Evicts expired entries without a validator first, then entries that were not used, down to 90 % of the \
+            size. Keeps pinned entries. Reserves up to 16 MiB of the size for the write-ahead log. Does not change \
+            the limit of a running program.
+
+            EXAMPLE
+              cachectl evict --to 100MB
             """
     )
 
@@ -16,27 +19,27 @@ struct Evict: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Bytes on disk at most, such as 100MB or 1.5GiB; what the store's programs keep to if not given.",
+            "Maximum bytes on disk, such as 100MB or 1.5GiB (default: the limit of the store's programs).",
             valueName: "SIZE"))
     var to: Size?
 
-    @Flag(help: "Say how much is used of the bound, and evict nothing.")
+    @Flag(help: "Print how much would be evicted, and evict nothing.")
     var dryRun = false
 
     func run() async throws {
         let cache = try store.openCache()
-        let capacity = to?.bytes ?? cache.boundOfPrograms ?? Cache.defaultDiskCapacity
+        let capacity = to?.bytes ?? cache.effectiveCapacity ?? Cache.defaultDiskCapacity
         do throws(CacheError) {
-            guard !dryRun else { return tell(try cache.usage(of: capacity)) }
+            guard !dryRun else { return show(try cache.usage(of: capacity)) }
             let eviction = try await cache.evict(to: capacity)
             await cache.flush()
-            tell(eviction)
+            show(eviction)
         } catch {
             throw Failure.report(error)
         }
     }
 
-    private func tell(_ usage: CacheUsage) {
+    private func show(_ usage: CacheUsage) {
         let excess = usage.used > usage.bound ? usage.used - usage.goal : 0
         guard !store.json else {
             return Output.json(["used": usage.used, "bound": usage.bound, "wouldEvictBytes": excess])
@@ -44,14 +47,16 @@ struct Evict: AsyncParsableCommand {
         Output.line("would evict \(excess > 0 ? "about \(Quantity.bytes(excess))" : "nothing"): \(Self.text(usage))")
     }
 
-    private func tell(_ done: CacheEviction) {
+    private func show(_ eviction: CacheEviction) {
         guard !store.json else {
             return Output.json([
-                "evicted": Int64(done.count), "evictedBytes": done.bytes, "used": done.usage.used,
-                "bound": done.usage.bound,
+                "evicted": Int64(eviction.count), "evictedBytes": eviction.bytes, "used": eviction.usage.used,
+                "bound": eviction.usage.bound,
             ])
         }
-        Output.line("evicted \(Quantity.entries(done.count)), \(Quantity.bytes(done.bytes)): \(Self.text(done.usage))")
+        Output.line(
+            "evicted \(Quantity.entries(eviction.count)), \(Quantity.bytes(eviction.bytes)): \(Self.text(eviction.usage))"
+        )
     }
 
     private static func text(_ usage: CacheUsage) -> String {

@@ -4,27 +4,30 @@ import Diamond
 
 struct Invalidate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Marks entries stale: the next request for them asks the server.",
+        abstract: "Marks entries stale, so that the next request revalidates them.",
         discussion: """
-            What lets the server answer that nothing has changed is kept. Entries that are marked already are not counted. \
-            Running programs notice within a tenth of a second.
+            Validators are kept, so the server can answer 304. Entries that are already marked are not counted. \
+            Running programs notice within 0.1 seconds.
+
+            EXAMPLE
+              cachectl invalidate --tag items
             """
     )
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: SelectionOptions
 
-    @Flag(help: "Say how many would be marked, and mark nothing.")
+    @Flag(help: "Print how many would be marked, and mark nothing.")
     var dryRun = false
 
     func run() async throws {
-        tell(
+        show(
             try await options.apply(to: store) { (cache, selection) throws(CacheError) in
                 dryRun ? try cache.count(selection, onlyValid: true) : try await cache.invalidate(selection)
             })
     }
 
-    private func tell(_ count: Int) {
+    private func show(_ count: Int) {
         guard !store.json else { return Output.json([dryRun ? "wouldInvalidate" : "invalidated": count]) }
         Output.line("\(dryRun ? "would mark" : "marked") \(Quantity.entries(count)) stale")
     }

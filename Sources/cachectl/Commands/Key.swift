@@ -6,21 +6,25 @@ import Foundation
 
 struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints a request's canonical form and the key it makes.",
+        abstract: "Prints the canonical form of a request and its cache key, or compares two requests.",
         discussion: """
-            Two requests with one key are the same to the cache; given two, it prints where they differ and ends with 1. \
-            Credentials appear as digests keyed with the store's secret: with another store they, and the key, are others. \
-            The request is keyed as send sends it, in the language that the environment asks for.
+            Requests with the same key share a cache entry. With two requests, prints the lines that differ and \
+            exits with 1. Credentials are printed as digests keyed with the store's secret, so they and the key \
+            differ between stores. The request is resolved as send resolves it, including the language of the \
+            environment.
+
+            EXAMPLE
+              cachectl key 'https://api.example.com/items?page=2'
             """
     )
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: RequestOptions
 
-    @Argument(help: ArgumentHelp("Another request, to be compared.", valueName: "OTHER"))
+    @Argument(help: ArgumentHelp("A second request to compare.", valueName: "OTHER"))
     var other: String?
 
-    @Flag(help: "Tells the rule behind each line, and what is in no line.")
+    @Flag(help: "Print the rule for each line, and the parts of the request that are left out.")
     var explain = false
 
     func validate() throws {
@@ -30,7 +34,9 @@ struct Key: AsyncParsableCommand {
     func run() async throws {
         let request = try await resolve(try options.request())
         let rules = try rules()
-        if let other { return try compare(request, try await resolve(try options.request(other)), rules) }
+        if let other {
+            return try compare(request, with: try await resolve(try options.request(other)), rules: rules)
+        }
         do throws(RequestError) {
             if explain { return show(try CanonicalForm.explanation(of: request, rules: rules)) }
             show(try CanonicalForm(of: request, rules: rules))
@@ -54,12 +60,12 @@ struct Key: AsyncParsableCommand {
         do throws(CacheError) {
             cache = try Cache(store.location, seal: seal, create: false)
         } catch {
-            // A store that is not there yet has no secret; nothing is made for looking at a key.
+            // A store that does not exist has no secret, and printing a key creates none.
             guard error.code == .noStore else { throw Failure.report(error) }
             return KeyRules()
         }
-        // Without the store's secret, digests of credentials mean nothing.
-        if let complaint = try store.sealing.complaint(of: cache) { Output.note("cachectl: \(complaint)") }
+        // The digests of credentials are wrong without the store's secret.
+        if let problem = try store.sealing.problem(of: cache) { Output.note("cachectl: \(problem)") }
         return cache.rules
     }
 
@@ -78,8 +84,8 @@ struct Key: AsyncParsableCommand {
 }
 
 extension Key {
-    /// Lines that only one of two forms has, `-` for the first and `+` for the second.
-    private func compare(_ one: Request, _ other: Request, _ rules: KeyRules) throws {
+    /// Prints the lines that only one of two canonical forms has: `-` for the first, `+` for the second.
+    private func compare(_ one: Request, with other: Request, rules: KeyRules) throws {
         let forms: (CanonicalForm, CanonicalForm)
         do throws(RequestError) {
             forms = try (CanonicalForm(of: one, rules: rules), CanonicalForm(of: other, rules: rules))
@@ -101,7 +107,7 @@ extension Key {
     }
 }
 
-/// The form of `key --json` for two requests.
+/// The output of `key --json` for two requests.
 private struct Comparison: Encodable {
     var keys: [String]
     var onlyFirst: [String]

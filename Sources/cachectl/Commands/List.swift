@@ -5,34 +5,39 @@ import Foundation
 
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists what is stored, the newest first.",
+        abstract: "Lists stored entries, newest first.",
         discussion: """
-            AGE counts from when the origin made or confirmed the answer. FRESH is how long the server still allows it \
-            to be reused; - where it says nothing (a request's own --max-age is not seen here). One that is \
-            partial answers no request: its transfer is under way, or has broken off. Where there is more, a \
-            line behind the table names the cursor of the next page; --json tells it of each entry.
+            AGE is the time since the origin server generated or revalidated the response. FRESH is the remaining \
+            freshness lifetime that the server gave, or - if it gave none; a request's own --max-age is not \
+            considered. A partial entry answers no request: its transfer is running or was interrupted. If there are \
+            more entries, the cursor of the next page is printed below the table; --json has a cursor in each entry.
+
+            EXAMPLE
+              cachectl list --host api.example.com --limit 10
             """
     )
 
     @OptionGroup var store: StoreOptions
 
-    @Option(help: ArgumentHelp("What comes first.", valueName: "ORDER"))
+    @Option(help: ArgumentHelp("The sort order.", valueName: "ORDER"))
     var by = CacheOrder.newest
 
-    @Option(help: ArgumentHelp("Only those of a host, whatever scheme and port.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Only entries of a host, with any scheme and port.", valueName: "HOST"))
     var host: String?
 
-    @Option(help: ArgumentHelp("Only those whose requests had the tag.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Only entries whose requests had this tag.", valueName: "NAME"))
     var tag: String?
 
-    @Flag(help: "Only those that are past their lifetime and cannot be confirmed: what eviction takes first.")
+    @Flag(help: "Only stale entries without a validator. Eviction removes them first.")
     var expired = false
 
-    @Option(help: ArgumentHelp("Entries at most; 50.", valueName: "N"), transform: Limit.init(argument:))
+    @Option(
+        help: ArgumentHelp("Maximum number of entries (default: 50).", valueName: "N"), transform: Limit.init(argument:)
+    )
     var limit = Limit(50)
 
     @Option(
-        help: ArgumentHelp("Begin behind the entry that a list in the same order named so.", valueName: "CURSOR"),
+        help: ArgumentHelp("Start after this cursor, printed by a list in the same order.", valueName: "CURSOR"),
         transform: { text in
             guard let cursor = CacheCursor(text) else {
                 throw ValidationError("'\(text)' is no cursor: take one that 'cachectl list' has named")
@@ -51,8 +56,8 @@ struct List: ParsableCommand {
     func run() throws {
         let now = Date().milliseconds
         let cache = try store.openCache()
-        let selections = selections(now)
-        // What is named is found by the key alone.
+        let selections = selections(at: now)
+        // Sealed names can only be searched with the key.
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
         var listings: [CacheListing]
         do throws(CacheError) {
@@ -69,14 +74,14 @@ struct List: ParsableCommand {
         if listings.contains(where: \.isLocked) { try store.refuseLockedEntries(in: cache) }
     }
 
-    private func selections(_ now: Int64) -> [CacheSelection] {
+    private func selections(at now: Int64) -> [CacheSelection] {
         [host.map { .host($0) }, tag.map { .tag($0) }, expired ? .expired(at: now) : nil].compactMap { $0 }
     }
 
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return Output.json(rows) }
         guard !rows.isEmpty else {
-            return Output.note(selections(0).isEmpty ? "nothing stored" : "nothing of that stored")
+            return Output.note(selections(at: 0).isEmpty ? "nothing stored" : "nothing of that stored")
         }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
@@ -89,7 +94,7 @@ struct List: ParsableCommand {
 
 extension CacheOrder: ExpressibleByArgument {}
 
-/// One entry for a list: the form of `list --json`, and the cells of the table.
+/// An entry, as an object of `list --json` and as a row of the table.
 struct EntryRow: Encodable {
     var key: String
     var method: String
@@ -97,15 +102,15 @@ struct EntryRow: Encodable {
     var url: String
     var bytes: Int64
     var storedAt: String
-    /// Seconds since the origin made or confirmed it.
+    /// The current age in seconds (RFC 9111, section 4.2.3).
     var age: Int64
-    /// Seconds of freshness left by the server's word; absent where it gave none.
+    /// The remaining freshness lifetime in seconds. Absent if the server gave none.
     var fresh: Int64?
-    /// Whether eviction spares it.
+    /// Whether the entry is protected from eviction.
     var pinned: Bool
-    /// The cursor with which a list goes on behind it; absent outside of a list.
+    /// The cursor for a list that starts after this entry. Absent outside of a list.
     var cursor: String?
-    /// Whether its body is not at its end; absent where it is.
+    /// `true` for an entry with an incomplete body. Absent otherwise.
     var partial: Bool?
     private var milliseconds: (age: Int64, fresh: Int64?)
 

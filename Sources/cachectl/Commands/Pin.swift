@@ -4,28 +4,39 @@ import Diamond
 
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Spares an entry from eviction until it is unpinned or erased.")
+        abstract: "Protects an entry from eviction, until it is unpinned or purged.",
+        discussion: """
+            EXAMPLE
+              cachectl pin 4f2a
+            """
+    )
 
     @OptionGroup var store: StoreOptions
 
-    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    @Argument(help: ArgumentHelp("The key, or a unique prefix of it.", valueName: "KEY"))
     var key: String
 
     func run() async throws { try await Pinning(store: store, key: key).set(true) }
 }
 
 struct Unpin: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lets an entry be evicted again.")
+    static let configuration = CommandConfiguration(
+        abstract: "Allows a pinned entry to be evicted again.",
+        discussion: """
+            EXAMPLE
+              cachectl unpin 4f2a
+            """
+    )
 
     @OptionGroup var store: StoreOptions
 
-    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    @Argument(help: ArgumentHelp("The key, or a unique prefix of it.", valueName: "KEY"))
     var key: String
 
     func run() async throws { try await Pinning(store: store, key: key).set(false) }
 }
 
-/// The work of both commands.
+/// The common part of ``Pin`` and ``Unpin``.
 private struct Pinning {
     var store: StoreOptions
     var key: String

@@ -4,24 +4,29 @@ import Diamond
 
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Erases entries, and gives their space back.",
-        discussion: "Running programs notice within a tenth of a second. Pinned entries go, too."
+        abstract: "Deletes entries, and frees their disk space.",
+        discussion: """
+            Deletes pinned entries, too. Running programs notice within 0.1 seconds.
+
+            EXAMPLE
+              cachectl purge --older-than 7d
+            """
     )
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: SelectionOptions
 
-    @Flag(help: "Say how many would be erased, and erase nothing.")
+    @Flag(help: "Print how many would be deleted, and delete nothing.")
     var dryRun = false
 
     func run() async throws {
-        tell(
+        show(
             try await options.apply(to: store) { (cache, selection) throws(CacheError) in
                 dryRun ? try cache.count(selection) : try await cache.purge(selection)
             })
     }
 
-    private func tell(_ count: Int) {
+    private func show(_ count: Int) {
         guard !store.json else { return Output.json([dryRun ? "wouldErase" : "erased": count]) }
         Output.line("\(dryRun ? "would erase" : "erased") \(Quantity.entries(count))")
     }

@@ -6,10 +6,14 @@ import HTTPTypes
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Sends a request: the body to standard output, where it came from to standard error.",
+        abstract: "Sends a request through the cache and prints the response body.",
         discussion: """
-            A secret that a request file names is taken from the environment: github-token from GITHUB_TOKEN. A request that \
-            is kept in the queue because it could not be sent now ends with 6; with --json, the job's id is printed.
+            Prints the body to standard output, and status, size and source to standard error. Secrets that a \
+            request file names are read from the environment: github-token from GITHUB_TOKEN. If the request cannot \
+            be sent now and is queued, exits with 6; with --json, prints the job's id.
+
+            EXAMPLE
+              cachectl send -H 'Accept: application/json' https://api.example.com/items -p page=2
             """,
         aliases: ["get"]
     )
@@ -19,15 +23,15 @@ struct Send: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Go through this proxy, or none; by default as http_proxy, https_proxy, all_proxy and no_proxy say.",
+            "Use this proxy, or none (default: http_proxy, https_proxy, all_proxy and no_proxy).",
             valueName: "url|none"))
     var proxy: String?
 
-    @Flag(help: "Print the body byte for byte on a terminal, too, which may act on what is in it.")
+    @Flag(help: "Do not escape control characters when the output is a terminal.")
     var raw = false
 
     func run() async throws {
-        // Otherwise a closed output would end the program before the response is stored.
+        // SIGPIPE of a closed output would end the program before the response is stored.
         signal(SIGPIPE, SIG_IGN)
         let request = try options.request()
         let engine = Engine(try configuration())
@@ -41,7 +45,7 @@ struct Send: AsyncParsableCommand {
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
         let outcome = await Self.send(request, with: engine)
-        // Before the store is closed, which may wait for another process that writes.
+        // Printed first: closing the store may wait for another process that writes.
         let printing = Result { try print(outcome) }
         await engine.settle()
         await engine.close()
@@ -49,58 +53,64 @@ struct Send: AsyncParsableCommand {
         try printing.get()
     }
 
-    /// Returns the configuration, without a store where that is sealed with another key, or where that cannot be told:
-    /// nothing is written into it in clear.
+    /// Returns the engine's configuration.
+    ///
+    /// It has no store if the store is sealed with another key or its seals cannot be read: nothing must be written to
+    /// it unencrypted.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
         let cache: Cache?
-        var complaint: String?
+        var problem: String?
         do throws(CacheError) {
-            cache = try store.findCache(configuration.seal)
+            cache = try store.findCache(seal: configuration.seal)
         } catch {
-            (cache, complaint) = (nil, error.message)
+            cache = nil
+            problem = error.message
         }
         if let cache {
-            configuration.takeBound(of: cache)
-            complaint = try store.sealing.complaint(of: cache)
+            configuration.useCapacity(of: cache)
+            problem = try store.sealing.problem(of: cache)
         }
-        if let complaint {
-            Output.note("cachectl: sent without a cache: \(complaint)")
+        if let problem {
+            Output.note("cachectl: sent without a cache: \(problem)")
             configuration.store = nil
         }
         return configuration
     }
 
-    private typealias Outcome = (result: Result<Response, ConnectionError>, time: Duration)
+    private struct SendResult {
+        var result: Result<Response, ConnectionError>
+        var time: Duration
+    }
 
-    private static func send(_ request: Request, with engine: Engine) async -> Outcome {
+    private static func send(_ request: Request, with engine: Engine) async -> SendResult {
         let start = ContinuousClock.now
         do throws(ConnectionError) {
             let response = try await engine.send(request)
-            return (.success(response), ContinuousClock.now - start)
+            return SendResult(result: .success(response), time: ContinuousClock.now - start)
         } catch {
-            return (.failure(error), ContinuousClock.now - start)
+            return SendResult(result: .failure(error), time: ContinuousClock.now - start)
         }
     }
 
-    private func print(_ outcome: Outcome) throws {
+    private func print(_ outcome: SendResult) throws {
         switch outcome.result {
         case .failure(let error):
             if error.code == .queued, store.json { try Output.attempt(json: ["queued": error.jobID]) }
             throw Failure.report(error)
         case .success(let response):
             if store.json {
-                try Output.attempt(json: SentResponse(response, outcome.time))
+                try Output.attempt(json: SentResponse(response, time: outcome.time))
             } else {
-                try show(response, outcome.time)
+                try show(response, time: outcome.time)
             }
             if response.source == .generated { throw Failure.nothingFound }
             if response.status.code >= 400 { throw Failure.errorStatus }
         }
     }
 
-    private func show(_ response: Response, _ time: Duration) throws {
+    private func show(_ response: Response, time: Duration) throws {
         try Output.body(response.body, isRaw: raw)
         Output.note("\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(time))")
     }
@@ -117,17 +127,17 @@ struct Send: AsyncParsableCommand {
     }
 }
 
-/// The form of `send --json`.
+/// The output of `send --json`.
 private struct SentResponse: Encodable {
     var status: Int
     var source: String
     var milliseconds: Double
     var headers: [[String]]
-    /// The body as text, or in base64 where it is not UTF-8.
+    /// The body as text. If it is not UTF-8, `base64` has it instead.
     var body: String?
     var base64: String?
 
-    init(_ response: Response, _ time: Duration) {
+    init(_ response: Response, time: Duration) {
         status = response.status.code
         source = response.source.rawValue
         milliseconds =

@@ -5,17 +5,23 @@ import Foundation
 import HTTPTypes
 
 struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Shows one entry: its request, its headers, its body.")
+    static let configuration = CommandConfiguration(
+        abstract: "Prints one entry: its request, response headers and body size, or only its body.",
+        discussion: """
+            EXAMPLE
+              cachectl show 4f2a --body
+            """
+    )
 
     @OptionGroup var store: StoreOptions
 
-    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    @Argument(help: ArgumentHelp("The key, or a unique prefix of it.", valueName: "KEY"))
     var key: String
 
-    @Flag(help: "Print the body alone.")
+    @Flag(help: "Print only the body.")
     var body = false
 
-    @Flag(help: "With --body: byte for byte on a terminal, too, which may act on what is in it.")
+    @Flag(help: "With --body: do not escape control characters when the output is a terminal.")
     var raw = false
 
     func validate() throws {
@@ -28,15 +34,15 @@ struct Show: ParsableCommand {
         let listing = try KeyArgument(key).find(in: cache)
         if listing.isLocked {
             if !body { showLocked(EntryRow(listing, now: Date().milliseconds)) }
-            let complaint = try store.sealing.complaintOfEntries(in: cache)
-            throw Failure.report(Failure.sealed, complaint ?? "the entry cannot be opened")
+            let problem = try store.sealing.problemOfEntries(in: cache)
+            throw Failure.report(Failure.sealed, problem ?? "the entry cannot be opened")
         }
         guard !body || !listing.isPartial else {
             throw Failure.report(Failure.damaged, "the body of \(key) is not at its end: send its request again")
         }
         let form: String
         let found: StoredResponse?
-        let complaint: String
+        let problem: String
         do throws(CacheError) {
             form = try cache.canonicalForm(of: listing.key) ?? ""
             let request = Array(form.utf8)
@@ -44,17 +50,17 @@ struct Show: ParsableCommand {
                 try listing.isPartial
                 ? cache.partialBody(listing.key, request: request)?.stored
                 : cache.findOnDisk(listing.key, request: request)
-            complaint = found == nil ? try self.complaint(of: listing, request, in: cache) : ""
+            problem = found == nil ? try self.problem(of: listing, request: request, in: cache) : ""
         } catch {
             throw Failure.report(error)
         }
-        guard let found else { throw Failure.report(Failure.damaged, complaint) }
-        try show(listing, form, found)
+        guard let found else { throw Failure.report(Failure.damaged, problem) }
+        try show(listing, canonicalForm: form, stored: found)
     }
 
-    /// Why an entry that is there cannot be shown.
-    private func complaint(
-        of listing: CacheListing, _ request: [UInt8], in cache: Cache
+    /// Returns why an existing entry cannot be shown.
+    private func problem(
+        of listing: CacheListing, request: [UInt8], in cache: Cache
     ) throws(CacheError) -> String {
         guard !listing.isPartial else {
             let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
@@ -64,7 +70,7 @@ struct Show: ParsableCommand {
         return obstacle ?? "the entry \(key) is damaged: send its request again"
     }
 
-    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) throws {
+    private func show(_ listing: CacheListing, canonicalForm form: String, stored: StoredResponse) throws {
         guard !body else { return try Output.body(stored.body, isRaw: raw) }
         let row = EntryRow(listing, now: Date().milliseconds)
         let headers = stored.headers.map { [$0.name.rawName, SecretNames.masked($0)] }
@@ -86,7 +92,7 @@ extension Show {
         if store.json { Output.json(ShownEntry(entry: row)) } else { showClear(row) }
     }
 
-    /// Shows the parts of a sealed row that can be read without its key, too.
+    /// Prints the parts of an entry that are readable without the key of a sealed store.
     private func showClear(_ row: EntryRow) {
         Output.line("key         \(row.key)")
         Output.line("url         \(row.url)")
@@ -95,13 +101,13 @@ extension Show {
     }
 }
 
-/// The form of `show --json`.
+/// The output of `show --json`.
 private struct ShownEntry: Encodable {
     var entry: EntryRow
-    /// Absent where the entry is locked, as all that follows.
+    /// Absent, like all properties below, if the entry is locked.
     var canonicalForm: String?
     var headers: [[String]]?
-    /// The body as text, or in base64 where it is not UTF-8.
+    /// The body as text. If it is not UTF-8, `base64` has it instead.
     var body: String?
     var base64: String?
 }

@@ -6,12 +6,14 @@ import Foundation
 
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tells what other sizes would have made of the store's own accesses, and which one pays.",
+        abstract: "Estimates miss ratios for other cache sizes from recorded accesses, and recommends a size.",
         discussion: """
-            Replays what the store has recorded: of a sample of the keys, sizes and times of their last uses. MISSED is the \
-            part that would have gone over the network; LRU MISSED is that of a cache that evicts what was not used for \
-            longest, instead of by SIEVE. The size that pays is the smallest from which on doubling it keeps less than one \
-            more percent of all bytes from the network. Bytes are those of bodies.
+            Replays the recorded accesses: sizes and last access times of a sample of the keys. MISSED is the part \
+            that would have gone over the network with SIEVE eviction, LRU MISSED the same with LRU. Bytes are body \
+            bytes. The recommended size is the smallest that, when doubled, saves less than 1 % more of all bytes.
+
+            EXAMPLE
+              cachectl simulate --sizes 64MB,256MiB,1GB
             """
     )
 
@@ -19,7 +21,7 @@ struct Simulate: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Sizes such as 64MB,256MiB,1GB, beside the present one; an eighth to eight times of it if not given.",
+            "Sizes to compare with the current one (default: from an eighth to eight times of it).",
             valueName: "SIZES"
         ))
     var sizes: Sizes?
@@ -40,10 +42,10 @@ struct Simulate: ParsableCommand {
     }
 
     private func show(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
-        guard !store.json else { return Output.json(SimulationFigures(simulation, recommendation)) }
+        guard !store.json else { return Output.json(SimulationFigures(of: simulation, recommendation: recommendation)) }
         for line in table(of: simulation).lines(width: Output.width) { Output.line(line) }
         Output.line("")
-        Output.lines(SimulationText(simulation, recommendation).text)
+        Output.lines(SimulationText(of: simulation, recommendation: recommendation).text)
     }
 
     private func table(of simulation: Simulation) -> Table {
@@ -62,7 +64,7 @@ struct Simulate: ParsableCommand {
     }
 }
 
-/// Sizes as a person types them, with commas.
+/// A list of sizes from the command line, separated by commas: `64MB,1GiB`.
 struct Sizes: ExpressibleByArgument {
     var bytes: [Int64]
 
@@ -73,12 +75,12 @@ struct Sizes: ExpressibleByArgument {
     }
 }
 
-/// The recommendation in words.
+/// The recommendation as text for people.
 struct SimulationText {
     private let simulation: Simulation
     private let recommendation: Simulation.Recommendation
 
-    init(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
+    init(of simulation: Simulation, recommendation: Simulation.Recommendation) {
         self.simulation = simulation
         self.recommendation = recommendation
     }
@@ -117,44 +119,46 @@ struct SimulationText {
     private var time: String { Quantity.age(simulation.seconds * 1000) }
 }
 
-/// The form of `simulate --json`.
+/// The output of `simulate --json`.
 private struct SimulationFigures: Encodable {
     struct Line: Encodable {
-        /// Absent where there is no bound.
+        /// Absent for a cache without a limit.
         var size: Int64?
         var requestsMissed: Double
         var bytesMissed: Double
         var lruRequestsMissed: Double
         var lruBytesMissed: Double
 
-        init(_ size: Int64?, _ misses: Simulation.Misses, lru: Simulation.Misses) {
+        init(size: Int64?, misses: Simulation.Misses, lru: Simulation.Misses) {
             self.size = size
-            (requestsMissed, bytesMissed) = (misses.requests, misses.bytes)
-            (lruRequestsMissed, lruBytesMissed) = (lru.requests, lru.bytes)
+            requestsMissed = misses.requests
+            bytesMissed = misses.bytes
+            lruRequestsMissed = lru.requests
+            lruBytesMissed = lru.bytes
         }
     }
 
     var requests: Int64
     var bytes: Int64
     var seconds: Int64
-    /// The part of all keys that was recorded.
+    /// The recorded fraction of all keys, from 0 to 1.
     var sampled: Double
     var present: Int64
     var sizes: [Line]
     var unbounded: Line
     var recommended: Int64
     var largerMayPay: Bool
-    /// A day, or in the whole record where it is shorter; below 0 what would go over the network in addition.
+    /// Bytes per day, or in the whole record if it is shorter than a day. Negative if more bytes would go over the network.
     var bytesSaved: Int64
 
-    init(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
+    init(of simulation: Simulation, recommendation: Simulation.Recommendation) {
         requests = simulation.requests
         bytes = simulation.bytes
         seconds = simulation.seconds
         sampled = simulation.sampling.rate
         present = simulation.present
-        sizes = simulation.lines.map { Line($0.capacity, $0.misses, lru: $0.lru) }
-        unbounded = Line(nil, simulation.unbounded, lru: simulation.unbounded)
+        sizes = simulation.lines.map { Line(size: $0.capacity, misses: $0.misses, lru: $0.lru) }
+        unbounded = Line(size: nil, misses: simulation.unbounded, lru: simulation.unbounded)
         recommended = recommendation.capacity
         largerMayPay = recommendation.isOpen
         bytesSaved = recommendation.bytesSaved

@@ -5,18 +5,22 @@ import Foundation
 
 struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints how much is stored, or what the cache did day by day.",
+        abstract: "Prints what is stored, or hits, misses and evictions per day.",
         discussion: """
-            Days are those of UTC. HITS were fresh, STALE ones past their lifetime by leave of a policy, CONFIRMED ones by \
-            the server; RATIO is the three's part of all answers. SERVED counts bytes of bodies from the cache, SAVED the \
-            time of the exchanges in whose place it answered. With --json the hours are printed.
+            HITS are fresh responses, STALE those past their freshness lifetime that a policy allowed, CONFIRMED \
+            those that the server revalidated. RATIO is the share of these three in all responses. SERVED is the \
+            number of body bytes from the cache, SAVED the time of the exchanges that it replaced. Days are in UTC. \
+            --json prints hours.
+
+            EXAMPLE
+              cachectl stats --days 7
             """
     )
 
     @OptionGroup var store: StoreOptions
 
     @Option(
-        help: ArgumentHelp("What happened in the last N days, today included.", valueName: "N"),
+        help: ArgumentHelp("Print the last N days, including today, from 1 to 400.", valueName: "N"),
         transform: Days.init(argument:))
     var days: Days?
 
@@ -27,7 +31,7 @@ struct Stats: ParsableCommand {
                 let today = Int64(Date().timeIntervalSince1970) / 86400
                 return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
             }
-            var figures = StoreFigures(store.location, try cache.totals())
+            var figures = StoreFigures(of: store.location, totals: try cache.totals())
             figures.sealed = try cache.seals().values.reduce(0, +)
             show(figures)
         } catch {
@@ -61,14 +65,14 @@ struct Stats: ParsableCommand {
     }
 }
 
-/// One day of `stats --days`.
+/// A row of `stats --days`.
 struct DayRow {
     var day: Int64
     var hours: [CacheCounts]
 
     private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0.addingSaturating(count($1)) } }
 
-    /// Whole ones, whatever the numbers: the product has twice the bits.
+    /// Returns whole percents. The product has twice the bits, so it cannot overflow.
     private static func percent(_ part: Int64, of whole: Int64) -> Int64 {
         whole.dividingFullWidth(part.multipliedFullWidth(by: 100)).quotient
     }
@@ -86,35 +90,35 @@ struct DayRow {
 }
 
 extension CacheCounts {
-    /// Whole days since 1970, in UTC.
+    /// The number of days since 1970, in UTC.
     fileprivate var day: Int64 { hour / 24 }
 }
 
-/// The form of `stats --json`.
+/// The output of `stats --json`.
 private struct StoreFigures: Encodable {
     var store: String
     var entries: Int
-    /// The number of entries whose bodies are not at their end, in addition to `entries`; absent where there are none.
+    /// The number of entries with incomplete bodies, not included in `entries`. Absent if there are none.
     var partial: Int?
-    /// The number of sealed entries, of all.
+    /// The number of sealed entries, included in `entries`.
     var sealed = 0
     var bodyBytes: Int64
     var diskBytes: Int64
     var oldest: String?
     var newest: String?
 
-    init(_ store: Store, _ statistics: CacheTotals) {
+    init(of store: Store, totals: CacheTotals) {
         self.store = store.directory.path
-        entries = statistics.entries
-        partial = statistics.partials > 0 ? statistics.partials : nil
-        bodyBytes = statistics.bodyBytes
-        diskBytes = statistics.diskBytes
-        oldest = statistics.oldest.map(Quantity.instant)
-        newest = statistics.newest.map(Quantity.instant)
+        entries = totals.entries
+        partial = totals.partials > 0 ? totals.partials : nil
+        bodyBytes = totals.bodyBytes
+        diskBytes = totals.diskBytes
+        oldest = totals.oldest.map(Quantity.instant)
+        newest = totals.newest.map(Quantity.instant)
     }
 }
 
-/// The form of `stats --days --json`.
+/// An hour of `stats --days --json`.
 private struct HourFigures: Encodable {
     var hour: String
     var hits: Int64

@@ -5,20 +5,25 @@ import DiamondInspection
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Reads the whole store, and holds it against its checksums.",
+        abstract: "Checks every entry and job against its checksum, and repairs the cache.",
         discussion: """
-            Reads the cache and, where there is one, the queue. Programs may use them meanwhile. Ends with 1 when something \
-            is wrong and not mended. --repair drops what is damaged, and makes indexes, triggers and tables that are \
-            missing; a file that SQLite finds malformed, or whose tables have other columns, is set aside, and begins anew. \
-            Where it has found something it reads the store once more, and tells what is left. A damaged job of the queue \
-            is not mended: it is not sent, and stays until it is discarded. Entries of a sealed store are held against \
-            their seals, too, where the key is given.
+            Reads the cache and, if there is one, the queue. Programs can use them meanwhile. Entries of a sealed \
+            store are also checked against their seals if the key is given. Exits with 1 if a problem is found and \
+            not repaired.
+
+            --repair deletes damaged entries and recreates missing indexes, triggers and tables. A file that SQLite \
+            reports as malformed, or whose tables have other columns, is set aside and replaced by an empty one. \
+            After repairs the store is read again, and the remaining problems are printed. A damaged job is not \
+            repaired: it is not sent, and stays until you discard it.
+
+            EXAMPLE
+              cachectl verify --repair
             """
     )
 
     @OptionGroup var store: StoreOptions
 
-    @Flag(help: "Mend what is found.")
+    @Flag(help: "Repair the problems that are found.")
     var repair = false
 
     func run() throws {
@@ -27,12 +32,12 @@ struct Verify: ParsableCommand {
         var isSound = true
         do throws(CacheError) {
             let inspection = try CacheInspection(of: store.location, seal: seal)
-            tellLocked(inspection)
-            isSound = try repair ? mend(inspection, queue, seal) : show(inspection, queue)
+            noteLocked(inspection)
+            isSound = try repair ? apply(inspection, queue: queue, seal: seal) : show(inspection, queue: queue)
         } catch {
-            // Who has a queue may do without a cache.
+            // A store with a queue needs no cache.
             guard error.code == .noStore, let queue else { throw Failure.report(error) }
-            show(nil, queue, [])
+            show(nil, queue: queue, rows: [])
         }
         if !isSound || queue?.findings.isEmpty == false { throw Failure.damaged }
     }
@@ -43,16 +48,19 @@ struct Verify: ParsableCommand {
         }
     }
 
-    private func mend(
-        _ inspection: CacheInspection, _ queue: ReplayInspection?, _ seal: AESGCMSeal?
+    /// Repairs the cache and prints the result.
+    ///
+    /// - Returns: Whether no finding remains.
+    private func apply(
+        _ inspection: CacheInspection, queue: ReplayInspection?, seal: AESGCMSeal?
     ) throws(CacheError) -> Bool {
         let repairs = try inspection.repair()
-        return show(inspection, queue, repairs, left: repairs.isEmpty ? [] : try left(seal))
+        return show(
+            inspection, queue: queue, repairs: repairs, left: repairs.isEmpty ? [] : try remainingFindings(seal: seal))
     }
 
-    /// Returns the findings that are left. A file that was set aside may have no other in its place, and then there are
-    /// none.
-    private func left(_ seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
+    /// Returns the findings after a repair. There are none if the file was set aside and not yet replaced.
+    private func remainingFindings(seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
         do throws(CacheError) {
             return try CacheInspection(of: store.location, seal: seal).findings
         } catch {
@@ -61,44 +69,54 @@ struct Verify: ParsableCommand {
         }
     }
 
-    private func tellLocked(_ inspection: CacheInspection) {
+    private func noteLocked(_ inspection: CacheInspection) {
         guard inspection.locked > 0 else { return }
         let entries = Quantity.entries(inspection.locked)
         Output.note("cachectl: \(entries) held against checksums alone: give the key that has sealed them")
     }
 
-    /// - Returns: whether all is well.
-    private func show(_ inspection: CacheInspection, _ queue: ReplayInspection?) -> Bool {
+    /// Prints the findings.
+    ///
+    /// - Returns: Whether there are none.
+    private func show(_ inspection: CacheInspection, queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
-        show(inspection, queue, findings.map { FindingRow($0) })
+        show(inspection, queue: queue, rows: findings.map { FindingRow($0) })
         if !findings.isEmpty { Output.note("'cachectl verify --repair' mends it") }
         return findings.isEmpty
     }
 
-    /// - Returns: whether all is well.
+    /// Prints the repairs and the findings that are left.
+    ///
+    /// - Returns: Whether none are left.
     private func show(
-        _ inspection: CacheInspection, _ queue: ReplayInspection?, _ repairs: [CacheRepair], left: [CacheFinding]
+        _ inspection: CacheInspection, queue: ReplayInspection?, repairs: [CacheRepair], left: [CacheFinding]
     ) -> Bool {
         let rows = repairs.map { repair in
             let isLeft = left.contains(repair.finding)
             return FindingRow(repair.finding, done: repair.done ?? (isLeft ? "still there" : "gone meanwhile"))
         }
         let outcome = left.isEmpty ? "mended" : "\(left.count) left"
-        show(inspection, queue, rows, left: left.map { FindingRow($0) }, outcome: rows.isEmpty ? "" : ", \(outcome)")
+        show(
+            inspection, queue: queue, rows: rows, left: left.map { FindingRow($0) },
+            outcome: rows.isEmpty ? "" : ", \(outcome)")
         for finding in left { Output.note("cachectl: not mended: \(FindingRow(finding).title)") }
         if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be mended, and all the rest") }
         return left.isEmpty
     }
 
+    /// Prints a report.
+    ///
     /// - Parameters:
-    ///   - inspection: of the cache; `nil` where there is none.
-    ///   - outcome: what has become of its findings.
+    ///   - inspection: The inspection of the cache; `nil` if there is no cache.
+    ///   - outcome: The result of the repair, appended to the cache's summary.
     private func show(
-        _ inspection: CacheInspection?, _ queue: ReplayInspection?, _ rows: [FindingRow], left: [FindingRow] = [],
+        _ inspection: CacheInspection?, queue: ReplayInspection?, rows: [FindingRow], left: [FindingRow] = [],
         outcome: String = ""
     ) {
         let jobs = queue?.findings.map { FindingRow($0, done: repair ? "kept" : nil) } ?? []
-        guard !store.json else { return Output.json(VerificationReport(inspection, queue, rows + jobs, left: left)) }
+        guard !store.json else {
+            return Output.json(VerificationReport(inspection, queue: queue, findings: rows + jobs, left: left))
+        }
         show(rows + jobs)
         if let inspection { Output.line(Self.summary(inspection) + outcome) }
         if let queue { Output.line(Self.summary(queue)) }
@@ -116,34 +134,34 @@ struct Verify: ParsableCommand {
 
     private static func summary(_ inspection: CacheInspection) -> String {
         let read = "\(Quantity.entries(inspection.entries)), \(Quantity.bytes(inspection.bodyBytes)) of bodies"
-        return summary(read, inspection.findings.count)
+        return summary(read, findings: inspection.findings.count)
     }
 
     private static func summary(_ queue: ReplayInspection) -> String {
-        summary("\(Quantity.jobs(queue.jobs)) of the queue", queue.findings.count)
+        summary("\(Quantity.jobs(queue.jobs)) of the queue", findings: queue.findings.count)
     }
 
-    private static func summary(_ read: String, _ count: Int) -> String {
+    private static func summary(_ read: String, findings count: Int) -> String {
         guard count > 0 else { return "\(read): all sound" }
         return "\(read): \(count == 1 ? "1 finding" : "\(count) findings")"
     }
 }
 
-/// The form of `verify --json`.
+/// The output of `verify --json`.
 private struct VerificationReport: Encodable {
-    /// Absent where there is no cache.
+    /// Absent if there is no cache.
     var entries: Int?
     var bodyBytes: Int64?
-    /// Absent where there is no queue.
+    /// Absent if there is no queue.
     var jobs: Int?
-    /// Entries whose seals were not opened; absent where there are none.
+    /// The number of entries whose seals were not opened. Absent if there are none.
     var locked: Int?
     var findings: [FindingRow]
-    /// With `--repair`: what is wrong still; absent where nothing is.
+    /// The findings that `--repair` could not repair. Absent if there are none.
     var left: [FindingRow]?
 
     init(
-        _ inspection: CacheInspection?, _ queue: ReplayInspection?, _ findings: [FindingRow], left: [FindingRow]
+        _ inspection: CacheInspection?, queue: ReplayInspection?, findings: [FindingRow], left: [FindingRow]
     ) {
         self.left = left.isEmpty ? nil : left
         entries = inspection?.entries
@@ -154,13 +172,13 @@ private struct VerificationReport: Encodable {
     }
 }
 
-/// One finding, for programs and for the table.
+/// A finding, as an object of `verify --json` and as a row of the table.
 private struct FindingRow: Encodable {
     var kind: String
     var key: String?
     var url: String?
     var what: String
-    /// With `--repair`: what became of it.
+    /// The result of `--repair`. Absent without that option.
     var done: String?
 
     init(_ finding: CacheFinding, done: String? = nil) {
@@ -172,11 +190,12 @@ private struct FindingRow: Encodable {
     }
 
     init(_ finding: ReplayInspection.Finding, done: String?) {
-        (kind, what) = (finding.id == nil ? "queue" : "job", finding.what)
+        kind = finding.id == nil ? "queue" : "job"
+        what = finding.what
         self.done = done
     }
 
-    /// In few words.
+    /// A short description with the first 12 digits of the key.
     var title: String { "\(kind)\(key.map { " \($0.prefix(12))" } ?? ""): \(what)" }
 
     var cells: [String] {

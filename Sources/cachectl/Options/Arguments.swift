@@ -1,9 +1,9 @@
 #if Tools
 import ArgumentParser
 
-/// The words that the program was called with.
+/// The arguments of the process.
 enum Arguments {
-    /// Refuses one that is not UTF-8: Swift would make another one of it, without a word.
+    /// Throws a usage error for an argument that is not UTF-8. Swift would silently replace its invalid bytes.
     static func check() throws {
         for place in 1..<max(1, Int(CommandLine.argc)) {
             guard let word = CommandLine.unsafeArgv[place], String(validatingCString: word) == nil else { continue }

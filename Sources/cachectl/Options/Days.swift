@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
 
-/// A number of days back, today included: from 1 to 400, as many as statistics are kept.
+/// A number of days including today, from 1 to 400. Statistics are stored for 400 days.
 struct Days {
     let count: Int
 

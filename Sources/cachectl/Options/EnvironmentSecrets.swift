@@ -2,11 +2,11 @@
 import Diamond
 import Foundation
 
-/// Secrets from the environment: `github-token` is in `GITHUB_TOKEN`.
+/// Reads secrets from the environment: `github-token` from `GITHUB_TOKEN`.
 struct EnvironmentSecrets: CredentialProvider {
     private let environment = ProcessInfo.processInfo.environment
 
-    /// An empty one is none: so do those who run scripts pass on what they have not.
+    /// Returns the secret in a variable. An empty variable counts as unset, because scripts pass unset secrets that way.
     func secret(_ name: String, for identity: String?) async throws -> String? {
         environment[Self.variable(for: name)].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -2,25 +2,25 @@
 import ArgumentParser
 import Diamond
 
-/// The selection of what is held or released: all that has a name, now and from now on, or jobs.
+/// The options of `queue hold` and `queue release`: a named hold, or jobs.
 struct HoldOptions: ParsableArguments {
     @OptionGroup var jobs: JobSelectionOptions
 
-    @Flag(help: "All that the store's engines send, jobs or not.")
+    @Flag(help: "Everything that programs send with this store, jobs or not.")
     var engine = false
 
     @Flag(help: "The whole queue.")
     var queue = false
 
-    @Option(help: ArgumentHelp("A lane: its jobs, and what engines send in it beside.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A lane: its jobs, and other requests in it.", valueName: "NAME"))
     var lane: String?
 
     @Flag(
         name: .customLong("jobs"),
-        help: "With --key and --identity: the jobs that there are, one by one, and not the name itself.")
+        help: "With --key or --identity: only existing jobs, one by one.")
     var meansJobs = false
 
-    /// `nil` where jobs are meant.
+    /// The named hold; `nil` if jobs are selected.
     var hold: ReplayHold? {
         if engine { return .engine }
         if queue { return .queue }
@@ -46,7 +46,7 @@ struct HoldOptions: ParsableArguments {
             }
             return try jobs.check()
         }
-        guard names == 1, jobs.ways == 0 else {
+        guard names == 1, jobs.selectionCount == 0 else {
             throw ValidationError("say what in one way: --engine, --queue, --lane, --key, --identity, or jobs")
         }
         guard !meansJobs else {
@@ -57,13 +57,15 @@ struct HoldOptions: ParsableArguments {
     func apply(_ action: JobAction, reason: String = "", in place: PlaceOptions) async throws {
         guard let hold else {
             try await jobs.apply(action, in: place)
-            return try action == .release && jobs.ids.isEmpty ? tellHolds(in: place) : ()
+            return try action == .release && jobs.ids.isEmpty ? noteHolds(in: place) : ()
         }
         let queue = try place.openQueue()
         do throws(ReplayError) {
             let wasHeld = try queue.holds().contains { $0.hold == hold }
-            let count = try await change(hold, action, reason, in: queue)
-            HeldForm(hold, action, count, try queue.counts(), dryRun: jobs.dryRun).show(place)
+            let count = try await apply(action, to: hold, reason: reason, in: queue)
+            HoldResult(
+                of: action, hold: hold, jobs: count, counts: try queue.counts(), dryRun: jobs.dryRun
+            ).show(in: place)
             if action == .release, !wasHeld, count == 0 {
                 throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
             }
@@ -72,8 +74,8 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    /// Tells the holds that keep jobs still. Releasing each of those jobs alone ends no hold.
-    private func tellHolds(in place: PlaceOptions) throws {
+    /// Prints the holds that are still in effect. Releasing jobs one by one ends no named hold.
+    private func noteHolds(in place: PlaceOptions) throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
             for active in try queue.holds() {
@@ -84,10 +86,10 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    private func change(
-        _ hold: ReplayHold,
+    private func apply(
         _ action: JobAction,
-        _ reason: String,
+        to hold: ReplayHold,
+        reason: String,
         in queue: ReplayQueue
     ) async throws(ReplayError) -> Int {
         switch (action, jobs.dryRun) {
@@ -99,21 +101,24 @@ struct HoldOptions: ParsableArguments {
     }
 }
 
-/// The result of a hold: the form of `--json`, and its lines for people.
-private struct HeldForm: Encodable {
+/// The output of `queue hold` and `queue release` for a named hold, as JSON and as text.
+private struct HoldResult: Encodable {
     var verb: String
     var dryRun: Bool
     var hold: HoldForm
-    /// The number of jobs that it has held or released.
+    /// The number of jobs that were held or released.
     var jobs: Int
     var counts: CountsForm
 
-    init(_ hold: ReplayHold, _ action: JobAction, _ count: Int, _ counts: [ReplayState: Int], dryRun: Bool) {
-        (verb, self.dryRun, self.hold, jobs) = (action.rawValue, dryRun, HoldForm(hold), count)
+    init(of action: JobAction, hold: ReplayHold, jobs: Int, counts: [ReplayState: Int], dryRun: Bool) {
+        verb = action.rawValue
+        self.dryRun = dryRun
+        self.hold = HoldForm(hold)
+        self.jobs = jobs
         self.counts = CountsForm(counts)
     }
 
-    func show(_ place: PlaceOptions) {
+    func show(in place: PlaceOptions) {
         guard !place.json else { return Output.json(self) }
         let done = verb == "hold" ? "held" : "released"
         Output.line("\(dryRun ? "would \(verb)" : done) \(hold.title), \(Quantity.jobs(jobs)) of it".printable)

@@ -3,24 +3,24 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// Which jobs are meant: those that are all that is said.
+/// The options that filter jobs. A job has to match all of them.
 struct JobFilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Jobs in a state.", valueName: "STATE"))
+    @Option(help: ArgumentHelp("Only jobs in this state.", valueName: "STATE"))
     var state: ReplayState?
 
-    @Option(help: ArgumentHelp("Jobs with an ordering key.", valueName: "KEY"))
+    @Option(help: ArgumentHelp("Only jobs with this ordering key.", valueName: "KEY"))
     var key: String?
 
-    @Option(help: ArgumentHelp("Jobs on behalf of an identity.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Only jobs of this identity.", valueName: "NAME"))
     var identity: String?
 
-    @Option(help: ArgumentHelp("Jobs for a host, with its port where the URL names one.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Only jobs for this host; with the port if the URL has one.", valueName: "HOST"))
     var host: String?
 
-    @Option(help: ArgumentHelp("Jobs whose requests have the tag.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Only jobs whose requests have this tag.", valueName: "NAME"))
     var tag: String?
 
-    @Option(help: ArgumentHelp("Jobs that were added longer ago: 90s, 15m, 36h, 7d.", valueName: "AGE"))
+    @Option(help: ArgumentHelp("Only jobs added longer ago than this, such as 90s, 15m, 36h or 7d.", valueName: "AGE"))
     var olderThan: Age?
 
     func validate() throws {

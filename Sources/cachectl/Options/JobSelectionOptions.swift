@@ -2,28 +2,30 @@
 import ArgumentParser
 import Diamond
 
-/// The jobs that something is done to: by their ids, or all that are meant.
+/// The selection of jobs for a command: ids, a filter, or all.
 struct JobSelectionOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Jobs by their ids.", valueName: "ID"))
+    @Argument(help: ArgumentHelp("The ids of jobs.", valueName: "ID"))
     var ids: [Int64] = []
 
     @OptionGroup var filter: JobFilterOptions
 
-    @Flag(help: "Every job that the command is for.")
+    @Flag(help: "All jobs that the command applies to.")
     var all = false
 
-    @Flag(help: "Say which jobs it would be, and change nothing.")
+    @Flag(help: "Print which jobs would change, and change nothing.")
     var dryRun = false
 
-    /// The number of ways to select that are used.
-    var ways: Int { (ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (all ? 1 : 0) }
+    /// The number of selections that are given: ids, filter, all.
+    var selectionCount: Int { (ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (all ? 1 : 0) }
 
     func check() throws {
-        guard ways > 0 else { throw ValidationError("say which jobs: give ids, options such as --state, or --all") }
-        guard ways == 1 else { throw ValidationError("say which jobs in one way: ids, options, or --all") }
+        guard selectionCount > 0 else {
+            throw ValidationError("say which jobs: give ids, options such as --state, or --all")
+        }
+        guard selectionCount == 1 else { throw ValidationError("say which jobs in one way: ids, options, or --all") }
     }
 
-    /// Does it, and tells what has come of it.
+    /// Applies an action to the selected jobs and prints the result.
     func apply(_ action: JobAction, in place: PlaceOptions) async throws {
         let queue = try place.openQueue()
         let sweep: ReplayQueue.BulkResult
@@ -38,14 +40,14 @@ struct JobSelectionOptions: ParsableArguments {
         } catch {
             throw Failure.report(error)
         }
-        SweepForm(action, sweep, counts, dryRun: dryRun).show(place)
+        SweepResult(of: action, sweep: sweep, counts: counts, dryRun: dryRun).show(in: place)
         for refusal in sweep.refusals { Output.note("cachectl: \(refusal.error.message)") }
         if !sweep.refusals.isEmpty { throw Failure.wrongState }
     }
 }
 
-/// The result of an action on jobs: the form of `--json`, and its lines for people.
-private struct SweepForm: Encodable {
+/// The result of an action on jobs, as JSON and as text.
+private struct SweepResult: Encodable {
     struct Refusal: Encodable {
         var id: Int64
         var reason: String
@@ -57,13 +59,15 @@ private struct SweepForm: Encodable {
     var refused: [Refusal]
     var counts: CountsForm
 
-    init(_ action: JobAction, _ sweep: ReplayQueue.BulkResult, _ counts: [ReplayState: Int], dryRun: Bool) {
-        (verb, self.dryRun, jobs) = (action.rawValue, dryRun, sweep.done)
+    init(of action: JobAction, sweep: ReplayQueue.Sweep, counts: [ReplayState: Int], dryRun: Bool) {
+        verb = action.rawValue
+        self.dryRun = dryRun
+        jobs = sweep.done
         refused = sweep.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
         self.counts = CountsForm(counts)
     }
 
-    func show(_ place: PlaceOptions) {
+    func show(in place: PlaceOptions) {
         guard !place.json else { return Output.json(self) }
         let which = dryRun && !jobs.isEmpty ? ": \(Quantity.numbers(jobs))" : ""
         Output.line("\(dryRun ? "would \(verb)" : done) \(Quantity.jobs(jobs.count))\(which)")

@@ -2,13 +2,13 @@
 import ArgumentParser
 import Diamond
 
-/// A key as a person types it: 64 hexadecimal digits, or the first few.
+/// A cache key from the command line: 64 hexadecimal digits, or a unique prefix of them.
 struct KeyArgument {
     private let digits: String
 
     init(_ digits: String) { self.digits = digits }
 
-    /// The one entry whose key begins so.
+    /// Returns the only entry whose key begins with the digits.
     func find(in cache: Cache) throws -> CacheListing {
         guard !digits.isEmpty else { throw nothing("the key is empty: look it up with 'cachectl list'") }
         let found = try list(in: cache)

@@ -1,10 +1,10 @@
 #if Tools
 import ArgumentParser
 
-/// A number at most: from 1 on.
+/// A maximum number of results, 1 or more.
 struct Limit {
     let count: Int
-    /// One more than is shown tells whether there is one.
+    /// The number of results to read: one more than is printed, to know whether there are more.
     var oneMore: Int { count < .max ? count + 1 : count }
 
     init(_ count: Int) { self.count = count }

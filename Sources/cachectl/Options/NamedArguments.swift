@@ -2,7 +2,7 @@
 public import ArgumentParser
 public import Diamond
 
-// Words that stand for values of the library.
+// Arguments that name values of Diamond.
 
 extension ReplayState: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// Which store a command works on, and in which form it tells.
+/// The store of a command, and the format of its output.
 struct PlaceOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
     var store: String?
@@ -11,14 +11,14 @@ struct PlaceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The program that keeps it: the identifier of its bundle, or its name.", valueName: "NAME"))
+            "The store of a program: its bundle identifier, or the name of its executable.", valueName: "NAME"))
     var app: String?
 
-    @Flag(name: .long, help: "Print JSON.")
+    @Flag(name: .long, help: "Print JSON instead of text.")
     var json = false
 
     func validate() throws {
-        // A variable of a script that is not set must not mean the default store.
+        // An unset variable in a script must not select the default store.
         guard store != "" else {
             throw ValidationError("--store is empty: name the store's directory, or leave the option out")
         }
@@ -32,8 +32,8 @@ struct PlaceOptions: ParsableArguments {
         }
     }
 
-    /// The options that name the same store to another command, each behind a blank.
-    var words: String {
+    /// The options that select the same store for another command, each after a space.
+    var optionText: String {
         [("store", store), ("app", app)].compactMap { name, value in value.map { " --\(name)=\($0.shellArgument)" } }
             .joined()
     }
@@ -44,17 +44,17 @@ struct PlaceOptions: ParsableArguments {
         return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? Store(named: "cachectl")
     }
 
-    /// The stores that a name may mean: the one that has it, or those of the programs that are called so.
+    /// Returns the stores that a name can refer to: the store with that name, or those of the programs with that name.
     private func names(of app: String) -> [String] {
         Store(named: app).isThere ? [app] : Store.names(ofPrograms: app)
     }
 
-    /// The queue of a store that has one; looking makes none.
+    /// Opens the store's queue. Throws if there is none, and creates none.
     func openQueue() throws -> ReplayQueue {
         do throws(ReplayError) { return try ReplayQueue(existing: location) } catch { throw Failure.report(error) }
     }
 
-    /// `nil` where there is a store, and nothing was ever queued in it: nothing to list, and nothing amiss.
+    /// Opens the store's queue. Returns `nil` if the store exists and has no queue, and throws if there is no store.
     func findQueue() throws -> ReplayQueue? {
         do throws(ReplayError) {
             return try ReplayQueue(existing: location)

@@ -2,39 +2,43 @@
 import ArgumentParser
 import Diamond
 
-/// The options for sending a request later, in addition to what it says itself.
+/// The options of `queue add` that replace the request's own replay settings.
 struct ReplayOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Its ordering key: those of one are sent one after the other.", valueName: "KEY"))
+    @Option(
+        help: ArgumentHelp("The ordering key. Jobs with the same key are sent one after the other.", valueName: "KEY"))
     var key: String?
 
-    @Flag(help: "Those behind it in its line wait until it is done or discarded.")
+    @Flag(help: "Later jobs with the same ordering key wait until this one is done or discarded.")
     var strict = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Higher ones are sent first; 0.", valueName: "N"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The priority. Higher ones are sent first (default: 0).", valueName: "N"))
     var priority: Int?
 
-    @Option(help: ArgumentHelp("It is not sent before so long: 90s, 15m, 36h, 7d.", valueName: "TIME"))
+    @Option(help: ArgumentHelp("Delay before it is sent, such as 90s, 15m, 36h or 7d.", valueName: "TIME"))
     var after: Age?
 
-    @Option(help: ArgumentHelp("Attempts that count, at most; 20.", valueName: "N"))
+    @Option(help: ArgumentHelp("Maximum number of counted attempts (default: 20).", valueName: "N"))
     var attempts: Int?
 
-    @Option(help: ArgumentHelp("Give up after so long: 90s, 15m, 36h, 7d (default: 7d).", valueName: "TIME"))
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 90s, 15m, 36h or 7d (default: 7d).", valueName: "TIME"))
     var expiry: Age?
 
-    @Option(help: ArgumentHelp("What only one job at a time is to be for.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A unique name. Only one waiting job can have it.", valueName: "NAME"))
     var unique: String?
 
     @Option(
         help: ArgumentHelp(
-            "What is done where one of its unique name waits: keep, replace, preserveSchedule, appendAfterRunning or merge.",
+            "If a job with the unique name waits: keep, replace, preserveSchedule, appendAfterRunning or merge.",
             valueName: "WAY"))
     var uniqueness: ReplayPolicy.Uniqueness?
 
-    @Option(help: ArgumentHelp("Its lane.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("The lane.", valueName: "NAME"))
     var lane: String?
 
-    @Option(help: ArgumentHelp("A tag; again for more.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A tag; repeatable.", valueName: "NAME"))
     var tag: [String] = []
 
     func validate() throws {

@@ -5,48 +5,48 @@ import DiamondCurlCommand
 import Foundation
 import HTTPTypes
 
-/// A request from the command line: a URL, or a file with the written form, and what is changed of it.
+/// A request from the command line: a URL, a request file or a curl command, and options that change it.
 struct RequestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A URL; a file with a request as JSON; - for one on standard input; or a whole curl command.",
+            "A URL, a file with a request as JSON, - for standard input, or a whole curl command in quotes.",
             valueName: "URL|FILE"))
     var source: String
 
     @Option(
         name: .short,
-        help: ArgumentHelp("A parameter; again for more. NAME alone has no value.", valueName: "NAME=VALUE"))
+        help: ArgumentHelp("A query parameter; repeatable. NAME alone has no value.", valueName: "NAME=VALUE"))
     var p: [String] = []
 
     @Option(name: .customShort("X"), help: ArgumentHelp("The method.", valueName: "METHOD"))
     var method: String?
 
-    @Option(name: .customShort("H"), help: ArgumentHelp("A header; again for more.", valueName: "NAME: VALUE"))
+    @Option(name: .customShort("H"), help: ArgumentHelp("A header; repeatable.", valueName: "NAME: VALUE"))
     var headers: [String] = []
 
-    @Option(help: ArgumentHelp("A JSON body.", valueName: "TEXT"))
+    @Option(help: ArgumentHelp("A JSON body. The default method is then POST.", valueName: "TEXT"))
     var jsonBody: String?
 
     @Option(
         help: ArgumentHelp(
-            "automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, reload or noStore.",
+            "Cache policy: automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, reload or noStore.",
             valueName: "POLICY"))
     var policy: String?
 
-    @Option(help: ArgumentHelp("Freshness where the server gives none.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Freshness lifetime if the server gives none.", valueName: "SECONDS"))
     var maxAge: Double?
 
     @Option(
         help: ArgumentHelp(
-            "On whose behalf it is sent: takes the place of credentials in the key.", valueName: "NAME"))
+            "The user the request is for. Replaces credentials in the cache key.", valueName: "NAME"))
     var identity: String?
 
-    @Option(help: ArgumentHelp("The longest time without progress.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Maximum time without progress.", valueName: "SECONDS"))
     var timeout: Double?
 
     func request() throws -> Request { try request(source) }
 
-    /// The request of another source, with the same changes.
+    /// Returns the request of another source, changed by the same options.
     func request(_ source: String) throws -> Request {
         do throws(RequestError) {
             var request = try Self.base(source)
@@ -56,16 +56,16 @@ struct RequestOptions: ParsableArguments {
             if let jsonBody { request.body = try Self.body(jsonBody) }
             if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
             if let policy { request.cache.mode = try Self.mode(policy) }
-            if let maxAge { request.cache.maxAge = try Self.duration(maxAge, "--max-age") }
+            if let maxAge { request.cache.maxAge = try Self.duration(maxAge, option: "--max-age") }
             if let identity { request.identity = identity }
-            if let timeout { request.timeout = try Self.duration(timeout, "--timeout") }
+            if let timeout { request.timeout = try Self.duration(timeout, option: "--timeout") }
             return request
         } catch {
             throw Failure.report(error)
         }
     }
 
-    // A URL has its scheme; everything else is a file, so that a forgotten scheme is not taken for a relative URL.
+    // A source without a scheme is a file: it may not be taken for a relative URL.
     private static func base(_ source: String) throws(RequestError) -> Request {
         guard source != "-" else { return try Request(json: try input()) }
         guard !isCommand(source) else { return try Request(curl: source) }
@@ -81,8 +81,8 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Returns an error that shows the source where it looks like the name of a file. Any other may be a header, or
-    /// have a secret in it.
+    /// Returns an error for a source that is no request. Shows the source only if it looks like a file name, because a
+    /// header may contain a secret.
     private static func noSource(_ source: String) -> RequestError {
         let isName = source.allSatisfy { !$0.isWhitespace && !"\"':{}".contains($0) }
         let shown = isName ? RequestURL.masked(Array(source.utf8)) : "the source"
@@ -97,7 +97,7 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Whether it begins as a command line of curl does, or as one that makes its body with printf.
+    /// Whether a source begins with `curl`, or with the `printf` that pipes a body into it.
     private static func isCommand(_ source: String) -> Bool {
         let words = source.split(maxSplits: 1, whereSeparator: \.isWhitespace)
         return words.count == 2 && ["curl", "printf"].contains(words[0])
@@ -134,7 +134,7 @@ struct RequestOptions: ParsableArguments {
         return mode
     }
 
-    private static func duration(_ seconds: Double, _ option: String) throws(RequestError) -> Duration {
+    private static func duration(_ seconds: Double, option: String) throws(RequestError) -> Duration {
         guard (0...3_000_000_000).contains(seconds) else {
             throw RequestError(.malformedRequest, "\(option) is not a number of seconds from 0 on")
         }
@@ -144,7 +144,7 @@ struct RequestOptions: ParsableArguments {
 
 extension Parameters {
     fileprivate mutating func append(parsing text: String) {
-        // By scalars: a combining character may stand behind the sign.
+        // By scalars: a combining character after the sign would be part of its `Character`.
         let parts = text.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         append(String(parts[0]), parts.count > 1 ? .string(String(parts[1])) : .null)
     }

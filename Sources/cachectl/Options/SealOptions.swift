@@ -4,7 +4,7 @@ import Diamond
 import Foundation
 import Synchronization
 
-/// The keys of a sealed store: from files or the environment, never an argument, which all processes of a machine can read.
+/// The keys of a sealed store, from files or the environment. Other processes could read them in arguments.
 struct SealOptions: ParsableArguments {
     static let variable = "DIAMOND_CACHE_KEY"
     static let idVariable = "DIAMOND_CACHE_KEY_ID"
@@ -12,19 +12,19 @@ struct SealOptions: ParsableArguments {
     @Option(
         name: .customLong("key-file"),
         help: ArgumentHelp(
-            "A file, readable by its owner only, with the key of a sealed store: hexadecimal, base64 or raw. Again for each "
-                + "older key, behind the one that seals.",
+            "The key of a sealed store: a file only its owner can read, with hexadecimal, base64 or raw bytes. Repeat it for "
+                + "older keys.",
             valueName: "FILE"))
     var keyFiles: [String] = []
 
     @Option(
         name: .customLong("key-id"),
         help: ArgumentHelp(
-            "The key's name, where the store's programs give it one. Again for each older key, in the same order.",
+            "The name of the key, if it has one. Repeat it for older keys, in the same order.",
             valueName: "ID"))
     var keyIDs: [String] = []
 
-    /// With the first key, and the others as older ones; `nil` where none is given.
+    /// Returns a seal with the first key, and the others as older keys; `nil` if no key is given.
     func seal() throws -> AESGCMSeal? {
         let keys = try keys()
         guard let first = keys.first else { return nil }
@@ -38,7 +38,7 @@ struct SealOptions: ParsableArguments {
 
     private func keys() throws -> [(id: String, bytes: Data)] {
         let keys = try unnamedKeys()
-        let names = names(of: keys.count)
+        let names = names(count: keys.count)
         guard names.count <= max(1, keys.count) else {
             throw Failure.report(Failure.usage, "there are more names of keys than keys: give each key one at most")
         }
@@ -62,8 +62,8 @@ struct SealOptions: ParsableArguments {
         }
     }
 
-    /// In the variable, names of several keys are words; that of one may be anything.
-    private func names(of count: Int) -> [String] {
+    /// Returns the names of keys. The variable separates several names with spaces; a single name may contain spaces.
+    private func names(count: Int) -> [String] {
         guard keyIDs.isEmpty else { return keyIDs }
         let text = environment(Self.idVariable)
         guard count > 1 else { return text.isEmpty ? [] : [text] }
@@ -80,10 +80,10 @@ struct SealOptions: ParsableArguments {
         return key
     }
 
-    /// Bytes of a key.
+    /// The valid key lengths in bytes.
     private static let sizes = [16, 24, 32]
 
-    /// Returns the key that a text writes: hexadecimal digits, or base64. Digits first: they could be base64, too.
+    /// Returns the key in hexadecimal digits or base64. Tries digits first, because they are also valid base64.
     private static func key(in bytes: Data) -> Data? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -91,7 +91,7 @@ struct SealOptions: ParsableArguments {
         return readings.compactMap { $0 }.first { sizes.contains($0.count) }
     }
 
-    /// The contents that were read, by path. A pipe, such as that of `--key-file <(pass key)`, gives them once.
+    /// The contents of key files by path. A pipe, such as `--key-file <(pass key)`, can be read only once.
     private static let contents = Mutex<[String: Data]>([:])
 
     private func contents(of path: String) throws -> Data {
@@ -115,7 +115,7 @@ struct SealOptions: ParsableArguments {
                 Failure.usage, "others than its owner may read the key file \(path): run chmod 600 on it")
         }
         do {
-            // More is no key.
+            // No key is longer.
             return try file.read(upToCount: 1024) ?? Data()
         } catch {
             throw Failure.report(Failure.usage, "the key file \(path) cannot be read: give a file")
@@ -124,8 +124,8 @@ struct SealOptions: ParsableArguments {
 }
 
 extension SealOptions {
-    /// Why the store stays closed, and what to do; `nil` where one of the keys given, or none, opens it.
-    func complaint(of cache: Cache) throws -> String? {
+    /// Returns why the store cannot be opened and what to do; `nil` if a given key opens it or it is not sealed.
+    func problem(of cache: Cache) throws -> String? {
         let given = try keys().map(\.id)
         let ids: [String]
         do throws(CacheError) { ids = try cache.keyIDs() } catch { throw Failure.report(error) }
@@ -137,9 +137,9 @@ extension SealOptions {
         return "\(sealed): give that \(remedy), or its name with --key-id"
     }
 
-    /// Returns ``complaint(of:)``, or why entries of an open store stay closed: an older key has sealed them.
-    func complaintOfEntries(in cache: Cache) throws -> String? {
-        if let complaint = try complaint(of: cache) { return complaint }
+    /// Returns ``problem(of:)``, or why entries of an open store cannot be read: they need an older key.
+    func problemOfEntries(in cache: Cache) throws -> String? {
+        if let problem = try problem(of: cache) { return problem }
         let given = try keys().map(\.id)
         let ids: [String]
         do throws(CacheError) { ids = try cache.seals().keys.filter { !given.contains($0) } } catch {

@@ -3,27 +3,29 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// Which entries a command works on, said in exactly one way.
+/// The entries of a command, selected by exactly one option.
 struct SelectionOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    @Argument(help: ArgumentHelp("The key, or a unique prefix of it.", valueName: "KEY"))
     var key: String?
 
-    @Option(help: ArgumentHelp("The entries whose requests had the tag.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Entries whose requests had this tag.", valueName: "NAME"))
     var tag: String?
 
-    @Option(help: ArgumentHelp("The entries of a host, whatever scheme and port.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Entries of a host, with any scheme and port.", valueName: "HOST"))
     var host: String?
 
-    @Option(help: ArgumentHelp("The entries whose URLs, as list shows them, begin so.", valueName: "URL"))
+    @Option(help: ArgumentHelp("Entries whose URLs, as printed by list, have this prefix.", valueName: "URL"))
     var prefix: String?
 
-    @Option(help: ArgumentHelp("The entries that were asked for on behalf of an identity.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Entries of an identity.", valueName: "NAME"))
     var identity: String?
 
-    @Option(help: ArgumentHelp("The entries stored or last confirmed longer ago: 90s, 15m, 36h, 7d.", valueName: "AGE"))
+    @Option(
+        help: ArgumentHelp(
+            "Entries stored or revalidated longer ago than this, such as 90s, 15m, 36h or 7d.", valueName: "AGE"))
     var olderThan: Age?
 
-    @Flag(help: "Every entry.")
+    @Flag(help: "All entries.")
     var all = false
 
     private var texts: [String?] { [key, tag, host, prefix, identity] }
@@ -33,13 +35,13 @@ struct SelectionOptions: ParsableArguments {
         let choice = "KEY, --tag, --host, --prefix, --identity, --older-than or --all"
         guard ways > 0 else { throw ValidationError("say which entries: give one of \(choice)") }
         guard ways == 1 else { throw ValidationError("say which entries in one way: give only one of \(choice)") }
-        // An empty beginning would be that of everything.
+        // An empty prefix would select everything.
         guard !texts.contains("") else { throw ValidationError("an empty name selects nothing: give it, or --all") }
     }
 
-    /// Does something to the entries of a store that are meant, or only counts them.
+    /// Passes a store's cache and the selection to a closure.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: The number of entries that the closure returns.
     func apply(
         to store: StoreOptions,
         _ body: (Cache, CacheSelection) async throws(CacheError) -> Int
@@ -50,7 +52,7 @@ struct SelectionOptions: ParsableArguments {
         do throws(CacheError) { return try await body(cache, selection) } catch { throw Failure.report(error) }
     }
 
-    /// A key has to be there; of everything else there may be none.
+    /// Returns the selection. Throws if a key selects no entry; other options may select none.
     private func selection(in cache: Cache) throws -> CacheSelection {
         if let key { return .key(try KeyArgument(key).find(in: cache).key) }
         return named ?? .all

@@ -1,11 +1,11 @@
 #if Tools
 import ArgumentParser
 
-/// A number of bytes as a person types it: `100MB`, `1.5GiB`, `65536`.
+/// A number of bytes from the command line: `100MB`, `1.5GiB`, `65536`.
 struct Size: ExpressibleByArgument {
     var bytes: Int64
 
-    /// Longer names first: `MB` ends with `B`.
+    /// The units. Longer names come first, because `MB` ends with `B`.
     private static let units: [(name: String, bytes: Double)] = [
         ("KiB", 1024), ("MiB", 1_048_576), ("GiB", 1_073_741_824), ("TiB", 1_099_511_627_776), ("kB", 1e3),
         ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("B", 1),

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import DiamondInspection
 
-/// Which store a command works on, and the key that it is sealed with.
+/// The store of a command, and the keys that seal it.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var place: PlaceOptions
 
@@ -13,7 +13,7 @@ struct StoreOptions: ParsableArguments {
 
     var location: Store { place.location }
 
-    /// Returns the configuration that requests are keyed and sent with.
+    /// Returns the configuration for keys and for sending.
     func configuration() throws -> Engine.Configuration {
         var configuration = Engine.Configuration(store: location)
         configuration.seal = try sealing.seal()
@@ -21,7 +21,7 @@ struct StoreOptions: ParsableArguments {
         return configuration
     }
 
-    /// The cache of a store that exists; inspecting makes none. Its bound is that of the programs it belongs to.
+    /// Opens the cache of an existing store without a limit of its own. Throws if there is none, and creates none.
     func openCache() throws -> Cache {
         let seal = try sealing.seal()
         do throws(CacheError) {
@@ -31,9 +31,9 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Returns the cache for commands that send. `nil` where there is none yet, or a damaged one, in whose place
-    /// engines begin another.
-    func findCache(_ seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
+    /// Returns the cache for a command that sends; `nil` if there is none or it is damaged. Engines replace a damaged
+    /// cache.
+    func findCache(seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
         do throws(CacheError) {
             return try Cache(location, seal: seal, create: false)
         } catch  where [.noStore, .corrupt].contains(error.code) {
@@ -41,29 +41,30 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Ends with 5 where a key is missing that opens what was looked at.
+    /// Throws exit code 5 if the store is sealed and no given key opens it.
     func refuseLocked(_ cache: Cache) throws {
-        if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }
+        if let problem = try sealing.problem(of: cache) { throw Failure.report(Failure.sealed, problem) }
     }
 
-    /// Ends with 5 where a key is missing, also where the given key opens the store, and not the entries that were
-    /// looked at.
+    /// Throws exit code 5 if the store or some of its entries are sealed with a key that was not given.
     func refuseLockedEntries(in cache: Cache) throws {
-        if let complaint = try sealing.complaintOfEntries(in: cache) { throw Failure.report(Failure.sealed, complaint) }
+        if let problem = try sealing.problemOfEntries(in: cache) { throw Failure.report(Failure.sealed, problem) }
     }
 }
 
 extension Engine.Configuration {
-    /// Takes the bound of the programs that fill a store: with that of a program that names none, an engine would evict
-    /// what is theirs, and say that it were the store's.
-    mutating func takeBound(of cache: Cache) { diskCapacity = cache.boundOfPrograms ?? diskCapacity }
+    /// Uses the disk capacity of the programs that fill a store.
+    ///
+    /// With the default capacity, the engine would evict their entries and record that capacity in the store.
+    mutating func useCapacity(of cache: Cache) { diskCapacity = cache.effectiveCapacity ?? diskCapacity }
 }
 
 extension Cache {
-    /// The bound that the programs have recorded. Where they have recorded none, a store that holds more than a program
-    /// without a bound would keep has another one: twice its use. That leaves room for new entries, for which a tenth
-    /// of the store would be evicted otherwise.
-    var boundOfPrograms: Int64? {
+    /// The disk capacity that programs have recorded in the store; `nil` if the default applies.
+    ///
+    /// If none is recorded and the store is larger than the default capacity, returns twice its size. Otherwise a new
+    /// entry would evict a tenth of the store.
+    var effectiveCapacity: Int64? {
         if let recorded = try? recordedCapacity() { return recorded }
         guard let usage = try? usage(of: Self.defaultDiskCapacity), usage.used > usage.bound else { return nil }
         return usage.used * 2

@@ -1,7 +1,7 @@
 #if Tools
 import Diamond
 
-/// The number of jobs in each state.
+/// The number of jobs in each state, as JSON and as text.
 struct CountsForm: Encodable {
     private var counts: [ReplayState: Int]
 
@@ -12,7 +12,7 @@ struct CountsForm: Encodable {
         try Dictionary(uniqueKeysWithValues: named).encode(to: encoder)
     }
 
-    /// `2 ready, 1 done`, without those of which there are none.
+    /// The states that have jobs: `2 ready, 1 done`.
     var text: String {
         let parts = ReplayState.allCases.compactMap { state in
             counts[state].flatMap { $0 > 0 ? "\($0) \(state)" : nil }

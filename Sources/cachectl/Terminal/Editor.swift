@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// The editor that a person has chosen, run on a text in a file that only they may read.
+/// The editor of `VISUAL` or `EDITOR`, run on a temporary file that only the user can read.
 struct Editor {
     private let command: String
 
@@ -12,15 +12,17 @@ struct Editor {
         command = chosen ?? "vi"
     }
 
-    /// - Parameter use: gets the edited text. Where it throws, the file is kept, and the error names it: what somebody has
-    ///   written is not to be written again.
-    /// - Throws: `wrongState` where the editor does not end well; then nothing is to be changed.
+    /// Opens a text in the editor and passes the edited text to a closure.
+    ///
+    /// - Parameter use: Uses the edited text. If it throws, the file is kept and the error names it, so that the edits
+    ///   are not lost.
+    /// - Throws: `wrongState` if the editor fails.
     func edit<Value>(
         _ text: String,
-        _ use: (Data) async throws(ReplayError) -> Value
+        use: (Data) async throws(ReplayError) -> Value
     ) async throws(ReplayError) -> Value {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).json").path
-        let edited = try run(on: path, text)
+        let edited = try run(on: path, text: text)
         do throws(ReplayError) {
             let value = try await use(edited)
             try? FileManager.default.removeItem(atPath: path)
@@ -30,12 +32,12 @@ struct Editor {
         }
     }
 
-    private func run(on path: String, _ text: String) throws(ReplayError) -> Data {
+    private func run(on path: String, text: String) throws(ReplayError) -> Data {
         guard
             FileManager.default.createFile(
                 atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw ReplayError(.other, "\(path) cannot be written: make its directory writable, or give a file") }
-        // Not Foundation's Process: its children are in a group of their own, which may not use the terminal.
+        // Foundation's Process puts the child in a process group of its own, which may not use the terminal.
         guard Self.runs("\(command) \(path.shellWord)") else {
             try? FileManager.default.removeItem(atPath: path)
             throw ReplayError(
@@ -48,12 +50,12 @@ struct Editor {
     }
 
     #if canImport(Darwin)
-    // What `system` does, which is not to be had from Swift there.
+    // Does what `system` does, which is unavailable from Swift on Darwin.
     private static func runs(_ line: String) -> Bool {
         var arguments = ["sh", "-c", line].map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
-        // What is typed is for the editor.
+        // Ctrl-C and Ctrl-\ are for the editor.
         let handlers = [SIGINT, SIGQUIT].map { (number: $0, handler: signal($0, SIG_IGN)) }
         defer { for (number, handler) in handlers { signal(number, handler) } }
         var child = pid_t()

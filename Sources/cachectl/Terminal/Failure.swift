@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-/// The exit codes of a command that does not end well; `cachectl --help` lists the numbers.
+/// The exit codes of failures. `cachectl --help` lists them.
 enum Failure {
     static let nothingFound = ExitCode(1)
     static let different = ExitCode(1)
@@ -16,7 +16,7 @@ enum Failure {
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
 
-    /// Says why in one line, and gives the exit code to throw.
+    /// Prints the reason in one line, and returns the exit code to throw.
     static func report(_ code: ExitCode, _ message: String) -> ExitCode {
         Output.note("cachectl: \(message)")
         return code

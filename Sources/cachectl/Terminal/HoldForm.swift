@@ -2,11 +2,11 @@
 import Diamond
 import Foundation
 
-/// A hold by its name.
+/// A hold, as JSON and as text.
 struct HoldForm: Encodable {
     /// `engine`, `queue`, `key`, `identity` or `lane`.
     var kind: String
-    /// Absent of the queue and the engines.
+    /// Absent for the queue and the engines.
     var name: String?
     var reason: String?
     var since: String?
@@ -24,13 +24,13 @@ struct HoldForm: Encodable {
         return name.map { "the \(noun) '\($0)'" } ?? "the \(noun)"
     }
 
-    /// The command that ends it.
-    private func release(in place: PlaceOptions) -> String {
-        "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.words)"
+    /// Returns the command that ends the hold.
+    private func releaseCommand(in place: PlaceOptions) -> String {
+        "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.optionText)"
     }
 
-    /// Returns the line, and the command that ends the hold.
-    func note(in place: PlaceOptions) -> String { "\(line): '\(release(in: place))' ends it" }
+    /// Returns ``line`` with the command that ends the hold.
+    func note(in place: PlaceOptions) -> String { "\(line): '\(releaseCommand(in: place))' ends it" }
 
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.
     var line: String {

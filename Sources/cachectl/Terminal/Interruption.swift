@@ -2,16 +2,18 @@
 import Dispatch
 import Foundation
 
-/// Does something else than to end at Ctrl-C, when the terminal is closed, or when the system asks for the end; once: the
-/// second time ends the program, but for the terminal, whose end shell and kernel tell both.
+/// Calls a handler at the first SIGINT, SIGTERM or SIGHUP instead of ending the program.
+///
+/// The second SIGINT or SIGTERM ends the program. A second SIGHUP does not, because shell and kernel both send it when the
+/// terminal closes.
 struct Interruption {
     private let sources: [(number: Int32, before: Handler?, source: any DispatchSourceSignal)]
 
-    /// - Parameter handle: called on a thread of the system's.
+    /// - Parameter handle: Runs on a dispatch queue.
     init(_ handle: @escaping @Sendable () -> Void) {
         sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number in
             let before = signal(number, SIG_IGN)
-            // Who has started it with nohup wants it to outlive the terminal.
+            // A program started with nohup outlives the terminal.
             guard number != SIGHUP || !Self.ignores(before) else { return nil }
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
@@ -23,7 +25,7 @@ struct Interruption {
         }
     }
 
-    /// From now on each of them ends the program, as without this.
+    /// Restores the previous handlers.
     func end() {
         for (number, before, source) in sources {
             source.cancel()

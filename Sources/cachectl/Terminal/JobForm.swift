@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// A job with all its facts: the form of every `--json`, and of a line of `queue export`.
+/// A job with all its properties, for `--json` and for `queue export`.
 struct JobForm: Encodable {
     var id: Int64
     var state: String
@@ -12,7 +12,7 @@ struct JobForm: Encodable {
     var host: String
     var identity: String?
     var orderingKey: String?
-    /// Absent where there is no ordering key.
+    /// Absent without an ordering key.
     var order: String?
     var isHead: Bool
     var priority: Int
@@ -32,17 +32,31 @@ struct JobForm: Encodable {
     var status: Int?
 
     init(_ job: ReplayJob) {
-        (id, state, reason) = (job.id, job.state.description, job.reason.description)
-        (method, url, host) = (job.method, job.url, job.host)
-        (identity, orderingKey, isHead) = (job.identity, job.orderingKey, job.isHead)
+        id = job.id
+        state = job.state.description
+        reason = job.reason.description
+        method = job.method
+        url = job.url
+        host = job.host
+        identity = job.identity
+        orderingKey = job.orderingKey
         order = job.orderingKey.map { _ in job.order.rawValue }
-        (priority, lane, kind) = (job.priority, job.lane, job.kind)
-        (tags, metadata) = (job.tags, job.metadata)
-        (enqueuedAt, changedAt) = (Quantity.instant(job.enqueuedAt), Quantity.instant(job.changedAt))
-        (runAt, expiresAt) = (Quantity.instant(job.runAt), job.expiresAt.map(Quantity.instant))
-        (attempts, attemptLimit, status) = (job.attempts, job.attemptLimit, job.status)
-        (sentAt, unknownSince) = (job.sentAt.map(Quantity.instant), job.unknownSince.map(Quantity.instant))
+        isHead = job.isHead
+        priority = job.priority
+        lane = job.lane
+        kind = job.kind
+        tags = job.tags
+        metadata = job.metadata
+        enqueuedAt = Quantity.instant(job.enqueuedAt)
+        changedAt = Quantity.instant(job.changedAt)
+        runAt = Quantity.instant(job.runAt)
+        expiresAt = job.expiresAt.map(Quantity.instant)
+        attempts = job.attempts
+        attemptLimit = job.attemptLimit
+        sentAt = job.sentAt.map(Quantity.instant)
+        unknownSince = job.unknownSince.map(Quantity.instant)
         idempotencyKey = job.idempotencyKey
+        status = job.status
     }
 }
 #endif

@@ -2,12 +2,12 @@
 import Diamond
 import Foundation
 
-/// A job in a line of its own, from `queue export` to `queue import`.
+/// A line of `queue export`, which `queue import` reads.
 struct JobLine: Encodable {
     private enum CodingKeys: CodingKey { case version, request }
 
     var job: JobForm
-    /// Absent where it cannot be read.
+    /// Absent if it cannot be read.
     var request: Request?
 
     func encode(to encoder: any Encoder) throws {

@@ -3,40 +3,40 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// The two streams: results to standard output, everything about them to standard error.
+/// Writes results to standard output, and messages to standard error.
 enum Output {
-    /// One line. A part of it may be anybody's: what a terminal would act on is escaped.
+    /// Writes a line. Escapes control characters, because the text may come from a server.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
-    /// Lines, each as ``line(_:)``.
+    /// Writes lines, each as ``line(_:)`` does.
     static func lines(_ text: String) { for part in parts(of: text) { line(part) } }
 
-    /// One line, for who has to end other things first.
+    /// Writes a line, for a command that has to finish other work before it ends.
     ///
-    /// - Returns: whether it was written.
+    /// - Returns: Whether the line was written.
     static func attempt(line text: String) -> Bool { isWritten(Data((text.withoutControls + "\n").utf8)) }
 
-    /// One JSON value, for a command that has to finish other work before it ends.
+    /// Writes a JSON value, for a command that has to finish other work before it ends.
     ///
-    /// - Throws: the exit code, if the output is gone.
+    /// - Throws: The exit code, if the output is closed.
     static func attempt(json value: some Encodable) throws {
         try attempt(Data((text(of: value, isPretty: true) + "\n").utf8))
     }
 
-    /// One line about the results.
-    static func note(_ text: String) { complain(text.printable) }
+    /// Writes a message of one line.
+    static func note(_ text: String) { writeMessage(text.printable) }
 
-    /// Lines about the results, as long as they are.
-    static func notes(_ text: String) { for part in parts(of: text) { complain(part.withoutControls) } }
+    /// Writes a message of several lines.
+    static func notes(_ text: String) { for part in parts(of: text) { writeMessage(part.withoutControls) } }
 
     private static func parts(of text: String) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// A body: byte for byte, but on a terminal with what that would act on escaped, and there only where it is text.
+    /// Writes a body byte for byte. On a terminal, writes only text, and escapes its control characters.
     ///
-    /// - Parameter isRaw: whether a terminal gets the bytes, too.
-    /// - Throws: the exit code, if the output is gone.
+    /// - Parameter isRaw: Whether to write the bytes to a terminal, too.
+    /// - Throws: The exit code, if the output is closed.
     static func body(_ body: Data, isRaw: Bool) throws {
         guard isTerminal, !isRaw else { return try attempt(body) }
         guard let text = String(validating: body, as: UTF8.self) else {
@@ -47,25 +47,25 @@ enum Output {
                 .joined(separator: "\t")
         }
         let shown = lines.joined(separator: "\n")
-        // A person's prompt begins on a line of its own.
+        // The shell's prompt starts on a new line.
         try attempt(Data((shown.isEmpty || shown.hasSuffix("\n") ? shown : shown + "\n").utf8))
     }
 
-    /// One JSON value, keys sorted.
+    /// Writes a JSON value with sorted keys.
     static func json(_ value: some Encodable) { write(text(of: value, isPretty: true) + "\n") }
 
-    /// One JSON value in a line of its own, keys sorted.
+    /// Writes a JSON value with sorted keys as one line.
     static func jsonLine(_ value: some Encodable) { write(text(of: value) + "\n") }
 
     static func text(of value: some Encodable, isPretty: Bool = false) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
-        // Every form is made of text, finite numbers and lists of them: there is no other failure than the output's.
+        // Encoding cannot fail: all values are texts, finite numbers and containers of them.
         return (try? encoder.encode(value)).map { escaped(String(decoding: $0, as: UTF8.self)) } ?? ""
     }
 
-    /// JSON has to escape C0 alone; a terminal acts on others, too, which stand in strings only.
+    /// Escapes the control characters that JSON allows in strings and a terminal acts on.
     private static func escaped(_ json: String) -> String {
         func isPlain(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || scalar.isPrintable }
         guard !json.unicodeScalars.allSatisfy(isPlain) else { return json }
@@ -78,37 +78,37 @@ enum Output {
         }
     }
 
-    /// Rows under their titles, no wider than the terminal.
+    /// Writes a table, cut to the width of the terminal.
     static func table(_ table: Table) { for row in table.lines(width: width) { line(row) } }
 
     // MARK: The streams
 
-    /// Ends the program when the output is gone: nobody is left to tell more than the reason.
+    /// Writes to standard output. Ends the program if it is closed.
     private static func write(_ text: String) {
         guard !isWritten(Data(text.utf8)) else { return }
-        note(complaint)
+        note(closedMessage)
         exit(Failure.noOutput.rawValue)
     }
 
     private static func attempt(_ data: Data) throws {
         guard !isWritten(data) else { return }
-        note(complaint)
+        note(closedMessage)
         throw Failure.noOutput
     }
 
-    private static let complaint = "cachectl: the output cannot be written: give it another place"
+    private static let closedMessage = "cachectl: the output cannot be written: give it another place"
 
     private static func isWritten(_ data: Data) -> Bool {
         (try? FileHandle.standardOutput.write(contentsOf: data)) != nil
     }
 
-    private static func complain(_ text: String) {
+    private static func writeMessage(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 
     private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Columns of the terminal, or `nil` when the output goes elsewhere.
+    /// The number of columns of the terminal; `nil` if the output is no terminal.
     static var width: Int? {
         var size = winsize()
         guard isTerminal, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }

@@ -2,9 +2,9 @@
 import Diamond
 import Foundation
 
-/// Numbers as people read them.
+/// Formats numbers, sizes and times for people.
 enum Quantity {
-    /// `0 B`, `1.5 KiB`, `12 MiB`.
+    /// Formats bytes: `0 B`, `1.5 KiB`, `12 MiB`.
     static func bytes(_ count: Int64) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]
         var value = Double(count)
@@ -16,7 +16,7 @@ enum Quantity {
         return "\(unit > 0 && value < 10 ? tenths(value) : String(Int(value))) \(units[unit])"
     }
 
-    /// `0s`, `59s`, `12m`, `3h`, `9d` of milliseconds.
+    /// Formats an age in milliseconds: `0s`, `59s`, `12m`, `3h`, `9d`.
     static func age(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds / 1000)
         switch seconds {
@@ -27,9 +27,7 @@ enum Quantity {
         }
     }
 
-    /// `0.4 ms`, `12 ms`, `1.5 s`.
-    ///
-    /// - Parameter duration: none where it is less.
+    /// Formats a duration: `0.4 ms`, `12 ms`, `1.5 s`. A negative one is `0.0 ms`.
     static func time(_ duration: Duration) -> String {
         let duration = max(.zero, duration)
         let milliseconds = Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
@@ -37,18 +35,18 @@ enum Quantity {
         return "\(milliseconds < 10 ? tenths(milliseconds) : String(Int(milliseconds))) ms"
     }
 
-    /// `2026-08-01T12:00:00Z` of milliseconds since 1970.
+    /// Formats milliseconds since 1970: `2026-08-01T12:00:00Z`.
     static func instant(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds / 1000)).formatted(.iso8601)
     }
 
-    /// `1 entry`, `2 entries`.
+    /// Formats a number of entries: `1 entry`, `2 entries`.
     static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
-    /// `1 job`, `2 jobs`.
+    /// Formats a number of jobs: `1 job`, `2 jobs`.
     static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
-    /// `1-3, 7` of 1, 2, 3 and 7, which come in order.
+    /// Formats sorted numbers as ranges: `1-3, 7` for 1, 2, 3 and 7.
     static func numbers(_ numbers: [Int64]) -> String {
         var runs: [ClosedRange<Int64>] = []
         for number in numbers {
@@ -62,10 +60,10 @@ enum Quantity {
             .joined(separator: ", ")
     }
 
-    /// `2026-08-01T12:00:00Z`.
+    /// Formats a date: `2026-08-01T12:00:00Z`.
     static func instant(_ date: Date) -> String { instant(date.milliseconds) }
 
-    /// `12.3 %` of 0.1234.
+    /// Formats a fraction: `12.3 %` for 0.123.
     static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }
 
     private static func tenths(_ value: Double) -> String {

@@ -1,7 +1,7 @@
 #if Tools
 import Diamond
 
-/// Aligned columns; the last one is cut where the terminal ends.
+/// Aligned columns under a header. Lines are cut to the width of the terminal.
 struct Table {
     enum Alignment { case left, right }
 
@@ -9,7 +9,9 @@ struct Table {
     let alignments: [Alignment]
     var rows: [[String]] = []
 
-    /// - Parameter width: columns of the terminal; `nil` cuts nothing.
+    /// Returns the header and the rows as lines.
+    ///
+    /// - Parameter width: The number of columns of the terminal; `nil` cuts nothing.
     func lines(width: Int?) -> [String] {
         let all = ([header] + rows).map { row in row.map(\.withoutControls) }
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -19,14 +21,15 @@ struct Table {
     private func line(_ row: [String], widths: [Int], total: Int?) -> String {
         let cells = row.indices.map { column in
             let isLast = column == row.count - 1
-            return isLast && alignments[column] == .left ? row[column] : padded(row[column], widths[column], column)
+            return isLast && alignments[column] == .left
+                ? row[column] : padded(row[column], to: widths[column], column: column)
         }
         let line = cells.joined(separator: "  ")
         guard let total, line.count > total, total > 1 else { return line }
         return line.prefix(total - 1) + "…"
     }
 
-    private func padded(_ text: String, _ width: Int, _ column: Int) -> String {
+    private func padded(_ text: String, to width: Int, column: Int) -> String {
         let space = String(repeating: " ", count: width - text.count)
         return alignments[column] == .left ? text + space : space + text
     }

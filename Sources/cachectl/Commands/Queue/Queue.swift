@@ -3,21 +3,24 @@ import ArgumentParser
 
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows and tends the requests that are kept to be sent later.",
+        abstract: "Lists and manages the requests that wait to be sent.",
         discussion: """
-            The queue is the file replay.sqlite of the store; of the default store it is in the platform's directory for \
-            data, not in that for caches. It may be in use by running programs: they notice within a second. When the \
-            last of them has closed it, all is in that file; while one uses it, what is newest is in the log beside it: \
-            copy it with export then.
+            The queue is the file replay.sqlite in the store. For a default store it is in the platform's data \
+            directory, not in the cache directory. Running programs may use it at the same time; they notice changes \
+            within a second. To copy a queue in use, run export: the newest jobs are in the write-ahead log until \
+            the last program closes the file.
+
+            EXAMPLE
+              cachectl queue list --state dead
 
             STATES
-              ready        sent when those before it in its line have been
-              waiting      for its time: added for later, or failed and tried again
+              ready        can be sent when the jobs before it with the same ordering key are done
+              waiting      waits for its time: added with a delay, or failed and to be retried
               running      being sent
-              held         until it, its ordering key, its identity or its lane is released
+              held         held by itself, its ordering key, its identity, its lane or the whole queue
               done         sent, or discarded
-              dead         will not be sent any more, unless it is redriven
-              needsReview  may have been processed, and a second time could do harm
+              dead         failed for good, unless redriven
+              needsReview  may have been processed; sending it again could do harm
             """,
         subcommands: [
             QueueList.self, QueueShow.self, QueueAdd.self, QueueRetry.self, QueueHold.self, QueueRelease.self,

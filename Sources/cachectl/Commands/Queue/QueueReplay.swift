@@ -6,38 +6,41 @@ import Foundation
 struct QueueReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Sends what can be sent now, or says what that would be.",
+        abstract: "Sends the jobs that can be sent now.",
         discussion: """
-            Of each ordering key only the first job may be sent: those behind it follow when it is done. Any number of \
-            programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
-            look at one, and with 4 when the queue cannot be written. An outcome that the disk does not accept is written \
-            again until Ctrl-C. With --watch and --json, what becomes of jobs is told as one object a line. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
+            Jobs with the same ordering key are sent one after the other. Several programs can send the jobs of one \
+            queue at the same time. A result that cannot be written to disk is retried until Ctrl-C. Ctrl-C, or a \
+            closed output, lets running requests finish. With --watch and --json, prints one JSON object per change. \
+            Exits with 1 if a job died or needs review, and with 4 if the queue cannot be written.
 
-            A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. Where it \
-            is not there, a job of an identity is held until that is released, and any other waits.
+            Secrets that a request names are read from the environment: github-token from GITHUB_TOKEN. If one is \
+            missing, a job with an identity is held until that identity is released; any other job waits.
+
+            EXAMPLE
+              cachectl queue replay --dry-run
             """
     )
 
     @OptionGroup var store: StoreOptions
 
-    @Flag(help: "Send until nothing is left that can be sent now; this is the default.")
+    @Flag(help: "Stop when no job can be sent now (default).")
     var once = false
 
-    @Flag(help: "Go on, and send what is added and whose time comes, until Ctrl-C.")
+    @Flag(help: "Keep sending jobs as they become ready, until Ctrl-C.")
     var watch = false
 
-    @Flag(help: "Say what would be sent, and send nothing.")
+    @Flag(help: "Print what would be sent, and send nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("Jobs on their way at the same time, at most; 8.", valueName: "N"))
+    @Option(help: ArgumentHelp("Maximum number of parallel requests (default: 8).", valueName: "N"))
     var width: Int?
 
-    @Option(help: ArgumentHelp("Only jobs of an identity, and those of nobody; again for more.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Only jobs of this identity, and jobs without one; repeatable.", valueName: "NAME"))
     var identity: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "With --dry-run: jobs at most, of those to be sent as of those that wait; 50.", valueName: "N"),
+            "With --dry-run: maximum number of jobs to send, and of waiting jobs (default: 50).", valueName: "N"),
         transform: Limit.init(argument:))
     var limit: Limit?
 
@@ -75,50 +78,52 @@ struct QueueReplay: AsyncParsableCommand {
     // MARK: Sending
 
     private func send() async throws {
-        // Or a reader that is gone would end the program with jobs on their way.
+        // SIGPIPE of a closed output would end the program while requests are running.
         signal(SIGPIPE, SIG_IGN)
         let engine = Engine(try configuration())
-        let complaints = Complaints()
-        let outcome = await outcome(with: engine, complaints)
-        // If the queue cannot be written, the end must not wait for it.
-        if (try? outcome.get().error) != nil {
+        let messages = UniqueMessages()
+        let result = await replay(with: engine, messages: messages)
+        // An engine whose queue cannot be written may take forever to close.
+        if (try? result.get().error) != nil {
             _ = await Deadline.value(within: .seconds(1)) { await engine.close() }
         } else {
             await engine.close()
         }
         do throws(ReplayError) {
-            let summary = try outcome.get()
-            show(summary, try openCounts())
+            let summary = try result.get()
+            show(summary, counts: try currentCounts())
             if let error = summary.error { throw error }
             if summary.dead + summary.needsReview > 0 { throw ReplayError(.wrongState, Self.remedy) }
         } catch {
-            throw complaints.report(error)
+            throw messages.report(error)
         }
     }
 
     private static let remedy = "a person has to look: see 'cachectl queue list --state dead' and '--state needsReview'"
 
-    private func outcome(
-        with engine: Engine, _ complaints: Complaints
+    private func replay(
+        with engine: Engine, messages: UniqueMessages
     ) async -> Result<Replayer.Summary, ReplayError> {
-        let (identities, width) = (Set(identity), width ?? 8)
+        let identities = Set(identity)
+        let width = width ?? 8
         do throws(ReplayError) {
             let replayer =
                 try identities.isEmpty
                 ? engine.replayer(width: width) : engine.replayer(width: width, identities: { identities })
-            return .success(await summary(of: replayer, engine, complaints))
+            return .success(await run(replayer, with: engine, messages: messages))
         } catch {
             return .failure(error)
         }
     }
 
-    /// Sends, and tells of it until nothing more is to be told.
-    private func summary(
-        of replayer: Replayer, _ engine: Engine, _ complaints: Complaints
+    /// Runs a replayer and prints the transitions of its jobs.
+    private func run(
+        _ replayer: Replayer, with engine: Engine, messages: UniqueMessages
     ) async -> Replayer.Summary {
-        let (isJSON, isWatching) = (place.json, watch)
+        let isJSON = place.json
+        let isWatching = watch
         let observation = engine.activity.observe { event in
-            if case .queueFailed(let reason) = event { complaints.add(reason) }
+            if case .queueFailed(let reason) = event { messages.print(reason) }
             guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
             let line = isJSON ? Output.text(of: TransitionForm(transition)) : transition.description.printable
             if !Output.attempt(line: line) { replayer.stop() }
@@ -131,24 +136,28 @@ struct QueueReplay: AsyncParsableCommand {
         return summary
     }
 
-    /// Not where the store is sealed with another key, or nobody can tell: nothing is written into it in clear.
+    /// Returns the engine's configuration.
+    ///
+    /// - Throws: The exit code 5 if the store is sealed with another key: nothing must be written to it unencrypted.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         let cache: Cache?
-        do throws(CacheError) { cache = try store.findCache(configuration.seal) } catch { throw Failure.report(error) }
+        do throws(CacheError) { cache = try store.findCache(seal: configuration.seal) } catch {
+            throw Failure.report(error)
+        }
         if let cache {
             try store.refuseLocked(cache)
-            configuration.takeBound(of: cache)
+            configuration.useCapacity(of: cache)
         }
         return configuration
     }
 
-    private func openCounts() throws(ReplayError) -> [ReplayState: Int] {
+    private func currentCounts() throws(ReplayError) -> [ReplayState: Int] {
         try ReplayQueue(existing: store.location).counts()
     }
 
-    private func show(_ summary: Replayer.Summary, _ counts: [ReplayState: Int]) {
-        let form = SummaryForm(summary, counts)
+    private func show(_ summary: Replayer.Summary, counts: [ReplayState: Int]) {
+        let form = SummaryForm(of: summary, counts: counts)
         guard !place.json else { return watch ? Output.jsonLine(form) : Output.json(form) }
         let parts = [
             (summary.finished, "done"), (summary.postponed, "postponed"), (summary.dead, "dead"),
@@ -160,12 +169,12 @@ struct QueueReplay: AsyncParsableCommand {
         Output.line(CountsForm(counts).text)
     }
 
-    // MARK: Not sending
+    // MARK: Dry run
 
     private func show(_ plan: ReplayPlan, of queue: ReplayQueue) throws(ReplayError) {
         var jobs: [ReplayJob] = []
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
-        guard !place.json else { return Output.json(PlanForm(plan, jobs)) }
+        guard !place.json else { return Output.json(PlanForm(of: plan, jobs: jobs)) }
         let now = Date()
         for line in plan.lines(in: place) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
@@ -177,25 +186,28 @@ struct QueueReplay: AsyncParsableCommand {
     }
 }
 
-/// A transition of a job: a line of `queue replay --watch --json`.
+/// A transition of a job, as a line of `queue replay --watch --json`.
 private struct TransitionForm: Encodable {
     var job: Int64
     var verb: String
-    /// Absent of a new one.
+    /// The old state. Absent for a new job.
     var from: String?
-    /// Absent of one that is gone.
+    /// The new state. Absent for a deleted job.
     var to: String?
     var reason: String
     var at: String
 
     init(_ transition: ReplayTransition) {
-        (job, verb, reason) = (transition.jobID, transition.verb.description, transition.reason.description)
-        (from, to) = (transition.from?.description, transition.to?.description)
+        job = transition.jobID
+        verb = transition.verb.rawValue
+        reason = transition.reason.description
+        from = transition.from?.description
+        to = transition.to?.description
         at = Quantity.instant(transition.at)
     }
 }
 
-/// The form of `queue replay --json`, and the last line of `queue replay --watch --json`.
+/// The output of `queue replay --json`, and the last line of `queue replay --watch --json`.
 private struct SummaryForm: Encodable {
     var finished: Int
     var postponed: Int
@@ -203,9 +215,11 @@ private struct SummaryForm: Encodable {
     var needsReview: Int
     var counts: CountsForm
 
-    init(_ summary: Replayer.Summary, _ counts: [ReplayState: Int]) {
-        (finished, postponed) = (summary.finished, summary.postponed)
-        (dead, needsReview) = (summary.dead, summary.needsReview)
+    init(of summary: Replayer.Summary, counts: [ReplayState: Int]) {
+        finished = summary.finished
+        postponed = summary.postponed
+        dead = summary.dead
+        needsReview = summary.needsReview
         self.counts = CountsForm(counts)
     }
 }

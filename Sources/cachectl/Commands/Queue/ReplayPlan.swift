@@ -1,22 +1,23 @@
 #if Tools
 import Diamond
 
-/// The plan of a replayer for now.
+/// The jobs that a replayer would send now, and those that would wait.
 struct ReplayPlan {
     var preview: ReplayQueue.ClaimPreview
     var waiting: [ReplayJob]
-    /// The holds under which nothing is sent.
+    /// The holds on the whole queue or all engines. Nothing is sent while one is in effect.
     var holds: [HoldForm]
 
-    /// In the order in which they are sent.
+    /// The jobs to send now, in the order in which they are sent.
     var sent: [Int64] { ids(.claim) }
+    /// The jobs whose expiry has passed.
     var expired: [Int64] { ids(.expire) }
-    /// The jobs that must not be sent without a review.
+    /// The jobs that would need review.
     var reviewed: [Int64] { ids(.fail) }
-    /// The jobs whose time has not come.
-    var later: [ReplayJob] { waiting.filter { !gone.contains($0.id) } }
+    /// The waiting jobs that no transition of the rehearsal changes.
+    var later: [ReplayJob] { waiting.filter { !changed.contains($0.id) } }
 
-    private var gone: Set<Int64> { Set(preview.transitions.map(\.jobID)) }
+    private var changed: Set<Int64> { Set(rehearsal.transitions.map(\.jobID)) }
 
     private func ids(_ verb: ReplayTransition.Verb) -> [Int64] {
         preview.transitions.filter { $0.verb == verb }.map(\.jobID)
@@ -32,7 +33,7 @@ struct ReplayPlan {
     }
 }
 
-/// The form of `queue replay --dry-run --json`.
+/// The output of `queue replay --dry-run --json`.
 struct PlanForm: Encodable {
     var isHeld: Bool
     var sent: [JobForm]
@@ -41,9 +42,13 @@ struct PlanForm: Encodable {
     var expired: [Int64]
     var reviewed: [Int64]
 
-    init(_ plan: ReplayPlan, _ jobs: [ReplayJob]) {
-        (isHeld, sent, behind) = (!plan.holds.isEmpty, jobs.map(JobForm.init), plan.preview.remaining)
-        (waiting, expired, reviewed) = (plan.later.map(JobForm.init), plan.expired, plan.reviewed)
+    init(of plan: ReplayPlan, jobs: [ReplayJob]) {
+        isHeld = !plan.holds.isEmpty
+        sent = jobs.map(JobForm.init)
+        behind = plan.rehearsal.behind
+        waiting = plan.later.map(JobForm.init)
+        expired = plan.expired
+        reviewed = plan.reviewed
     }
 }
 #endif

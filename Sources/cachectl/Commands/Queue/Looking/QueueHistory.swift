@@ -6,21 +6,24 @@ import Foundation
 struct QueueHistory: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Tells how many jobs were added, sent, failed and so on, day by day or hour by hour.",
+        abstract: "Prints how many jobs were added, sent, failed and so on, per day or hour.",
         discussion: """
-            Days and hours are those of UTC; those in which nothing happened are left out. The last 9,600 hours are kept, as \
-            many as 400 days have. With --json the hours are printed.
+            Days and hours are in UTC; those without events are left out. History is kept for 9,600 hours (400 \
+            days). --json prints hours.
+
+            EXAMPLE
+              cachectl queue history --days 30
             """
     )
 
     @OptionGroup var place: PlaceOptions
 
     @Option(
-        help: ArgumentHelp("What happened in the last N days, today included; 7.", valueName: "N"),
+        help: ArgumentHelp("Print the last N days, including today, from 1 to 400 (default: 7).", valueName: "N"),
         transform: Days.init(argument:))
     var days = Days(7)
 
-    @Flag(help: "Hour by hour.")
+    @Flag(help: "Print one row per hour.")
     var hours = false
 
     func run() throws {
@@ -39,7 +42,7 @@ struct QueueHistory: ParsableCommand {
             Dictionary(uses.map { ($0.verb, $0.count) }, uniquingKeysWith: +)
         }
         guard !place.json else {
-            return Output.json(counts.sorted { $0.key < $1.key }.map { HourForm($0.key, $0.value) })
+            return Output.json(counts.sorted { $0.key < $1.key }.map { HourForm($0.key, verbs: $0.value) })
         }
         guard !uses.isEmpty else { return Output.note("nothing happened") }
         let length = hours ? 13 : 10
@@ -49,8 +52,8 @@ struct QueueHistory: ParsableCommand {
 
     private func show(_ rows: [String: [String: Int]]) {
         let used = Set(rows.values.flatMap(\.keys))
-        // A newer program's verbs come behind those that are known here.
-        let known = ReplayTransition.Verb.all.map(\.description).filter(used.contains)
+        // Verbs that a newer program has written follow those that this one knows.
+        let known = ReplayTransition.Verb.allCases.map(\.rawValue).filter(used.contains)
         let verbs = known + used.subtracting(known).sorted()
         var table = Table(
             header: [hours ? "HOUR" : "DAY"] + verbs.map { $0.uppercased() },
@@ -67,6 +70,9 @@ private struct HourForm: Encodable {
     var hour: String
     var verbs: [String: Int]
 
-    init(_ hour: Date, _ verbs: [String: Int]) { (self.hour, self.verbs) = (Quantity.instant(hour), verbs) }
+    init(_ hour: Date, verbs: [String: Int]) {
+        self.hour = Quantity.instant(hour)
+        self.verbs = verbs
+    }
 }
 #endif

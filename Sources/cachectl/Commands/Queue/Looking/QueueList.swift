@@ -6,21 +6,25 @@ import Foundation
 struct QueueList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists jobs in the order in which they were added, under the counts of all and what is held.",
+        abstract: "Lists jobs in the order in which they were added, with counts and holds.",
         discussion: """
-            TRIES are the attempts that count, of how many at most; AGE counts from when the job was added; NEXT tells when \
-            it is sent, behind that others of its ordering key come first. Where there is more, a line behind the table \
-            names the id to go on behind.
+            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT \
+            is the time until it is sent; behind means that other jobs with its ordering key come first. If there \
+            are more jobs, the id for --after is printed below the table.
+
+            EXAMPLE
+              cachectl queue list --state needsReview
             """
     )
 
     @OptionGroup var place: PlaceOptions
     @OptionGroup var filter: JobFilterOptions
 
-    @Option(help: ArgumentHelp("Jobs at most; 50.", valueName: "N"), transform: Limit.init(argument:))
+    @Option(
+        help: ArgumentHelp("Maximum number of jobs (default: 50).", valueName: "N"), transform: Limit.init(argument:))
     var limit = Limit(50)
 
-    @Option(help: ArgumentHelp("Begin behind the job with this id.", valueName: "ID"))
+    @Option(help: ArgumentHelp("Start after the job with this id.", valueName: "ID"))
     var after: Int64 = 0
 
     func run() throws {
@@ -53,7 +57,7 @@ struct QueueList: ParsableCommand {
     }
 }
 
-/// The content of a list.
+/// The data of a list.
 private struct QueueView {
     var counts: [ReplayState: Int] = [:]
     var holds: [HoldForm] = []
@@ -61,16 +65,18 @@ private struct QueueView {
     var isMore = false
 }
 
-/// The form of `queue list --json`.
+/// The output of `queue list --json`.
 private struct QueueForm: Encodable {
     var counts: CountsForm
     var holds: [HoldForm]
     var jobs: [JobForm]
-    /// The number that `--after` goes on with; absent where there is no more.
+    /// The value of `--after` for the next page. Absent on the last page.
     var after: Int64?
 
     init(_ view: QueueView) {
-        (counts, holds, jobs) = (CountsForm(view.counts), view.holds, view.jobs.map(JobForm.init))
+        counts = CountsForm(view.counts)
+        holds = view.holds
+        jobs = view.jobs.map(JobForm.init)
         after = view.isMore ? view.jobs.last?.id : nil
     }
 }

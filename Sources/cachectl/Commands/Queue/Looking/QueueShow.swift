@@ -7,10 +7,13 @@ import Foundation
 struct QueueShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows a job: its facts, its request, and the attempts that came to nothing.",
+        abstract: "Prints a job: its state, its request, and its failed attempts.",
         discussion: """
-            Secrets are not in a job: its request has their names. As a curl command they are variables of the shell, named \
-            as curl commands of requests do it: $GITHUB_TOKEN for github-token.
+            A job has the names of its secrets, not their values. As a curl command they are shell variables: \
+            $GITHUB_TOKEN for github-token.
+
+            EXAMPLE
+              cachectl queue show 42 --as-curl
             """
     )
 
@@ -19,10 +22,10 @@ struct QueueShow: ParsableCommand {
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64
 
-    @Flag(help: "Print the request alone, as a curl command.")
+    @Flag(help: "Print only the request, as a curl command.")
     var asCurl = false
 
-    @Flag(help: "Print the request alone, in the written form that add and edit read.")
+    @Flag(help: "Print only the request, as JSON that add and edit read.")
     var asRequest = false
 
     func validate() throws {
@@ -38,20 +41,21 @@ struct QueueShow: ParsableCommand {
             guard let found = try queue.job(id) else {
                 throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
             }
-            (job, failures) = (found, try queue.failures(of: id))
+            job = found
+            failures = try queue.failures(of: id)
         } catch {
             throw Failure.report(error)
         }
         let request = try request(in: queue)
         if asCurl || asRequest {
             guard let request else { throw Failure.damaged }
-            return try show(request, job.idempotencyKey)
+            return try show(request, idempotencyKey: job.idempotencyKey)
         }
-        show(JobText(job, request, failures))
+        show(JobText(job: job, request: request, failures: failures))
         if request == nil { throw Failure.damaged }
     }
 
-    /// `nil` where what is on disk cannot be read; then the reason is told.
+    /// Returns the job's request. If it cannot be read, prints why and returns `nil`.
     private func request(in queue: ReplayQueue) throws -> Request? {
         do throws(ReplayError) {
             guard let request = try queue.request(of: id) else {
@@ -66,7 +70,7 @@ struct QueueShow: ParsableCommand {
         }
     }
 
-    private func show(_ request: Request, _ key: String?) throws {
+    private func show(_ request: Request, idempotencyKey key: String?) throws {
         do throws(RequestError) {
             if asCurl { Output.line(try request.curlCommand(naming: key)) } else { Output.json(request) }
         } catch {
@@ -85,7 +89,8 @@ struct QueueShow: ParsableCommand {
 }
 
 extension Request {
-    /// With the job's idempotency key as it is: it is no secret, and another one would be another request.
+    /// Returns a curl command with the value of the idempotency key. The value is not secret, and the server would treat
+    /// another one as a different request.
     fileprivate func curlCommand(naming key: String?) throws(RequestError) -> String {
         let command = try curlCommand()
         guard let key, key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }) else {
@@ -95,15 +100,11 @@ extension Request {
     }
 }
 
-/// A job in words.
+/// A job as text for people.
 private struct JobText {
     let job: ReplayJob
     let request: Request?
     let failures: [ReplayFailure]
-
-    init(_ job: ReplayJob, _ request: Request?, _ failures: [ReplayFailure]) {
-        (self.job, self.request, self.failures) = (job, request, failures)
-    }
 
     var form: ShownJob {
         ShownJob(job: JobForm(job), request: request, failures: failures.map(ShownJob.Failure.init))
@@ -133,7 +134,7 @@ private struct JobText {
     }
 
     private var state: String {
-        let next = JobRow.next(job, Date())
+        let next = JobRow.next(job, now: Date())
         return "\(job.state) (\(job.reason))\(next == "-" ? "" : ", \(next)")"
     }
 
@@ -160,7 +161,7 @@ private struct JobText {
     }
 }
 
-/// The form of `queue show --json`.
+/// The output of `queue show --json`.
 private struct ShownJob: Encodable {
     struct Failure: Encodable {
         var number: Int
@@ -170,13 +171,16 @@ private struct ShownJob: Encodable {
         var message: String
 
         init(_ failure: ReplayFailure) {
-            (number, code, message) = (failure.number, failure.code, failure.message)
-            (startedAt, endedAt) = (Quantity.instant(failure.startedAt), Quantity.instant(failure.endedAt))
+            number = failure.number
+            startedAt = Quantity.instant(failure.startedAt)
+            endedAt = Quantity.instant(failure.endedAt)
+            code = failure.code
+            message = failure.message
         }
     }
 
     var job: JobForm
-    /// Absent where it cannot be read.
+    /// Absent if it cannot be read.
     var request: Request?
     var failures: [Failure]
 }

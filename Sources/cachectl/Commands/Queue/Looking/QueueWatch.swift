@@ -6,10 +6,13 @@ import Foundation
 struct QueueWatch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Tells what becomes of jobs as it happens, whichever program does it, until it is ended with Ctrl-C.",
+        abstract: "Prints the changes of jobs by any program, until Ctrl-C.",
         discussion: """
-            Looks once a second: of a job that has changed twice in between, the state that it is in then is told. With \
-            --json, one object a line.
+            Polls once a second. If a job changes twice between two polls, only its last state is printed. --json \
+            prints one object per line.
+
+            EXAMPLE
+              cachectl queue watch --app com.example.app
             """
     )
 
@@ -18,10 +21,10 @@ struct QueueWatch: AsyncParsableCommand {
     func run() async throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
-            var follower = try JobPoller(queue)
+            var poller = try JobPoller(queue)
             Output.note("\(CountsForm(try queue.counts()).text); Ctrl-C ends")
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                for job in try follower.next() { show(job) }
+                for job in try poller.next() { show(job) }
             }
         } catch {
             throw Failure.report(error)

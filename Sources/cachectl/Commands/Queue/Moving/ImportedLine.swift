@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// The parts of a line of `queue export` that another queue takes over.
+/// The parts of a line of `queue export` that `queue import` copies.
 struct ImportedLine: Decodable {
     private struct Key: CodingKey {
         var stringValue: String
@@ -12,18 +12,18 @@ struct ImportedLine: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    /// The names that are known, including those of facts of the old queue that the new one does not take over.
+    /// The known JSON keys, including those that are not imported.
     private static let known: Set<String> = [
         "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
         "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",
         "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
     ]
 
-    /// `nil` where the job has ended, with a request or without.
+    /// The job to add; `nil` if the exported job had ended.
     private(set) var copy: ReplayCopy?
 
-    /// - Parameter place: named where the queue refuses it.
-    init(_ line: Data, _ place: String) throws(RequestError) {
+    /// - Parameter place: The place of the line for error messages, such as `line 3`.
+    init(_ line: Data, place: String) throws(RequestError) {
         do {
             self = try JSONDecoder().decode(Self.self, from: line)
             copy?.origin = place
@@ -53,13 +53,13 @@ struct ImportedLine: Decodable {
         guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
             throw failure("has no request: write one under \"request\"")
         }
-        let sent = try date("sentAt", container)
+        let sent = try date("sentAt", in: container)
         return ReplayCopy(
-            request, runAt: try date("runAt", container), expiresAt: try date("expiresAt", container),
-            unknownSince: try date("unknownSince", container) ?? sent, isHeld: isHeld)
+            request, runAt: try date("runAt", in: container), expiresAt: try date("expiresAt", in: container),
+            unknownSince: try date("unknownSince", in: container) ?? sent, isHeld: isHeld)
     }
 
-    /// `nil` where the line does not say.
+    /// Returns the job's state; `nil` if the line has none.
     private static func state(_ container: KeyedDecodingContainer<Key>) throws -> ReplayState? {
         guard let name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "state")) else {
             return nil
@@ -68,7 +68,7 @@ struct ImportedLine: Decodable {
         return state
     }
 
-    private static func date(_ key: String, _ container: KeyedDecodingContainer<Key>) throws -> Date? {
+    private static func date(_ key: String, in container: KeyedDecodingContainer<Key>) throws -> Date? {
         guard let text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: key)) else { return nil }
         guard let date = try? Date(text, strategy: .iso8601) else {
             throw failure("has under \"\(key)\" no time such as 2026-08-01T12:00:00Z: mend it")

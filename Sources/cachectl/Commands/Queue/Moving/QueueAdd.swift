@@ -5,11 +5,14 @@ import Diamond
 struct QueueAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Adds a request to be sent later, and prints the job's id.",
+        abstract: "Adds a request to the queue, and prints the id of its job.",
         discussion: """
-            It is kept as it is given; who sends it adds its own headers. No secret is kept: name it in the credentials of a \
-            request file. Where a job of its unique name waits and stays, or takes it in, that one's id is printed; none \
-            where both need not be sent.
+            Stores the request as given; the program that sends it adds its own headers. Stores no secrets: name \
+            them in the credentials of a request file. If a waiting job has the same unique name and is kept or \
+            merged, prints the id of that job. Prints no id if neither request needs to be sent any more.
+
+            EXAMPLE
+              cachectl queue add --json-body '{"done":true}' https://api.example.com/tasks --key tasks
             """
     )
 

@@ -5,8 +5,13 @@ import Diamond
 struct QueueExport: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints jobs as lines of JSON: the facts and the written request of each.",
-        discussion: "Secrets are not in a job: its request has their names."
+        abstract: "Prints jobs as JSON lines, with the request of each.",
+        discussion: """
+            Prints the names of secrets, not their values.
+
+            EXAMPLE
+              cachectl queue export --app com.example.app > jobs.jsonl
+            """
     )
 
     @OptionGroup var place: PlaceOptions
@@ -30,7 +35,9 @@ struct QueueExport: ParsableCommand {
         }
     }
 
-    /// - Returns: whether its request can be read.
+    /// Prints one job.
+    ///
+    /// - Returns: Whether its request can be read.
     private func export(_ job: ReplayJob, from queue: ReplayQueue) throws(ReplayError) -> Bool {
         var request: Request?
         do throws(ReplayError) {
@@ -38,7 +45,7 @@ struct QueueExport: ParsableCommand {
         } catch  where error.code == .badRequest {
             request = nil
         }
-        // Another program has forgotten it meanwhile.
+        // Another program has deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
         Output.jsonLine(JobLine(job: JobForm(job), request: request))
         return request != nil

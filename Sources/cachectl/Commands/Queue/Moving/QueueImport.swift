@@ -6,20 +6,23 @@ import Foundation
 struct QueueImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adds the jobs of lines that export has printed, in their order: all of them, or none.",
+        abstract: "Adds all jobs of an export, in order, or none of them.",
         discussion: """
-            They get new ids, and their attempts are counted anew. What waited for a time waits for it still, what was to be \
-            given up at one is given up at that, what was held is held, one by one, and what may have been processed is known as such. What was done, dead or in review is left \
-            out. A line with a secret is refused. A line {"request": {…}} will do.
+            Jobs get new ids, and their attempts are counted from zero. Times, expiry, holds and the mark that a job \
+            may have been processed are kept. Jobs that are done, dead or in review are left out. A line with a \
+            secret is refused. The shortest line is {"request": {…}}.
+
+            EXAMPLE
+              cachectl queue import jobs.jsonl --store /tmp/store
             """
     )
 
     @OptionGroup var place: PlaceOptions
 
-    @Argument(help: ArgumentHelp("A file with a job a line, or - for standard input.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"))
     var file: String
 
-    @Flag(help: "Say how many there are, and add nothing.")
+    @Flag(help: "Print how many would be added, and add nothing.")
     var dryRun = false
 
     func run() async throws {
@@ -32,10 +35,12 @@ struct QueueImport: AsyncParsableCommand {
             throw Failure.report(error)
         }
         if done.jobs < copies.count { done.takenIn = copies.count - done.jobs }
-        done.show(place)
+        done.show(in: place)
     }
 
-    /// - Returns: how many jobs there are more. One of a unique name may go into another.
+    /// Adds jobs to the queue.
+    ///
+    /// - Returns: The number of new jobs. Jobs with a unique name can be merged into existing ones.
     private func add(_ copies: [ReplayCopy]) async throws(ReplayError) -> Int {
         let queue = try ReplayQueue(place.location)
         let last = try queue.lastID()
@@ -51,7 +56,7 @@ struct QueueImport: AsyncParsableCommand {
             number, line in
             guard line.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { return nil }
             do throws(RequestError) {
-                return try ImportedLine(Data(line), "line \(number + 1)")
+                return try ImportedLine(Data(line), place: "line \(number + 1)")
             } catch {
                 throw Failure.report(Failure.usage, "\(name): line \(number + 1): \(error.message)")
             }
@@ -61,15 +66,15 @@ struct QueueImport: AsyncParsableCommand {
     private func input() -> Data? { try? FileHandle.standardInput.readToEnd() ?? Data() }
 }
 
-/// The form of `queue import --json`, and its line for people.
+/// The output of `queue import`, as JSON and as text.
 private struct ImportForm: Encodable {
     var jobs: Int
     var leftOut: Int
-    /// The number of lines that made no job, because a job of their unique name waits; absent where there are none.
+    /// The number of lines that were merged into waiting jobs with the same unique names. Absent if there are none.
     var takenIn: Int?
     var dryRun: Bool
 
-    func show(_ place: PlaceOptions) {
+    func show(in place: PlaceOptions) {
         guard !place.json else { return Output.json(self) }
         let ended = leftOut > 0 ? ", and left out \(leftOut) that had ended" : ""
         let others = takenIn.map { "; \($0) more went into jobs of their unique names" } ?? ""

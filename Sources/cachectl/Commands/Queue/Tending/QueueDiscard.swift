@@ -5,10 +5,13 @@ import Diamond
 struct QueueDiscard: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Gives jobs up: they are done, without being sent.",
+        abstract: "Marks jobs as done without sending them.",
         discussion: """
-            What is being sent cannot be given up. Those that are meant and are running or done are passed over; of one \
-            named by its id that is told.
+            Running jobs cannot be discarded. With options or --all, running and done jobs are skipped; for an id, \
+            that is an error.
+
+            EXAMPLE
+              cachectl queue discard --state dead
             """
     )
 

@@ -6,13 +6,15 @@ import Foundation
 struct QueueEdit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit",
-        abstract: "Puts another request into a job, and prints the id of the job that has it.",
+        abstract: "Replaces the request of a job, and prints the id of the job that has it.",
         discussion: """
-            The request comes in its written form from FILE, from standard input, or, where that is a terminal, from the \
-            editor of VISUAL or EDITOR, which begins with the present one. What it says of no identity, lane or replay \
-            stays as it was; another identity, lane, ordering key, order or unique \
-            name is refused. Of a job that may have been sent nothing \
-            is changed: then the request is added as another job.
+            Reads the new request as JSON from FILE or standard input. On a terminal, opens the current request in \
+            the editor of VISUAL or EDITOR. Identity, lane and replay settings that the new request leaves out are \
+            kept; changing the identity, lane, ordering key, order or unique name is refused. If the job may have \
+            been sent, it stays as it is and the request is added as a new job.
+
+            EXAMPLE
+              cachectl queue edit 42
             """
     )
 
@@ -30,16 +32,18 @@ struct QueueEdit: AsyncParsableCommand {
             guard let old = try queue.request(of: id) else {
                 throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
             }
-            guard file == nil, isatty(STDIN_FILENO) == 1 else { return try await put(try read(), for: old, in: queue) }
+            guard file == nil, isatty(STDIN_FILENO) == 1 else {
+                return try await replace(old, with: try read(), in: queue)
+            }
             try await Editor().edit(Output.text(of: old, isPretty: true) + "\n") { (text) async throws(ReplayError) in
-                try await put(try read(text, "the edited text"), for: old, in: queue)
+                try await replace(old, with: try read(text, from: "the edited text"), in: queue)
             }
         } catch {
             throw Failure.report(error)
         }
     }
 
-    private func put(_ request: Request, for old: Request, in queue: ReplayQueue) async throws(ReplayError) {
+    private func replace(_ old: Request, with request: Request, in queue: ReplayQueue) async throws(ReplayError) {
         let new = request.completed(by: old)
         guard new != old else { return show(id, isChanged: false) }
         show(try await queue.edit(id, from: old, to: new))
@@ -53,16 +57,16 @@ struct QueueEdit: AsyncParsableCommand {
     }
 
     private func read() throws(ReplayError) -> Request {
-        guard let file, file != "-" else { return try read(input(), "standard input") }
+        guard let file, file != "-" else { return try read(input(), from: "standard input") }
         guard let data = FileManager.default.contents(atPath: file) else {
             throw ReplayError(.badRequest, "\(file) is not a readable file: give one with a request")
         }
-        return try read(data, file)
+        return try read(data, from: file)
     }
 
     private func input() -> Data { (try? FileHandle.standardInput.readToEnd()) ?? Data() }
 
-    private func read(_ data: Data, _ place: String) throws(ReplayError) -> Request {
+    private func read(_ data: Data, from place: String) throws(ReplayError) -> Request {
         do throws(RequestError) {
             return try Request(json: data)
         } catch {
@@ -72,7 +76,7 @@ struct QueueEdit: AsyncParsableCommand {
 }
 
 extension Request {
-    /// With what it does not say of an older one.
+    /// Returns the request with identity, lane and replay policy from an older one, if it has none itself.
     fileprivate func completed(by old: Request) -> Request {
         var request = self
         if request.identity == nil { request.identity = old.identity }

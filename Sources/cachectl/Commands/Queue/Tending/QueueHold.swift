@@ -5,19 +5,24 @@ import Diamond
 struct QueueHold: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
-        abstract: "Sends nothing of a key, an identity, a lane, the queue, jobs, or at all, until it is released.",
+        abstract: "Stops the sending of jobs, an ordering key, an identity, a lane or everything, until released.",
         discussion: """
-            --key, --identity, --lane, --queue and --engine hold what there is, and what is added later, for every program \
-            that uses the store. --lane and --engine are for what is sent without the queue, too: programs that run answer \
-            from the cache, and send nothing. With --jobs, or with another option such as --state, and by ids, jobs are \
-            held one by one. What is being sent comes to its end.
+            --key, --identity, --lane, --queue and --engine also hold what is added later, in every program that \
+            uses the store. --lane and --engine also hold requests that are sent without the queue; running programs \
+            then answer from the cache. Ids, --jobs, or other options such as --state hold existing jobs one by one. \
+            Running requests finish.
+
+            EXAMPLE
+              cachectl queue hold --lane images --reason 'server maintenance'
             """
     )
 
     @OptionGroup var place: PlaceOptions
     @OptionGroup var options: HoldOptions
 
-    @Option(help: ArgumentHelp("Why, for people; for what has a name, --queue and --engine.", valueName: "TEXT"))
+    @Option(
+        help: ArgumentHelp(
+            "A comment, shown by list. With --key, --identity, --lane, --queue and --engine.", valueName: "TEXT"))
     var reason: String?
 
     func validate() throws {

@@ -5,10 +5,13 @@ import Diamond
 struct QueueRedrive: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Sends jobs again that are dead or in review.",
+        abstract: "Sends dead jobs and jobs in review again.",
         discussion: """
-            They keep their places in their lines and their idempotency keys; their attempts are counted anew. Whoever \
-            redrives what is in review has made sure that a second time does no harm.
+            Jobs keep their order and their idempotency keys; their attempts are counted from zero. Before you \
+            redrive a job in review, make sure that sending it a second time does no harm.
+
+            EXAMPLE
+              cachectl queue redrive 42
             """
     )
 

@@ -5,10 +5,13 @@ import Diamond
 struct QueueRelease: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Lets what is held be sent again: a key, an identity, a lane, the queue, jobs, or all.",
+        abstract: "Ends a hold.",
         discussion: """
-            Says what as hold does. A job that is held in more than one way stays so until each has ended. With an identity, \
-            its jobs are released that have waited for it to sign in.
+            Takes the same options as hold. A job with several holds stays held until all have ended. Releasing an \
+            identity also releases its jobs that wait for it to sign in.
+
+            EXAMPLE
+              cachectl queue release --lane images
             """
     )
 

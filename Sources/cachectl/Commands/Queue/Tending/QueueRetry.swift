@@ -5,8 +5,13 @@ import Diamond
 struct QueueRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Sends jobs now that wait for their time.",
-        discussion: "Those that are meant and do not wait are passed over; of one named by its id that is told."
+        abstract: "Sends waiting jobs now.",
+        discussion: """
+            With options or --all, jobs that do not wait are skipped; for an id, that is an error.
+
+            EXAMPLE
+              cachectl queue retry --host api.example.com
+            """
     )
 
     @OptionGroup var place: PlaceOptions
