@@ -18,7 +18,7 @@ extension SimulatedTable: TableDisplay {
         exclusively("an update") { try configure(paths, source: self) }
     }
 
-    public func show(_ presentation: Presentation, more: TableMore) {
+    public func show(_ presentation: Presentation, more: NextPageState) {
         self.presentation = presentation
         self.more = more
         asksForMore = more == .ready

@@ -50,7 +50,7 @@ public final class SimulatedTable {
     /// The state that the table was told last.
     public internal(set) var presentation: Presentation?
     /// The state of the row for further pages that the table was told last.
-    public internal(set) var more: TableMore?
+    public internal(set) var more: NextPageState?
     /// The number of rows that fit on the screen, from the first on. 20 by default.
     public var rowsOnScreen = 20
     /// Whether the table was told that there is more, and has not asked for it yet.

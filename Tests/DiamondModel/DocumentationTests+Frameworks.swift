@@ -301,7 +301,7 @@ extension `The model's documentation` {
         controller.isEditing = true  // setEditing:animated:
         print(source.more)  // TTTableMoreButton, and its isLoading
         await source.loadMore(showing: RowPath(section: 0, row: 18))  // TTTableFooterInfiniteScrollView
-        source.distanceToMore = 10  // when that is, in rows behind the one on show
+        source.prefetchDistance = 10  // when that is, in rows behind the one on show
         await source.refresh()  // TTTableViewDragRefreshDelegate
         print(cities.loadState.loadedAt ?? "never")  // setUpdateDate:
         await source.retry()  // reload after an error

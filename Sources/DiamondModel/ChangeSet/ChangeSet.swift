@@ -38,7 +38,7 @@ public struct ChangeSet<Object: Model> {
         public let reason: ChangeReason
     }
 
-    /// A row with another place.
+    /// A row that moves.
     public struct Move {
         public let from: RowPath
         public let to: RowPath

@@ -52,7 +52,7 @@ public final class LoadPresenter {
     /// Tells nothing until the view appears again. What is being loaded goes on.
     public func disappear() { isOnScreen = false }
 
-    /// Repeats the load that has failed.
+    /// Repeats the failed load.
     public nonisolated(nonsending) func retry() async { try? await model?.retry() }
 
     /// Loads what is new, as when a list is pulled.

@@ -278,7 +278,7 @@ private final class Recorder: TableDisplay {
 
     var onBatch: () -> Void = {}
     var onShow: () -> Void = {}
-    func show(_ presentation: Presentation, more: TableMore) { onShow() }
+    func show(_ presentation: Presentation, more: NextPageState) { onShow() }
     func reload() { reloads += 1 }
     func reconfigure(_ paths: [RowPath]) { reconfigured += paths }
 }

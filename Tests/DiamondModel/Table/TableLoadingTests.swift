@@ -27,7 +27,7 @@ import Testing
         loading.during = { [table] in during = table.presentation }
         await source.refresh()
         #expect(during == .loading)
-        #expect(table.presentation == .content && table.more == TableMore.none)
+        #expect(table.presentation == .content && table.more == NextPageState.none)
         #expect(table.problem == nil)
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(table.more == .ready)
         await source.loadMore(showing: row(14))
         #expect(loading.loads == 1)
-        var during: TableMore?
+        var during: NextPageState?
         loading.during = { [table] in during = table.more }
         await source.loadMore(showing: row(15))
         #expect(during == .loading)
@@ -79,7 +79,7 @@ import Testing
         await source.loadMore(showing: row(16))
         #expect(loading.loads == 2)
         await source.loadMore(showing: row(39))
-        #expect(table.more == TableMore.none)
+        #expect(table.more == NextPageState.none)
         await source.loadMore(showing: row(59))
         #expect(loading.loads == 3)
         #expect(table.problem == nil)
@@ -106,7 +106,7 @@ import Testing
         #expect(loading.loads == 3)
         #expect(table.presentation == .content && table.shown == table.expected && items.count == 3)
         items.filters["late"] = Filter { _ in false }
-        #expect(table.presentation == .empty && table.more == TableMore.none)
+        #expect(table.presentation == .empty && table.more == NextPageState.none)
         #expect(table.problem == nil)
     }
 
@@ -118,7 +118,7 @@ import Testing
             func performBatch(_ batch: TableBatch, update: @escaping () -> Void) { update() }
             func reload() {}
             func reconfigure(_ paths: [RowPath]) {}
-            func show(_ presentation: Presentation, more: TableMore) {
+            func show(_ presentation: Presentation, more: NextPageState) {
                 if more == .ready { told.append(items?.isLoading ?? false) }
             }
         }
@@ -156,7 +156,7 @@ import Testing
         #expect(table.presentation == .content && table.more == .failed("broken"))
         loading.failure = nil
         await source.retry()
-        #expect(table.more == TableMore.none)
+        #expect(table.more == NextPageState.none)
     }
 
     @Test func `Static rows beside what is loaded do not hide its state`() async {
@@ -167,7 +167,7 @@ import Testing
         loading.during = { during = table.presentation }
         loading.failure = Broken()
         await source.refresh()
-        #expect(during == .loading && table.presentation == .error("broken") && table.more == TableMore.none)
+        #expect(during == .loading && table.presentation == .error("broken") && table.more == NextPageState.none)
         loading.failure = nil
         await source.retry()
         #expect(table.presentation == .empty)
@@ -181,7 +181,7 @@ import Testing
         loading.pageSize = 2
         loading.pages = 2
         let source = TableSource([.collection(items), .rows(["a", "b", "c", "d"])], loading: items)
-        source.distanceToMore = 3
+        source.prefetchDistance = 3
         await source.refresh()
         await source.loadMore(showing: row(1))
         await source.loadMore(showing: RowPath(section: 1, row: 0))

@@ -7,7 +7,7 @@ final class TerminalTable {
     private let registry: RepresentationRegistry<String>
     private var sections: [(title: String?, rows: [String], footer: String?)] = []
     private var presentation = Presentation.content
-    private var more = TableMore.none
+    private var more = NextPageState.none
     /// What was drawn anew, to see that it is no more than what changed.
     private(set) var log: [String] = []
 
@@ -84,7 +84,7 @@ extension TerminalTable: @MainActor TableDisplay {
         for path in paths { sections[path.section].rows[path.row] = line(at: path) }
     }
 
-    func show(_ presentation: Presentation, more: TableMore) {
+    func show(_ presentation: Presentation, more: NextPageState) {
         self.presentation = presentation
         self.more = more
     }

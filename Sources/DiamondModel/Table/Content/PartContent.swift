@@ -1,37 +1,37 @@
-/// The sections that a part contributes to a table, as they were last applied. Paths count within the part.
+/// The sections of a part of a table, as they were last applied to the display. Paths count within the part.
 ///
-/// An abstract class.
+/// Subclasses override what they support.
 class PartContent {
-    /// The closure to be called when ``nextStep()`` has something to return.
+    /// Called when ``nextStep()`` has a step to return.
     var didChange: () -> Void = {}
 
     var sectionCount: Int { 0 }
     func rowCount(in section: Int) -> Int { 0 }
     func object(at path: RowPath) -> Any { () }
-    /// The identity of a row, which it keeps while its content changes.
+    /// Returns the identity of a row. It stays the same when the row's content changes.
     func id(at path: RowPath) -> AnyHashable { 0 }
     func path(of object: Any) -> RowPath? { nil }
-    /// The path of the row with an id, whose object is given as well.
+    /// Returns the path of the row with an id. `object` is the row's object.
     func path(id: AnyHashable, of object: Any) -> RowPath? { path(of: object) }
 
     func title(of section: Int) -> String? { nil }
     func footer(of section: Int) -> String? { nil }
     func indexTitle(of section: Int) -> String? { nil }
-    /// Whether one index title stands before another.
+    /// Returns whether one index title sorts before another.
     func precedes(_ left: String, _ right: String) -> Bool { left < right }
 
-    /// The next change that was not applied yet; `nil` when there is none.
+    /// Returns the next change that is not applied yet, or `nil`.
     func nextStep() -> TableStep? { nil }
 
     // MARK: Editing
 
     func canRemove(_ path: RowPath) -> Bool { false }
     func canMove(_ path: RowPath) -> Bool { false }
-    /// The place that a row may be moved to, as near to the proposed one as it gets.
+    /// Returns the nearest allowed path to the proposed one.
     func target(ofMoving path: RowPath, to proposed: RowPath) -> RowPath { path }
-    /// Removes the model of a row, which the display has taken out already if it `isShown`.
+    /// Removes the model of a row. If `isShown`, the display has already removed the row.
     func remove(at path: RowPath, isShown: Bool) {}
-    /// Moves the model of a row that the display has moved; `false` when it may not be there.
+    /// Moves the model of a row that the display has moved. Returns `false` if the row may not be there.
     func move(from path: RowPath, to target: RowPath) -> Bool { false }
     func canInsert(in section: Int) -> Bool { false }
     func insert(at path: RowPath) throws -> Bool { false }
@@ -43,15 +43,15 @@ extension PartContent {
     }
 }
 
-/// A change that is to be applied: a batch, during which the state switches, and then the updates.
+/// A change to apply to a display: a batch with the switch to the new state, then the updates.
 struct TableStep {
-    /// Empty where the display shows the change already.
+    /// Empty if the display already shows the change.
     var batch = TableBatch()
-    /// The rows to configure again, by their new places.
+    /// The rows to configure again, by their new paths.
     var updates: [RowPath] = []
-    /// Whether there is no batch for the change.
+    /// Whether the display has to reload, because there is no batch for the change.
     var needsReload = false
-    /// Switches the state.
+    /// Switches to the new state.
     var apply: () -> Void
 
     func offset(by sections: Int) -> TableStep {

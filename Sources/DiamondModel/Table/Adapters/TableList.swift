@@ -4,23 +4,23 @@ public import SwiftUI
 
 /// A list of the rows of a ``TableSource``.
 ///
-/// SwiftUI compares the identities of rows itself, so that batches are not needed. Not compiled on Linux, where the tests of
-/// this package run.
+/// SwiftUI compares the identities of rows itself and needs no batches. Not compiled on Linux, where the tests of this
+/// package run.
 public struct TableList<Row: View, Status: View>: View {
     @State private var display = TableListDisplay()
     private let source: TableSource
     private let row: (Any, RowState) -> Row
-    private let status: (Presentation, TableMore) -> Status
+    private let status: (Presentation, NextPageState) -> Status
 
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - source: the source of the rows.
-    ///   - row: makes a row of the object that it represents.
-    ///   - status: makes the last row, which shows that the table loads, is empty or has failed, and that there is more.
+    ///   - source: The source of the rows.
+    ///   - row: Makes the view of a row from its object and state.
+    ///   - status: Makes the last row, which shows the state of the table and of the next page.
     public init(
         _ source: TableSource, @ViewBuilder row: @escaping (Any, RowState) -> Row,
-        @ViewBuilder status: @escaping (Presentation, TableMore) -> Status
+        @ViewBuilder status: @escaping (Presentation, NextPageState) -> Status
     ) {
         self.source = source
         self.row = row
@@ -46,7 +46,7 @@ public struct TableList<Row: View, Status: View>: View {
         .onChange(of: ObjectIdentifier(source), initial: true) { display.controller.source = source }
     }
 
-    /// The source of the rows on show.
+    /// The source that the list shows.
     private var shown: TableSource { display.controller.source }
 
     private func content(_ item: TableListDisplay.Row) -> some View {
@@ -59,7 +59,7 @@ public struct TableList<Row: View, Status: View>: View {
     }
 }
 
-/// The rows that a list shows, as of the last change.
+/// The display of a ``TableList``, with its rows as of the last change.
 @MainActor
 @Observable
 final class TableListDisplay: @MainActor TableDisplay {
@@ -80,11 +80,12 @@ final class TableListDisplay: @MainActor TableDisplay {
     let controller: TableController
     private(set) var sections: [Section] = []
     private(set) var presentation = Presentation.loading
-    private(set) var more = TableMore.none
-    /// The identities of the rows on screen.
+    private(set) var more = NextPageState.none
+    /// The identities of the visible rows.
     @ObservationIgnored private var onScreen: Set<AnyHashable> = []
 
-    /// Creates the display of no rows, which takes its source once it is on screen: SwiftUI makes more displays than it keeps.
+    /// Creates a display without rows. It gets its source when it is on screen, because SwiftUI creates more displays than it
+    /// retains.
     init() {
         controller = TableController(TableSource([]))
         controller.display = self
@@ -114,7 +115,7 @@ final class TableListDisplay: @MainActor TableDisplay {
 
     func reconfigure(_ paths: [RowPath]) { reload() }
 
-    func show(_ presentation: Presentation, more: TableMore) {
+    func show(_ presentation: Presentation, more: NextPageState) {
         self.presentation = presentation
         self.more = more
         if more == .ready { loadMore(showing: lastRowOnScreen) }
@@ -140,7 +141,7 @@ final class TableListDisplay: @MainActor TableDisplay {
 
     func refresh() async { await controller.source.refresh() }
 
-    /// Moves a row to where SwiftUI has put it. SwiftUI counts the place before the row is taken out.
+    /// Moves a row. SwiftUI counts the target before the row is removed.
     func move(_ rows: IndexSet, to place: Int, in section: Int) {
         guard let row = rows.first else { return }
         let target = RowPath(section: section, row: place > row ? place - 1 : place)

@@ -1,4 +1,4 @@
-/// The place in an app that a model is represented in. Apps add their own.
+/// The place in an app where a model is shown, such as a list. Apps can add their own.
 ///
 /// ```swift
 /// extension RepresentationContext { static let map = RepresentationContext("map") }
@@ -10,11 +10,11 @@ public struct RepresentationContext: Hashable, Sendable {
 
     /// A row of a list.
     public static let list = RepresentationContext("list")
-    /// A page of its own.
+    /// A detail page.
     public static let detail = RepresentationContext("detail")
 }
 
-/// A type of which a ``RepresentationRegistry`` knows no representation.
+/// A type without a representation in a ``RepresentationRegistry``.
 public struct UnknownRepresentation: Error, Hashable, Sendable, CustomStringConvertible {
     public let typeName: String
     public let context: RepresentationContext
@@ -32,9 +32,9 @@ public struct UnknownRepresentation: Error, Hashable, Sendable, CustomStringConv
 /// }
 /// ```
 public protocol Representable<Representation> {
-    /// The type of the views: cells, text, a description of a cell.
+    /// The type of the representation, such as a cell, a text or a description of a cell.
     associatedtype Representation
 
-    /// Returns the representation; `nil` for a context in which there is none.
+    /// Returns the representation, or `nil` if there is none in the context.
     func representation(in context: RepresentationContext, state: RowState) -> Representation?
 }

@@ -1,18 +1,18 @@
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-/// The data source, delegate and display of a collection view, which passes everything on to the ``TableSource`` of its
+/// The data source, delegate and display of a collection view. It passes all calls to the ``TableSource`` of its
 /// controller.
 ///
-/// Set ``TableController/isSuspended`` while an interactive movement is under way. The collection view does not keep the
+/// Set ``TableController/isSuspended`` during an interactive movement. The collection view does not retain the
 /// adapter. Not compiled on Linux, where the tests of this package run.
 @MainActor
 open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollectionViewDelegate {
     public let controller: TableController
-    /// The cells by the types of models. The fallback has to be of a subclass of `UICollectionViewCell`, as all.
+    /// The cells by the types of models. All, including the fallback, have to be subclasses of `UICollectionViewCell`.
     public let registry: RepresentationRegistry<ViewRepresentation>
-    /// Shows that the table loads, is empty or has failed, and the state of further pages.
-    public var showState: (Presentation, TableMore) -> Void = { _, _ in }
+    /// Shows the state of the table (loading, empty, failed), and of the next page.
+    public var showState: (Presentation, NextPageState) -> Void = { _, _ in }
     fileprivate weak var collectionView: UICollectionView?
 
     public init(
@@ -31,7 +31,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     private var source: TableSource { controller.source }
 
     #if !os(tvOS)
-    /// Adds a control that loads everything again when the user pulls it.
+    /// Adds a refresh control, which loads new items.
     public func addRefreshControl() {
         let control = UIRefreshControl()
         let action = UIAction { [weak self, weak control] _ in
@@ -89,7 +89,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     open func collectionView(
         _ collectionView: UICollectionView, moveItemAt indexPath: IndexPath, to target: IndexPath
     ) {
-        // The collection view takes no batch before it has ended the move.
+        // The collection view accepts no batch before the move has ended.
         controller.hold()
         source.move(from: RowPath(indexPath), to: RowPath(target))
         Task { controller.release() }
@@ -120,7 +120,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
         loadMore(showing: RowPath(indexPath))
     }
 
-    /// Brings the selection that the view keeps into line with the source's.
+    /// Updates the view's own selection from the source.
     private func showSelection(at indexPath: IndexPath) {
         guard let collectionView else { return }
         let isSelected = source.state(at: RowPath(indexPath)).contains(.selected)
@@ -129,7 +129,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
         if isShown, !isSelected { collectionView.deselectItem(at: indexPath, animated: false) }
     }
 
-    /// Loads more if the last row on show is near the end.
+    /// Loads the next page if the last visible row is near the end.
     private func loadMore(showing path: RowPath?) {
         let source = source
         if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
@@ -159,17 +159,17 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
     public func reconfigure(_ paths: [RowPath]) {
         guard let collectionView else { return }
         let all = paths.map { IndexPath($0) }
-        // A collection view refuses a cell of another kind for an item that is configured again.
-        let kept = all.filter {
+        // reconfigureItems refuses a cell with another reuse identifier.
+        let reconfigurable = all.filter {
             collectionView.cellForItem(at: $0)?.reuseIdentifier == representation(at: $0).reuseIdentifier
         }
-        collectionView.reconfigureItems(at: kept)
-        let replaced = Set(all).subtracting(kept)
+        collectionView.reconfigureItems(at: reconfigurable)
+        let replaced = Set(all).subtracting(reconfigurable)
         if !replaced.isEmpty { collectionView.reloadItems(at: Array(replaced)) }
         for indexPath in all { showSelection(at: indexPath) }
     }
 
-    public func show(_ presentation: Presentation, more: TableMore) {
+    public func show(_ presentation: Presentation, more: NextPageState) {
         showState(presentation, more)
         if more == .ready { loadMore(showing: collectionView?.indexPathsForVisibleItems.max().map { RowPath($0) }) }
     }

@@ -1,14 +1,15 @@
 extension CollectionContent {
-    /// The row's model, if it may be moved.
-    func movable(_ path: RowPath) -> Object? {
+    /// Returns the model of a row that may be moved, or `nil`.
+    func movableModel(at path: RowPath) -> Object? {
         guard contains(path), let editing else { return nil }
         let model = sections[path.section].rows[path.row]
         return editing.canMove(model) ? model : nil
     }
 
-    /// The place nearest to a proposed one, which may be one past the end, or in a section that the row may not go to.
+    /// Returns the nearest allowed path to a proposed one. The proposed path may be one past the end, or in a section that the
+    /// row may not move to.
     func nearestTarget(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
-        guard movable(path) != nil else { return path }
+        guard movableModel(at: path) != nil else { return path }
         let isForeign = editing?.changeSection == nil || !sections.indices.contains(proposed.section)
         if proposed.section != path.section, isForeign {
             let isBefore = proposed.section < path.section
@@ -18,34 +19,40 @@ extension CollectionContent {
         return RowPath(section: proposed.section, row: min(max(proposed.row, 0), last))
     }
 
-    /// Moves a row that the display has moved, and returns whether it may be there.
+    /// Moves the model of a row that the display has moved.
+    ///
+    /// - Returns: Whether the row may be there.
     func moveShown(from path: RowPath, to proposed: RowPath) -> Bool {
         let target = nearestTarget(ofMoving: path, to: proposed)
-        guard let model = movable(path), target.section == proposed.section else { return false }
+        guard let model = movableModel(at: path), target.section == proposed.section else { return false }
         if target == path { return true }
         sections[path.section].rows.remove(at: path.row)
         sections[target.section].rows.insert(model, at: target.row)
         isDiverged = true
         collection.transaction {
-            guard collection.contains(model), enter(model, sections[target.section].key),
-                let index = collection.index(of: model), let goal = goal(of: model, at: index, target)
+            guard collection.contains(model), assign(model, toSection: sections[target.section].key),
+                let index = collection.index(of: model),
+                let newIndex = collectionIndex(of: model, movedFrom: index, to: target)
             else { return }
-            try? collection.move(from: index, to: goal)
+            try? collection.move(from: index, to: newIndex)
             editing?.onMove(collection, model)
         }
         didChange()
         return true
     }
 
-    /// Brings a model into a section, and returns whether it may be there.
-    private func enter(_ model: Object, _ key: String) -> Bool {
+    /// Changes a model so that it belongs to a section.
+    ///
+    /// - Returns: Whether it may be in the section.
+    private func assign(_ model: Object, toSection key: String) -> Bool {
         guard let rule = collection.sectionRule, rule.key(model) != key else { return true }
         return editing?.changeSection?(model, key) ?? false
     }
 
-    /// The index that a model is to have in the collection: by its neighbors in the table, because the collection may have
-    /// changed since the state that the table shows.
-    private func goal(of model: Object, at index: Int, _ target: RowPath) -> Int? {
+    /// Returns the index in the collection for a row that was moved in the table.
+    ///
+    /// Uses the neighbors in the table, because the collection may have changed since the state that the table shows.
+    private func collectionIndex(of model: Object, movedFrom index: Int, to target: RowPath) -> Int? {
         let section = collection.path(of: model)?.section
         let rows = sections[target.section].rows
         func isNeighbor(_ other: Object) -> Bool { collection.path(of: other).map { $0.section == section } ?? false }

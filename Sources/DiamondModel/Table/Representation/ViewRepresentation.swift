@@ -1,8 +1,8 @@
-/// A representation by a view that is made once and used again for other rows.
+/// A representation by a reusable view.
 public struct ViewRepresentation {
     /// The class of the view.
     public let viewClass: AnyClass
-    /// The name under which the display keeps views of the class.
+    /// The reuse identifier of views of the class.
     public let reuseIdentifier: String
     private let configureView: (AnyObject) -> Void
 
@@ -15,7 +15,7 @@ public struct ViewRepresentation {
         }
     }
 
-    /// Configures a view of the class; does nothing with one of another class.
+    /// Configures a view of the class. Does nothing for a view of another class.
     public func configure(_ view: AnyObject) { configureView(view) }
 }
 
@@ -23,7 +23,7 @@ public struct ViewRepresentation {
 extension ViewRepresentation: Sendable {}
 
 extension RepresentationRegistry where Representation == ViewRepresentation {
-    /// Registers the view of a class, a protocol or another type, and the closure that configures it.
+    /// Registers the view for a class, a protocol or another type, and the closure that configures it.
     public func register<Object, View: AnyObject>(
         _ type: Object.Type, as view: View.Type, in context: RepresentationContext = .list,
         configure: @escaping (View, Object, RowState) -> Void

@@ -1,4 +1,4 @@
-/// Values by the types of objects: found by the exact type, by a superclass, or by a protocol.
+/// Values by type. A value is found by an object's exact type, a superclass or a protocol.
 final class TypeMap<Value> {
     private struct Entry {
         let type: Any.Type
@@ -10,11 +10,11 @@ final class TypeMap<Value> {
 
     private var entries: [Entry] = []
     private var exact: [ObjectIdentifier: Value] = [:]
-    // By the types of objects, so that the entries are searched once for each.
+    // Results by the type of the object, so that the entries are searched once for each type.
     private var classes: [ObjectIdentifier: Value?] = [:]
     private var protocols: [ObjectIdentifier: Value?] = [:]
 
-    /// Sets the value for a class, a protocol or another type. One that is set again keeps its place in the order.
+    /// Sets the value for a class, a protocol or another type. Setting it again keeps its position in the order.
     func set<Object>(for type: Object.Type, _ value: Value) {
         let entry = Entry(type: type, value: value, matches: { $0 is Object }, covers: { $0 is Object.Type })
         if let index = entries.firstIndex(where: { $0.type == type }) {
@@ -27,7 +27,7 @@ final class TypeMap<Value> {
         protocols = [:]
     }
 
-    /// Returns the value for an object's own type or its nearest superclass, or else the first for a protocol.
+    /// Returns the value for an object's own type or its nearest superclass, or else the first one for a protocol.
     func value(for object: Any) -> Value? { valueForClass(of: object) ?? valueForProtocol(of: object) }
 
     /// Returns the value for an object's own type, or its nearest superclass.
@@ -36,7 +36,7 @@ final class TypeMap<Value> {
         if let value = exact[type] { return value }
         if let known = classes[type] { return known }
         let candidates = entries.filter { $0.type is AnyClass && $0.matches(object) }
-        // All are on one line of inheritance: the nearest is covered by all others.
+        // All candidates are in one line of inheritance. All others are superclasses of the nearest.
         let nearest = candidates.first { entry in candidates.allSatisfy { $0.covers(entry.type) } }
         classes[type] = .some(nearest?.value)
         return nearest?.value

@@ -1,20 +1,20 @@
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-/// The data source, delegate and display of a table view, which passes everything on to the ``TableSource`` of its controller.
+/// The data source, delegate and display of a table view. It passes all calls to the ``TableSource`` of its controller.
 ///
-/// Changes wait while a dragged row is over another place than its own. A table view does not tell that a row was lifted, so
-/// they are applied until then; nor that a drag was canceled, so they wait until the user scrolls, drags again or ends editing.
-/// An app that knows better sets ``TableController/isSuspended``.
+/// Changes wait while a dragged row is over another row's place. UIKit does not report when a row is lifted, so changes are
+/// applied until the row is over another place. UIKit does not report a canceled drag either: changes then wait until the
+/// user scrolls, drags again or ends editing. To control this, set ``TableController/isSuspended``.
 ///
-/// The table view does not keep the adapter. Not compiled on Linux, where the tests of this package run.
+/// The table view does not retain the adapter. Not compiled on Linux, where the tests of this package run.
 @MainActor
 open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegate {
     public let controller: TableController
-    /// The cells by the types of models. The fallback has to be of a subclass of `UITableViewCell`, as all.
+    /// The cells by the types of models. All, including the fallback, have to be subclasses of `UITableViewCell`.
     public let registry: RepresentationRegistry<ViewRepresentation>
-    /// Shows that the table loads, is empty or has failed, and the state of further pages.
-    public var showState: (Presentation, TableMore) -> Void = { _, _ in }
+    /// Shows the state of the table (loading, empty, failed), and of the next page.
+    public var showState: (Presentation, NextPageState) -> Void = { _, _ in }
     fileprivate weak var tableView: UITableView?
 
     public init(
@@ -31,7 +31,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
 
     private var source: TableSource { controller.source }
 
-    /// Whether the user drags a row or has just let it go. Changes wait meanwhile.
+    /// Whether the user drags a row or has just dropped it. Changes wait meanwhile.
     private var isDragging = false {
         didSet {
             if isDragging == oldValue { return }
@@ -39,11 +39,11 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         }
     }
 
-    /// Ends a drag once the table view has ended what it is doing: it takes no batch before.
+    /// Ends a drag in a new task: the table view accepts no batch before the current call returns.
     private func endDrag() { Task { isDragging = false } }
 
     #if !os(tvOS)
-    /// Adds a control that loads everything again when the user pulls it.
+    /// Adds a refresh control, which loads new items.
     public func addRefreshControl() {
         let control = UIRefreshControl()
         let action = UIAction { [weak self, weak control] _ in
@@ -117,7 +117,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         toProposedIndexPath proposed: IndexPath
     ) -> IndexPath {
         let target = IndexPath(source.target(ofMoving: RowPath(indexPath), to: RowPath(proposed)))
-        // Nothing tells that a row is let go where it was.
+        // UIKit does not report that a row was dropped at its old place.
         if target == indexPath { endDrag() } else { isDragging = true }
         return target
     }
@@ -153,7 +153,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         loadMore(showing: RowPath(indexPath))
     }
 
-    /// Brings the selection that the view keeps into line with the source's.
+    /// Updates the view's own selection from the source.
     private func showSelection(at indexPath: IndexPath) {
         guard let tableView else { return }
         let isSelected = source.state(at: RowPath(indexPath)).contains(.selected)
@@ -162,7 +162,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         if isShown, !isSelected { tableView.deselectRow(at: indexPath, animated: false) }
     }
 
-    /// Loads more if the last row on show is near the end.
+    /// Loads the next page if the last visible row is near the end.
     private func loadMore(showing path: RowPath?) {
         let source = source
         if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
@@ -192,17 +192,17 @@ extension TableViewAdapter: @MainActor TableDisplay {
     public func reconfigure(_ paths: [RowPath]) {
         guard let tableView else { return }
         let all = paths.map { IndexPath($0) }
-        // A table view refuses a cell of another kind for a row that is configured again.
-        let kept = all.filter {
+        // reconfigureRows refuses a cell with another reuse identifier.
+        let reconfigurable = all.filter {
             tableView.cellForRow(at: $0)?.reuseIdentifier == representation(at: $0)?.reuseIdentifier
         }
-        tableView.reconfigureRows(at: kept)
-        let replaced = Set(all).subtracting(kept)
+        tableView.reconfigureRows(at: reconfigurable)
+        let replaced = Set(all).subtracting(reconfigurable)
         if !replaced.isEmpty { tableView.reloadRows(at: Array(replaced), with: .none) }
         for indexPath in all { showSelection(at: indexPath) }
     }
 
-    public func show(_ presentation: Presentation, more: TableMore) {
+    public func show(_ presentation: Presentation, more: NextPageState) {
         showState(presentation, more)
         if more == .ready { loadMore(showing: tableView?.indexPathsForVisibleRows?.max().map { RowPath($0) }) }
     }
@@ -214,12 +214,12 @@ extension TableViewAdapter: @MainActor TableDisplay {
 }
 
 extension RowPath {
-    /// Creates the path of an index path with a section and a row or item.
+    /// Creates a path from an index path with a section and a row or item.
     public init(_ indexPath: IndexPath) { self.init(section: indexPath.section, row: indexPath.item) }
 }
 
 extension IndexPath {
-    /// Creates an index path of a section and a row or item.
+    /// Creates an index path with a section and a row or item.
     public init(_ path: RowPath) { self.init(item: path.row, section: path.section) }
 }
 #endif

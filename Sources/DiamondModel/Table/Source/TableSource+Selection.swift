@@ -1,4 +1,4 @@
-/// The state that the user gives a row, for its representation.
+/// The state of a row for its representation: selected, highlighted.
 public struct RowState: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
@@ -18,39 +18,39 @@ extension RowState: CustomStringConvertible {
 }
 
 extension TableSource {
-    /// Calls `receive` with the model or value of each row that the user selects.
+    /// Sets the handler for selected rows with models or values of a type. Replaces an earlier one for the same type.
     ///
-    /// If several receivers apply, the one for the exact class is called; otherwise the one for the nearest superclass;
-    /// otherwise the first for a protocol or `Any`. Another receiver for the same type takes the place of the first.
-    public func onSelection<Object>(of type: Object.Type, _ receive: @escaping (Object, RowPath) -> Void) {
+    /// If several handlers apply, the one for the exact class is called; otherwise the one for the nearest superclass;
+    /// otherwise the first for a protocol or `Any`.
+    public func onSelection<Object>(of type: Object.Type, receive: @escaping (Object, RowPath) -> Void) {
         selectionHandlers.set(for: type) { object, path in
             if let object = object as? Object { receive(object, path) }
         }
     }
 
-    /// Selects a row, and calls its receiver. The row is configured again with its new state.
+    /// Selects a row, configures it with its new state, and calls its handler.
     public func select(_ path: RowPath) {
         guard let key = key(at: path), let object = representedObject(at: path) else { return }
         if !allowsMultipleSelection {
-            for (other, object) in selected where other != key { restated[other] = object }
+            for (other, object) in selected where other != key { rowsToReconfigure[other] = object }
             selected = selected.filter { $0.key == key }
         }
-        if selected.updateValue(object, forKey: key) == nil { restated[key] = object }
+        if selected.updateValue(object, forKey: key) == nil { rowsToReconfigure[key] = object }
         apply()
         selectionHandlers.value(for: object)?(object, path)
     }
 
-    /// Ends the selection of a row.
+    /// Deselects a row.
     public func deselect(_ path: RowPath) {
         guard let key = key(at: path), let object = selected.removeValue(forKey: key) else { return }
-        restated[key] = object
+        rowsToReconfigure[key] = object
         apply()
     }
 
     /// The models and values of the selected rows, in the order of the rows.
     public var selection: [Any] { selectedPaths.compactMap(representedObject) }
 
-    private var selectedPaths: [RowPath] { selected.compactMap { path(of: $0.key, $0.value) }.sorted() }
+    private var selectedPaths: [RowPath] { selected.compactMap { path(of: $0.key, object: $0.value) }.sorted() }
 
     func limitSelection() {
         if !allowsMultipleSelection, let first = selectedPaths.first.flatMap(key) {
@@ -60,13 +60,13 @@ extension TableSource {
         apply()
     }
 
-    /// Marks a row as touched, or no row. The row is configured again with its new state.
+    /// Highlights a row, or no row. Configures the row with its new state.
     public func highlight(_ path: RowPath?) {
-        if let highlighted { restated[highlighted.key] = highlighted.object }
+        if let highlighted { rowsToReconfigure[highlighted.key] = highlighted.object }
         highlighted = nil
         if let path, let key = key(at: path), let object = representedObject(at: path) {
             highlighted = (key, object)
-            restated[key] = object
+            rowsToReconfigure[key] = object
         }
         apply()
     }
@@ -80,9 +80,9 @@ extension TableSource {
         return state
     }
 
-    /// Ends the selection of rows that are gone.
-    func forgetAbsentRows() {
-        if !selected.isEmpty { selected = selected.filter { path(of: $0.key, $0.value) != nil } }
-        if let row = highlighted, path(of: row.key, row.object) == nil { highlighted = nil }
+    /// Deselects rows that no longer exist.
+    func deselectRemovedRows() {
+        if !selected.isEmpty { selected = selected.filter { path(of: $0.key, object: $0.value) != nil } }
+        if let row = highlighted, path(of: row.key, object: row.object) == nil { highlighted = nil }
     }
 }

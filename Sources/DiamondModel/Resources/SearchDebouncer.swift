@@ -1,6 +1,6 @@
 import Foundation
 
-/// A search that waits until the user has stopped typing, and in which the latest text wins.
+/// A search that waits until the user stops typing. Only the latest search delivers a result.
 ///
 /// ```swift
 /// let search = SearchDebouncer { text in try await api.cities(named: text) } receive: { outcome in … }
@@ -8,22 +8,22 @@ import Foundation
 /// Task { await search.search(text) }
 /// ```
 ///
-/// It is of the isolation domain in which it is called.
+/// It belongs to the isolation domain in which it is called.
 public final class SearchDebouncer<Answer: Sendable> {
     /// The result of a search.
-    public enum Outcome: Sendable {
-        /// The answer for a text.
+    public enum SearchResult: Sendable {
+        /// The answer to the search for a text.
         case found(Answer, for: String)
         /// The search for a text has failed.
         case failed(any Error, for: String)
-        /// The text is empty: everything is to be shown.
+        /// The text is empty: show everything.
         case reset
     }
 
     private let delay: Duration
     private let clock: any Clock<Duration>
     private let find: @concurrent @Sendable (String) async throws -> Answer
-    private let receive: (Outcome) -> Void
+    private let receive: (SearchResult) -> Void
     private var number = 0
     /// The delay and the search for the latest text.
     private var latest: Task<Answer, any Error>?
@@ -31,13 +31,13 @@ public final class SearchDebouncer<Answer: Sendable> {
     /// Creates a search.
     ///
     /// - Parameters:
-    ///   - delay: the time without a further text that a search waits for. 0.4 s by default.
-    ///   - clock: the clock that measures the delay.
-    ///   - find: finds the answer for a text that is trimmed and not empty. Runs outside the isolation domain.
-    ///   - receive: receives the outcome of the latest search. Answers of earlier ones are dropped.
+    ///   - delay: The time to wait for further typing. 0.4 s by default.
+    ///   - clock: The clock that measures the delay.
+    ///   - find: Returns the answer for a trimmed text that is not empty. Runs outside the isolation domain.
+    ///   - receive: Called with the result of the latest search. Results of earlier searches are dropped.
     public init(
         delay: Duration = .milliseconds(400), clock: any Clock<Duration> = ContinuousClock(),
-        find: @escaping @concurrent @Sendable (String) async throws -> Answer, receive: @escaping (Outcome) -> Void
+        find: @escaping @concurrent @Sendable (String) async throws -> Answer, receive: @escaping (SearchResult) -> Void
     ) {
         self.delay = delay
         self.clock = clock
@@ -45,13 +45,12 @@ public final class SearchDebouncer<Answer: Sendable> {
         self.receive = receive
     }
 
-    /// Searches for a text, without white space around it, once the delay is over; resets at once for an empty text.
+    /// Searches for a trimmed text after the delay. Resets at once for an empty text.
     ///
-    /// A search cancels the earlier ones: the one that is called last is the latest. Returns when the search has ended, also
-    /// by a cancellation, which `find` has to heed.
+    /// Cancels earlier searches. Returns when the search has ended or was canceled; `find` has to react to cancellation.
     public nonisolated(nonsending) func search(_ text: String) async {
         number += 1
-        let own = number
+        let searchNumber = number
         latest?.cancel()
         latest = nil
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -67,7 +66,7 @@ public final class SearchDebouncer<Answer: Sendable> {
         } onCancel: {
             task.cancel()
         }
-        guard own == number, !Task.isCancelled else { return }
+        guard searchNumber == number, !Task.isCancelled else { return }
         latest = nil
         switch result {
         case .success(let answer): receive(.found(answer, for: text))

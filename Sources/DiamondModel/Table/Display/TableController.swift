@@ -1,33 +1,34 @@
-/// The link between a display and the source it shows, which can be exchanged.
+/// Connects a display to the source that it shows. The source can be replaced.
 ///
-/// It applies the source's changes one after the other: as a batch, within which the source's answers switch, followed by
-/// the updates; or by a reload where there is no batch, or while the display is off screen. Changes that come meanwhile wait.
+/// The controller applies the source's changes one after the other, each as a batch followed by updates. The source switches
+/// to its new rows within the batch. If there is no batch, or the display is off screen, the display reloads instead.
+/// Changes during a batch wait.
 ///
-/// A display keeps its controller; the controller does not keep the display.
+/// A display holds its controller strongly; the controller holds the display weakly.
 public final class TableController {
     private var shown: TableSource
     private var next: TableSource?
     private var isUpdating = false
-    private var told: (presentation: Presentation, more: TableMore, awaitsMore: Bool)?
+    private var shownState: (presentation: Presentation, more: NextPageState, canLoadMore: Bool)?
 
     public init(_ source: TableSource) {
         shown = source
-        take(source)
+        connect(source)
     }
 
-    /// The display, which reloads when it is set.
+    /// The display. Reloads when it is set.
     public weak var display: (any TableDisplay)? {
         didSet {
             needsReload = true
-            told = nil
+            shownState = nil
             if isEditing { display?.setEditing(true) }
             update()
         }
     }
 
-    /// The source on show. Setting one reloads the display, and nothing is heard of the former one from then on.
+    /// The source that the display shows. Setting another one reloads the display and disconnects the former one.
     ///
-    /// While a change is being applied, or while the controller is suspended, the former one stays until that has ended.
+    /// While a change is being applied or the controller is suspended, the former one stays in use.
     public var source: TableSource {
         get { shown }
         set {
@@ -36,9 +37,9 @@ public final class TableController {
         }
     }
 
-    /// Whether the app lets changes wait, as while a row is being dragged. `false` by default.
+    /// Whether the app suspends changes, for example while a row is dragged. `false` by default.
     ///
-    /// A display lets them wait by itself for as long as it notices a gesture, which leaves this as it is.
+    /// Displays suspend changes during gestures by themselves, without changing this property.
     public var isSuspended = false {
         didSet { update() }
     }
@@ -54,33 +55,35 @@ public final class TableController {
         update()
     }
 
-    /// Whether the controls for editing are on show. `false` by default.
+    /// Whether the controls for editing are shown. `false` by default.
     public var isEditing = false {
         didSet { if isEditing != oldValue { display?.setEditing(isEditing) } }
     }
 
     // MARK: Updating
 
-    /// Whether the display does not know the source's present answers.
+    /// Whether the display has to reload, because it does not show the source's current rows.
     private var needsReload = false
 
     private var isWaiting: Bool { isSuspended || holds > 0 }
 
-    /// Applies all changes, unless they have to wait. A display that does not know what is applied reloads in any case.
+    /// Applies all changes, unless they are suspended. Reloads a display that does not show the source's current rows even then.
     func update() {
         guard !isUpdating else { return }
         isUpdating = true
         defer { isUpdating = false }
         repeat {
             while applyNext() {}
-        } while tell()
+        } while showState()
     }
 
-    /// Applies one change, and returns whether there was one.
+    /// Applies one change.
+    ///
+    /// - Returns: Whether there was one.
     private func applyNext() -> Bool {
         if !isWaiting, let source = next {
             next = nil
-            exchange(for: source)
+            replaceSource(with: source)
         } else if !isWaiting, let step = shown.nextStep() {
             perform(step)
         } else if needsReload {
@@ -111,35 +114,37 @@ public final class TableController {
             isApplied = true
         }
         if isApplied { return }
-        // The display has not begun the batch, and is not to do so later.
+        // The display has not started the batch. It must not start it later.
         isApplied = true
         step.apply()
         needsReload = true
     }
 
-    /// Tells the display of the table's state, and returns whether that is another one than before. It is told once more
-    /// when a load has ended that kept it from loading more.
-    private func tell() -> Bool {
+    /// Passes the table's state to the display if it has changed. Also passes it when a load has ended, because the display
+    /// may then load more.
+    ///
+    /// - Returns: Whether the state has changed.
+    private func showState() -> Bool {
         if isWaiting { return false }
-        let state = (presentation: shown.presentation, more: shown.more, awaitsMore: shown.awaitsMore)
-        if let told, told == state { return false }
-        told = state
+        let state = (presentation: shown.presentation, more: shown.more, canLoadMore: shown.canLoadMore)
+        if let shownState, shownState == state { return false }
+        shownState = state
         display?.show(state.presentation, more: state.more)
         return true
     }
 
     // MARK: Sources
 
-    private func exchange(for source: TableSource) {
+    private func replaceSource(with source: TableSource) {
         if source === shown { return }
         if shown.controller === self { shown.controller = nil }
         shown = source
-        take(source)
+        connect(source)
         needsReload = true
     }
 
-    /// Takes a source, also from another controller, which has an empty one then.
-    private func take(_ source: TableSource) {
+    /// Connects a source. A controller that had it gets an empty source.
+    private func connect(_ source: TableSource) {
         let other = source.controller
         source.controller = self
         if let other, other !== self { other.source = TableSource([]) }

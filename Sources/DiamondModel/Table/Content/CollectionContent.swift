@@ -1,4 +1,4 @@
-/// The sections of a collection, as they were last applied.
+/// The sections of a collection, as they were last applied to the display.
 final class CollectionContent<Object: Model>: PartContent {
     struct Section {
         let key: String
@@ -12,14 +12,14 @@ final class CollectionContent<Object: Model>: PartContent {
     var sections: [Section] = []
     /// The collection's generation that was last applied.
     var generation = 0
-    /// The change sets that were not applied yet.
+    /// The change sets that are not applied yet.
     var pending: [ChangeSet<Object>] = []
-    private static var mostPending: Int { 100 }
+    private static var maximumPending: Int { 100 }
     private var token: ObserverToken?
     /// The section rule that was last applied, and its number.
     private(set) var rule: SectionRule<Object>?
     private var ruleNumber = 0
-    /// Whether the rows are as a gesture has left them, and not as at the generation.
+    /// Whether a gesture has changed the rows since the generation was applied.
     var isDiverged = false
 
     init(
@@ -35,29 +35,29 @@ final class CollectionContent<Object: Model>: PartContent {
     }
 
     private func receive(_ changes: ChangeSet<Object>) {
-        // Change sets that are missing are made up for by a reload.
-        if pending.count == Self.mostPending { pending = [] }
+        // If change sets are missing, the next step reloads the table.
+        if pending.count == Self.maximumPending { pending = [] }
         pending.append(changes)
         didChange()
     }
 
-    /// Takes the state of the last commit.
+    /// Applies the state of the last commit.
     private func reload() {
-        take(committedSections, generation: collection.generation)
+        show(committedSections, generation: collection.generation)
         pending = []
         isDiverged = false
     }
 
-    /// Takes the sections of a generation, and the titles that they have by now.
-    func take(_ sections: [Section], generation: Int) {
+    /// Stores the sections of a generation, and the current section rule.
+    func show(_ sections: [Section], generation: Int) {
         self.sections = sections
         self.generation = generation
         rule = collection.sectionRule
         ruleNumber = collection.sectionRuleNumber
     }
 
-    /// Whether sections that stay have other titles by now.
-    func hasOtherTitles(where stays: (Int) -> Bool) -> Bool {
+    /// Returns whether titles of remaining sections have changed.
+    func haveTitlesChanged(where stays: (Int) -> Bool) -> Bool {
         if ruleNumber == collection.sectionRuleNumber { return false }
         let new = collection.sectionRule
         return sections.indices.contains { section in
@@ -85,7 +85,7 @@ final class CollectionContent<Object: Model>: PartContent {
 
     override func path(of object: Any) -> RowPath? {
         guard let model = object as? Object else { return nil }
-        // The collection finds it in logarithmic time, and mostly the row is where the collection has it.
+        // The collection finds the path in logarithmic time. Usually the table shows the row at the same path.
         if let path = collection.core.path(of: model), contains(path), sections[path.section].rows[path.row] === model {
             return path
         }
@@ -120,7 +120,7 @@ final class CollectionContent<Object: Model>: PartContent {
         return editing.canRemove(sections[path.section].rows[path.row])
     }
 
-    override func canMove(_ path: RowPath) -> Bool { movable(path) != nil }
+    override func canMove(_ path: RowPath) -> Bool { movableModel(at: path) != nil }
 
     override func target(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
         nearestTarget(ofMoving: path, to: proposed)
@@ -143,8 +143,8 @@ final class CollectionContent<Object: Model>: PartContent {
             if changes.newGeneration <= generation { continue }
             if changes.isReset || changes.oldGeneration != generation { return reloadStep }
             let deleted = Set(changes.deletedSections)
-            if hasOtherTitles(where: { !deleted.contains($0) }) { return reloadStep }
-            if changes.isEmpty { take(sections, generation: changes.newGeneration); continue }
+            if haveTitlesChanged(where: { !deleted.contains($0) }) { return reloadStep }
+            if changes.isEmpty { show(sections, generation: changes.newGeneration); continue }
             return step(changes)
         }
         return nil
@@ -156,7 +156,7 @@ final class CollectionContent<Object: Model>: PartContent {
         let plan = changes.core.plan
         return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in
             sections.apply(changes)
-            take(sections, generation: changes.newGeneration)
+            show(sections, generation: changes.newGeneration)
         }
     }
 }

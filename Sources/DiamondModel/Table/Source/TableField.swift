@@ -1,13 +1,13 @@
-/// The rows that a property of a model contributes to a table.
+/// The rows of a table for a property of a model.
 ///
-/// A row is identified by its field, and by its element in a field of several: a value that changes is an update of its row.
+/// A row is identified by its field, and by its element if the field has several. A changed value updates its row.
 public struct TableField<Object: Model> {
-    /// Appends the rows, whose ids begin with the field's number.
+    /// Appends the rows. Their ids start with the field's number.
     let append: (Object, Int, inout ListRows) -> Void
 
     private init(_ append: @escaping (Object, Int, inout ListRows) -> Void) { self.append = append }
 
-    /// Returns a field with one row, which represents a value.
+    /// Returns a field with one row for a value.
     public static func value<Value: Equatable>(_ value: @escaping (Object) -> Value) -> TableField {
         TableField { object, number, rows in
             let value = value(object)
@@ -15,7 +15,7 @@ public struct TableField<Object: Model> {
         }
     }
 
-    /// Returns a field with one row, which is there while there is a value.
+    /// Returns a field with one row for a value, or without rows while the value is `nil`.
     public static func value<Value: Equatable>(_ value: @escaping (Object) -> Value?) -> TableField {
         TableField { object, number, rows in
             guard let value = value(object) else { return }
@@ -39,12 +39,12 @@ public struct TableField<Object: Model> {
         }
     }
 
-    /// Returns a field with one row, which represents a nested model.
+    /// Returns a field with one row for a nested model.
     public static func model<Nested: Model>(_ model: @escaping (Object) -> Nested) -> TableField {
         TableField { object, number, rows in rows.append(id: number, model(object)) }
     }
 
-    /// Returns a field with a row for each model on show in a nested collection.
+    /// Returns a field with a row for each visible model of a nested collection.
     public static func models<Nested: Model>(
         _ collection: @escaping (Object) -> ModelCollection<Nested>
     ) -> TableField {

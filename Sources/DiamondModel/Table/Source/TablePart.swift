@@ -1,16 +1,16 @@
-/// A part of a table: the sections of a collection, the fields of one object, or rows that never change.
+/// A part of a table: the sections of a collection, the fields of one object, or constant rows.
 ///
-/// A value that several ``TableSource``s may be made of.
+/// The same part can be used by several ``TableSource``s.
 public struct TablePart {
     let makeContent: () -> PartContent
 
-    /// Returns the sections of a collection with their titles, or one section where it has no ``ModelCollection/sectionRule``.
+    /// Returns the sections of a collection, or one section if it has no ``ModelCollection/sectionRule``.
     ///
     /// - Parameters:
-    ///   - collection: the collection, which the table follows.
-    ///   - header: the title of the one section.
-    ///   - footer: the footer of the one section.
-    ///   - editing: the edits that are allowed; `nil` for none.
+    ///   - collection: The collection. The table shows its changes.
+    ///   - header: The title, if there is one section.
+    ///   - footer: The footer, if there is one section.
+    ///   - editing: The allowed edits; `nil` for none.
     public static func collection<Object: Model>(
         _ collection: ModelCollection<Object>, header: String? = nil, footer: String? = nil,
         editing: RowEditing<Object>? = nil
@@ -18,10 +18,10 @@ public struct TablePart {
         TablePart { CollectionContent(collection, header: header, footer: footer, editing: editing) }
     }
 
-    /// Returns one section of rows of unrelated types, which an object has as its fields.
+    /// Returns one section with the fields of an object. Their values can be of different types.
     ///
-    /// The rows follow the object: after each of its changes they are made again and compared. A value that differs is an
-    /// update of its row, in an array an insertion and a deletion.
+    /// After each change of the object, the rows are made again and compared. A changed value updates its row. A changed
+    /// element of an array is an insertion and a deletion.
     public static func fields<Object: Model>(
         of object: Object, header: String? = nil, footer: String? = nil, _ fields: [TableField<Object>]
     ) -> TablePart {
@@ -35,7 +35,7 @@ public struct TablePart {
         }
     }
 
-    /// Returns one section of objects that stay. A row with a model is updated when the model changes.
+    /// Returns one section of constant objects. A row with a model is updated when the model changes.
     public static func rows(_ objects: [Any], header: String? = nil, footer: String? = nil) -> TablePart {
         TablePart {
             ListContent(header: header, footer: footer) { rows in

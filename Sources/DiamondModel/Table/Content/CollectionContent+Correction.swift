@@ -1,18 +1,18 @@
 extension CollectionContent {
-    /// The step from what a gesture has left on show to the state of the collection. Mostly they are the same, and the step
-    /// has nothing but updates.
+    /// Returns the step from the rows that a gesture has left to the rows of the collection. Usually both are the same, and
+    /// the step only has updates.
     func correction() -> TableStep? {
-        // The change sets up to the state that is read have to be there: they name the updated rows.
+        // The change sets name the updated rows, so all up to the current generation have to be there.
         guard (pending.last?.newGeneration ?? generation) >= collection.generation else { return nil }
         let missed = pending.filter { $0.newGeneration > generation }
         if missed.contains(where: \.isReset) || missed.first.map({ $0.oldGeneration > generation }) ?? false {
             return reloadStep
         }
-        let updated = Set(missed.flatMap(\.renewedModels).map { ObjectIdentifier($0) })
+        let updated = Set(missed.flatMap(\.configuredModels).map { ObjectIdentifier($0) })
         let new = committedSections
         let newGeneration = collection.generation
         let keys = Set(new.map(\.key))
-        if hasOtherTitles(where: { keys.contains(sections[$0].key) }) { return reloadStep }
+        if haveTitlesChanged(where: { keys.contains(sections[$0].key) }) { return reloadStep }
         let plan = isShowing(new) ? nil : BatchPlan(from: sections, to: new, updated: updated)
         if let plan, plan.count > collection.resetLimit { return reloadStep }
         pending = []
@@ -21,7 +21,7 @@ extension CollectionContent {
             batch: plan.map { TableBatch($0) } ?? TableBatch(),
             updates: plan?.updates.map(\.new) ?? paths(of: updated)
         ) { [self] in
-            take(new, generation: newGeneration)
+            show(new, generation: newGeneration)
         }
     }
 
@@ -42,15 +42,15 @@ extension CollectionContent {
 }
 
 extension ChangeSet {
-    /// The models of all rows that a table configures for the change set. A table that a gesture has changed may have them
-    /// already, as they were before.
-    fileprivate var renewedModels: [Object] {
+    /// The models of all rows that a table configures for the change set. After a gesture, the table may already show them
+    /// with older content.
+    fileprivate var configuredModels: [Object] {
         updates.map(\.model) + insertions.map(\.model) + insertedSections.flatMap(\.models)
     }
 }
 
 extension BatchPlan {
-    /// Plans the way between two states by comparing all rows.
+    /// Plans the batch between two states by comparing all rows.
     fileprivate init<Object>(
         from old: [CollectionContent<Object>.Section], to new: [CollectionContent<Object>.Section],
         updated: Set<ObjectIdentifier>

@@ -1,9 +1,9 @@
 /// The operations of one batch of a table, by the rules of `performBatchUpdates`.
 ///
-/// Deletions, and moves in their `from`, count before the batch. Insertions, and moves in their `to`, count after it.
-/// Updated rows are not part of it: they are configured again afterwards.
+/// Deletions and the `from` of moves are paths before the batch. Insertions and the `to` of moves are paths after it.
+/// Updated rows are not part of the batch. They are configured again afterwards.
 public struct TableBatch: Hashable, Sendable {
-    /// A row with another place.
+    /// A row that moves.
     public struct Move: Hashable, Sendable {
         public var from: RowPath
         public var to: RowPath
@@ -36,7 +36,7 @@ public struct TableBatch: Hashable, Sendable {
         deletedSections.isEmpty && insertedSections.isEmpty && deletions.isEmpty && insertions.isEmpty && moves.isEmpty
     }
 
-    /// Returns the batch of a table in which a number of sections stands before.
+    /// Returns the batch with all sections shifted by a number.
     func offset(by sections: Int) -> TableBatch {
         if sections == 0 { return self }
         var batch = self

@@ -1,4 +1,4 @@
-/// The row of a value or model that stands for itself.
+/// A row of a ``ListContent``.
 struct ListRow {
     let id: AnyHashable
     let object: Any
@@ -6,13 +6,13 @@ struct ListRow {
     let isEqual: (Any) -> Bool
 }
 
-/// The rows of a ``ListContent``, and what is to be observed for them.
+/// The rows of a ``ListContent``, and the objects to observe for them.
 struct ListRows {
     private(set) var rows: [ListRow] = []
     private(set) var observed: [ObjectIdentifier: Observed] = [:]
     private var seen: [AnyHashable: Int] = [:]
 
-    /// Adds a row. Of rows with one id the later ones are told apart by their number.
+    /// Adds a row. Rows with the same id are distinguished by their number.
     mutating func append(id: AnyHashable, _ object: Any, isEqual: @escaping (Any) -> Bool) {
         let number = seen[id, default: 0]
         seen[id] = number + 1
@@ -36,20 +36,21 @@ struct ListRows {
     }
 }
 
-/// One section of rows that are made again after every change of what they are made from, and compared.
+/// A section of rows that a closure makes. After every change, makes them again and compares them with the old ones.
 final class ListContent: PartContent {
     private let header: String?
     private let footer: String?
     private let make: (inout ListRows) -> Void
     private var rows: [ListRow] = []
     private var isOutdated = false
-    /// The models whose rows are to be configured again.
+    /// The models whose rows have to be configured again.
     private var updated: Set<ObjectIdentifier> = []
     private var sourceToken: ObserverToken?
-    /// The observed objects, which are kept: the next object in its place in memory would have its identifier.
+    /// The observed objects and their tokens. The objects are retained, because a new object at the same address would have
+    /// the same identifier.
     private var tokens: [ObjectIdentifier: (object: AnyObject, token: ObserverToken)] = [:]
 
-    /// Creates the section of the rows that `make` appends, which `observe` tells changes of.
+    /// Creates a section of the rows that `make` appends. `observe` observes changes of their source.
     init(
         header: String?, footer: String?,
         observe: ((@escaping () -> Void) -> ObserverToken)? = nil, make: @escaping (inout ListRows) -> Void
@@ -58,8 +59,8 @@ final class ListContent: PartContent {
         self.footer = footer
         self.make = make
         super.init()
-        take(made())
-        sourceToken = observe? { [weak self] in self?.becomeOutdated() }
+        show(made())
+        sourceToken = observe? { [weak self] in self?.markOutdated() }
     }
 
     private func made() -> ListRows {
@@ -68,17 +69,17 @@ final class ListContent: PartContent {
         return rows
     }
 
-    private func becomeOutdated() {
+    private func markOutdated() {
         isOutdated = true
         didChange()
     }
 
-    private func take(_ new: ListRows) {
+    private func show(_ new: ListRows) {
         rows = new.rows
         let old = tokens
         tokens = [:]
         for (id, observed) in new.observed {
-            tokens[id] = old[id] ?? (observed.object, observed.observe { [weak self] in self?.becomeOutdated() })
+            tokens[id] = old[id] ?? (observed.object, observed.observe { [weak self] in self?.markOutdated() })
         }
         for model in rows.compactMap({ $0.object as? Model }) {
             let id = ObjectIdentifier(model)
@@ -88,7 +89,7 @@ final class ListContent: PartContent {
 
     private func update(_ model: ObjectIdentifier) {
         updated.insert(model)
-        becomeOutdated()
+        markOutdated()
     }
 
     // MARK: Reading
@@ -117,8 +118,8 @@ final class ListContent: PartContent {
         let new = made()
         let plan = plan(new.rows)
         updated = []
-        if plan.isEmpty { take(new); return nil }
-        return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in take(new) }
+        if plan.isEmpty { show(new); return nil }
+        return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in show(new) }
     }
 
     private func plan(_ new: [ListRow]) -> BatchPlan {

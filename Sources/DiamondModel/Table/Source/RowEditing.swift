@@ -1,21 +1,21 @@
 /// The edits that a table allows in the rows of a collection.
 ///
-/// They change the collection and the models. What becomes of that on a server, ``onRemove`` and ``onMove`` say.
+/// Edits change the collection and the models. To change a server, too, set ``onRemove`` and ``onMove``.
 public struct RowEditing<Object: Model> {
-    /// Returns whether a row may be removed. All by default.
+    /// Returns whether a row can be removed. Always `true` by default.
     public var canRemove: (Object) -> Bool
-    /// Returns whether a row may be moved. All by default.
+    /// Returns whether a row can be moved. Always `true` by default.
     public var canMove: (Object) -> Bool
-    /// Changes a model so that it belongs to the section with a key, and returns whether it may go there. `nil`, the
-    /// default, keeps rows in their sections.
+    /// Changes a model so that it belongs to the section with a key, and returns whether it may move there. `nil` by default:
+    /// rows stay in their sections.
     public var changeSection: ((Object, _ key: String) -> Bool)?
-    /// Makes the model of a row that is inserted into the section with a key; `nil` to insert none, which is the default.
+    /// Makes the model of a row that the user inserts into the section with a key. `nil` by default: rows cannot be inserted.
     public var makeModel: ((_ key: String) -> Object?)?
 
-    /// Removes a model from a collection. By default it leaves that collection and no other;
-    /// ``ModelCollection/delete(_:)`` takes it from the server with the next upload.
+    /// Removes a model. By default removes it from the collection only. Use ``ModelCollection/delete(_:)`` to delete it from
+    /// the server with the next upload, too.
     public var onRemove: (ModelCollection<Object>, Object) -> Void
-    /// Is called with a model that was moved, to keep an order of the user's in a property.
+    /// Called with a model that was moved, for example to store the user's order in a property.
     public var onMove: (ModelCollection<Object>, Object) -> Void
 
     public init(
