@@ -193,7 +193,7 @@ extension CollectionCore {
     func share(_ other: CollectionCore) { list(other.allModels) }
 
     /// Fills a new collection with copies of another's models.
-    func takeCopies(of other: CollectionCore) {
+    func fillWithCopies(of other: CollectionCore) {
         rejected = other.rejected
         context = nil
         list(other.allModels.map { $0.copy() })

@@ -13,7 +13,7 @@ extension ModelCollection {
         copy.takeRules(of: self)
         switch depth {
         case .collection: copy.core.share(core)
-        case .models: copy.core.takeCopies(of: core)
+        case .models: copy.core.fillWithCopies(of: core)
         }
         copy.core.rejected = core.rejected
         return copy

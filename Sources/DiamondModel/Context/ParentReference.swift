@@ -42,16 +42,18 @@ extension Property {
     /// Declares a property that refers to the model's parent.
     ///
     /// - Parameters:
-    ///   - keyPath: the property.
-    ///   - key: the key that is written, and read first.
-    ///   - alternatives: the keys that are read when `key` has no value.
-    ///   - access: the side that may set the property.
-    ///   - rules: the conditions that its values have to meet.
-    ///   - policy: the handling of values that break a rule.
+    ///   - keyPath: The property.
+    ///   - key: The key to write, and to read first.
+    ///   - alternatives: The keys to read if `key` has no value.
+    ///   - access: The access to the property.
+    ///   - rules: The conditions for its values.
+    ///   - policy: The handling of values that break a rule.
     public convenience init<Parent: Model>(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
     ) where Value == ParentReference<Parent> {
-        self.init(keyPath, [key] + alternatives, access, .own, rules, policy, .values)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: .own, rules: rules, policy: policy,
+            form: .values)
     }
 }

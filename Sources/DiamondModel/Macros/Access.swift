@@ -1,13 +1,13 @@
 #if Macros
-/// Leaves a property of a class marked ``Modeled()`` to the server: it has no setter, and merges set it.
+/// Marks a property of a ``Modeled()`` class as set by the server only: it has no setter, and merges set it.
 @attached(peer)
 public macro Server() = #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Keeps a property of a class marked ``Modeled()`` out of the JSON. Its changes are noticed all the same.
+/// Excludes a property of a ``Modeled()`` class from the JSON. Its changes are still observed.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Lets a property of a class marked ``Modeled()`` be `nil`, which is `null` in JSON.
+/// Allows a property of a ``Modeled()`` class to be `nil`, written as `null` in JSON.
 @attached(peer)
 public macro Nullable() = #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 #endif

@@ -1,34 +1,34 @@
 #if Macros
-/// Gives a property of a class marked ``Modeled()`` another key than its name.
+/// Sets the key of a property of a ``Modeled()`` class. The default is its name.
 ///
 /// - Parameters:
-///   - key: the key that is written, and read first.
-///   - alternatives: the keys that are read when `key` has no value.
+///   - key: The key to write, and to read first.
+///   - alternatives: The keys to read if `key` has no value.
 @attached(peer)
 public macro Key(_ key: PropertyKey, or alternatives: PropertyKey...) =
     #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Gives a property of a class marked ``Modeled()`` further keys, which are read when its name has no value.
+/// Adds keys to a property of a ``Modeled()`` class. They are read if its name has no value.
 ///
-/// - Parameter alternatives: the further keys.
+/// - Parameter alternatives: The additional keys.
 @attached(peer)
 public macro Key(or alternatives: PropertyKey...) = #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Gives a property of a class marked ``Modeled()`` another key than its name, and a codec.
+/// Sets the key and the codec of a property of a ``Modeled()`` class.
 ///
 /// - Parameters:
-///   - key: the key that is written, and read first.
-///   - alternatives: the keys that are read when `key` has no value.
-///   - codec: the conversion of the values.
+///   - key: The key to write, and to read first.
+///   - alternatives: The keys to read if `key` has no value.
+///   - codec: The conversion of the values.
 @attached(peer)
 public macro Key<Value>(_ key: PropertyKey, or alternatives: PropertyKey..., codec: Codec<Value>) =
     #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Gives a property of a class marked ``Modeled()`` a codec.
+/// Sets the codec of a property of a ``Modeled()`` class.
 ///
 /// - Parameters:
-///   - alternatives: the keys that are read when the property's name has no value.
-///   - codec: the conversion of the values.
+///   - alternatives: The keys to read if the property's name has no value.
+///   - codec: The conversion of the values.
 @attached(peer)
 public macro Key<Value>(or alternatives: PropertyKey..., codec: Codec<Value>) =
     #externalMacro(module: "DiamondMacros", type: "MarkerMacro")

@@ -1,24 +1,24 @@
 #if Macros
-/// Gives a property of a class marked ``Modeled()`` rules of DiamondModel.
+/// Adds standard rules to a property of a ``Modeled()`` class.
 ///
 /// - Parameters:
-///   - rules: the conditions that its values have to meet.
-///   - policy: the handling of values that break a rule.
+///   - rules: The conditions for its values.
+///   - policy: The handling of values that break a rule.
 @attached(peer)
 public macro Rule(_ rules: StandardRule..., policy: RulePolicy = .keep) =
     #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// Gives a property of a class marked ``Modeled()`` rules of your own: `@Rule(.postalCode)` for a static member of
+/// Adds custom rules to a property of a ``Modeled()`` class: `@Rule(.postalCode)` for a static member of
 /// `Rule<String>`, or `@Rule(Rule<Int>("even") { $0.isMultiple(of: 2) })`.
 ///
 /// - Parameters:
-///   - rules: the conditions that its values have to meet.
-///   - policy: the handling of values that break a rule.
+///   - rules: The conditions for its values.
+///   - policy: The handling of values that break a rule.
 @attached(peer)
 public macro Rule<Value>(_ rules: Rule<Value>..., policy: RulePolicy = .keep) =
     #externalMacro(module: "DiamondMacros", type: "MarkerMacro")
 
-/// The rules of DiamondModel as `@Rule` is given them, where the type of the property is not known yet.
+/// The standard rules as arguments of `@Rule`, which does not know the type of the property.
 public struct StandardRule: Sendable {
     private init() {}
 
@@ -31,7 +31,7 @@ public struct StandardRule: Sendable {
     /// ``Rule/nonZero``.
     public static var nonZero: StandardRule { StandardRule() }
 
-    // Their types are known from the rule: without the attributes `@Rule(.isTrue)` would be ambiguous.
+    // The attributes prefer the overloads of `Rule`, which have a type. Without them `@Rule(.isTrue)` would be ambiguous.
 
     /// ``Rule/isTrue``.
     @_disfavoredOverload
@@ -39,7 +39,7 @@ public struct StandardRule: Sendable {
 
     /// ``Rule/range(_:)``.
     ///
-    /// - Parameter range: the values that are allowed.
+    /// - Parameter range: The allowed values.
     @_disfavoredOverload
     public static func range<Bound: Comparable>(_ range: some RangeExpression<Bound>) -> StandardRule { StandardRule() }
 }

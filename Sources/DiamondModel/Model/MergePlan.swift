@@ -1,29 +1,29 @@
 import Diamond
 
-/// The effect of a merge, computed before anything is written.
+/// The result of a merge, computed before anything is written.
 struct MergePlan {
     private let model: Model
-    /// The model's context, or else that of its owner.
+    /// The model's context, or the context of its owner.
     private let context: ModelContext?
     private let object: [String: JSONValue]
     private let newID: ModelID?
     private var slots: [PropertyVisitor.Slot] = []
     private var repairs: [Repair] = []
-    /// The values that rules reject, also in nested models.
+    /// The values that rules reject, including those of nested models.
     private(set) var violations: [Violation] = []
-    /// The keys of the properties with a member in the JSON.
+    /// The keys of the properties that the JSON has.
     private var keys: Set<String> = []
     /// The paths of all keys of the class.
     private let paths: [[String]]
     /// The writes of nested models and collections.
     private var nested: [() -> Void] = []
-    /// The time of the answer that the JSON is of; `nil` for JSON that the app merges, which overwrites everything.
+    /// The time of the response with the JSON; `nil` for JSON that the app merges, which overwrites everything.
     private let answerTime: Int?
 
     /// Plans the merge of an object into a model.
     ///
-    /// - Parameter context: that of the model's owner, which a new model is of with its id.
-    init(_ json: [String: JSONValue], into model: Model, _ staging: Staging, context: ModelContext? = nil) {
+    /// - Parameter context: The context of the model's owner. A new model with an id joins it.
+    init(_ json: [String: JSONValue], into model: Model, staging: Staging, context: ModelContext? = nil) {
         self.model = model
         self.context = model.context ?? context
         let current = PropertyVisitor.slots(of: model)
@@ -31,37 +31,41 @@ struct MergePlan {
         newID = json[type(of: model).idKey].flatMap(ModelID.init(json:))
         answerTime = self.context?.answerTime
         var object = newID == nil && !model.isNew ? json.filter { $0.key != type(of: model).idKey } : json
-        if let answerTime { model.tracking.removeNewer(than: answerTime, from: &object, current.map(\.property)) }
+        if let answerTime {
+            model.tracking.removeNewer(than: answerTime, from: &object, properties: current.map(\.property))
+        }
         self.object = object
         if let newID { staging.claim(newID, for: model, in: self.context) }
-        nested = staging.collect { plan(current, staging) }
+        nested = staging.collect { plan(current, staging: staging) }
         noteMissingID(in: json)
     }
 
-    private mutating func plan(_ current: [PropertyVisitor.Slot], _ staging: Staging) {
+    private mutating func plan(_ current: [PropertyVisitor.Slot], staging: Staging) {
         for (index, slot) in current.enumerated() where slot.property.access != .transient {
             guard let key = slot.property.keyFound(in: object), let json = key.value(in: object) else { continue }
             keys.insert(slot.property.key)
-            plan(slot, at: index, json, staging)
+            plan(slot, at: index, json: json, staging: staging)
         }
     }
 
-    /// Notes an id that cannot be one: the model keeps the id that it has.
+    /// Adds a repair for an invalid id. The model keeps its id.
     private mutating func noteMissingID(in object: [String: JSONValue]) {
         let key = type(of: model).idKey
         guard newID == nil, !model.isNew, let found = object[key] else { return }
         repairs.append(Repair(place: key, reason: found == .null ? .null : .wrongType, found: found, key: key))
     }
 
-    private mutating func plan(_ slot: PropertyVisitor.Slot, at index: Int, _ json: JSONValue, _ staging: Staging) {
+    private mutating func plan(_ slot: PropertyVisitor.Slot, at index: Int, json: JSONValue, staging: Staging) {
         let property = slot.property
-        if let core = property.nestedCollection(in: slot.value) { return plan(core, property, json, staging) }
+        if let core = property.nestedCollection(in: slot.value) {
+            return plan(core, of: property, json: json, staging: staging)
+        }
         var log = RepairLog(context: context, staging: staging)
         let value = log.reading(property.keys[0]) { log -> Any? in
-            if let child = property.nestedModel(in: slot.value), child.isMeant(by: json, log) {
+            if let child = property.nestedModel(in: slot.value), child.isSubject(of: json, log: log) {
                 return log.merge(json, into: child) ? child : nil
             }
-            if let value = property.decode(json, &log) { return value }
+            if let value = property.decode(json, repairs: &log) { return value }
             log.note(json == .null ? .null : .wrongType, found: json)
             return nil
         }
@@ -73,15 +77,15 @@ struct MergePlan {
     }
 
     private mutating func plan(
-        _ core: CollectionCore, _ property: AnyProperty, _ json: JSONValue, _ staging: Staging
+        _ core: CollectionCore, of property: AnyProperty, json: JSONValue, staging: Staging
     ) {
         var log = RepairLog(context: context, staging: staging)
-        let values = log.elements(of: property, json) ?? []
+        let values = log.elements(of: property, in: json) ?? []
         repairs += log.repairs
         staging.append { [model] in model.load(values, into: core, of: property) }
     }
 
-    /// The default of a property: the value that a new object has.
+    /// Returns the default of a property: its value in a new object.
     private static func defaultValue(at index: Int, of model: Model) -> Any {
         PropertyVisitor.slots(of: type(of: model).init())[index].value
     }
@@ -91,10 +95,10 @@ struct MergePlan {
     /// Writes everything, in one transaction of the model.
     func apply() {
         model.transact(source: .server) {
-            // First, so that nested objects with this id are this model.
+            // The id comes first, so that nested objects with this id resolve to this model.
             if let newID {
                 if model.isNew, model.context == nil { context?.adopt(model) }
-                model.takeServerID(newID)
+                model.setServerID(newID)
             }
             model.tracking.repairs.removeAll { repair in isRepaired(repair.key) }
             model.tracking.repairs += repairs
@@ -104,7 +108,7 @@ struct MergePlan {
             model.tracking.source = (model.tracking.source ?? [:]).merged(with: object, along: paths)
             for change in PropertyVisitor.assign(slots, to: model) { model.note(change) }
             model.put(back: edits)
-            if let answerTime { model.noteAnswer(answerTime, keys) }
+            if let answerTime { model.noteAnswer(at: answerTime, for: keys) }
             if let context, model.hasQueuedSaves { model.syncing.mergedAt = context.now() }
         }
     }
@@ -113,7 +117,7 @@ struct MergePlan {
 }
 
 extension AnyProperty {
-    /// The rules that keep a value out of a property that rejects values.
+    /// Returns the broken rules of a value, if the property rejects values that break rules.
     fileprivate func rejections(of value: Any, isMissing: Bool) -> [Violation] {
         guard policy == .reject else { return [] }
         let broken = (isMissing && isRequired ? ["required"] : []) + brokenRules(of: value)
@@ -122,13 +126,13 @@ extension AnyProperty {
 }
 
 extension RepairLog {
-    /// Stages the merge of an object into a model, or notes the values that its rules reject.
+    /// Stages the merge of an object into a model, or records the values that its rules reject.
     ///
-    /// - Returns: `false` for JSON that is no object.
+    /// - Returns: Whether the JSON is an object.
     mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
         guard let staging, case .object(let object) = json else { return false }
         staging.attempt {
-            let plan = MergePlan(object, into: model, staging, context: context)
+            let plan = MergePlan(object, into: model, staging: staging, context: context)
             note(plan.violations)
             if plan.violations.isEmpty { staging.append { plan.apply() } }
             return plan.violations.isEmpty
@@ -138,19 +142,19 @@ extension RepairLog {
 }
 
 extension Model {
-    /// Whether the JSON is of this nested object, and not of another one in its place.
-    fileprivate func isMeant(by json: JSONValue, _ log: RepairLog) -> Bool {
+    /// Returns whether the JSON describes this nested object, and not another one that replaces it.
+    fileprivate func isSubject(of json: JSONValue, log: RepairLog) -> Bool {
         guard case .object(let object) = json, type(of: self).concreteClass(for: object) == type(of: self) else {
             return false
         }
         guard let id = object[Self.idKey].flatMap(ModelID.init(json:)), id != serverID else { return true }
         guard isNew, !isTaken(id) else { return false }
-        return log.staging?.model(type(of: self), id, in: context ?? log.context).map { $0 === self } ?? true
+        return log.staging?.model(type(of: self), id: id, in: context ?? log.context).map { $0 === self } ?? true
     }
 }
 
 extension [String: JSONValue] {
-    /// These members with the new ones in their places. Objects that properties lie within merge, others are replaced.
+    /// Returns these members updated with new ones. Objects on the path of a property are merged; all other values are replaced.
     fileprivate func merged(with new: [String: JSONValue], along paths: [[String]]) -> [String: JSONValue] {
         var result = self
         for (name, value) in new {

@@ -9,18 +9,18 @@ extension Model {
         return value
     }
 
-    /// Changes a property, for its setter. A value that is equal to the old one changes nothing.
+    /// Changes a property, for its setter. A value equal to the old one changes nothing.
     ///
     /// - Parameters:
-    ///   - property: the declaration of the property.
-    ///   - old: the stored value.
-    ///   - new: the value to store.
-    ///   - store: stores it.
+    ///   - property: The declaration of the property.
+    ///   - old: The stored value.
+    ///   - new: The value to store.
+    ///   - store: Stores the value.
     @inlinable
     public final func write<Owner: Model, Value: Equatable>(
         _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
     ) {
-        if old == new { return confirm(property, old) }
+        if old == new { return confirm(property, value: old) }
         put(property, from: old, to: new, areSame: { $0 == $1 }, store: store)
     }
 
@@ -33,9 +33,9 @@ extension Model {
         put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
     }
 
-    /// Whether a change needs nothing but its dirty bit.
+    /// Whether a change only has to set its dirty bit.
     ///
-    /// Reads the fields one by one: a property of `Tracking` would be given a copy of it.
+    /// Reads the fields one by one, because a computed property of `Tracking` would copy it.
     @inlinable
     final var isUnobserved: Bool {
         tracking.links.isEmpty && tracking.observers == nil && tracking.transactionDepth == 0
@@ -63,7 +63,7 @@ extension Model {
     @usableFromInline
     final func accepts<Owner: Model, Value>(_ value: Value, for property: Property<Owner, Value>) -> Bool {
         var broken = property.policy == .reject ? property.brokenRules(of: value) : []
-        if property.key == Self.idKey { broken += brokenIDRules(of: property, property.codec.encode(value)) }
+        if property.key == Self.idKey { broken += brokenIDRules(of: property, json: property.codec.encode(value)) }
         reject(property, for: broken)
         return broken.isEmpty
     }
@@ -74,13 +74,13 @@ extension Model {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
             note(PropertyChange(property: property, old: old, new: new))
-            if property.key == Self.idKey { takeServerID(ModelID(json: property.codec.encode(new))) }
+            if property.key == Self.idKey { setServerID(ModelID(json: property.codec.encode(new))) }
         }
     }
 
-    /// Marks a repaired property as set, where it was set to the value that it has.
+    /// Marks a repaired property as set when it is set to its current value.
     @usableFromInline
-    final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) {
+    final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, value: Value) {
         guard !tracking.repairs.isEmpty, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
         tracking.repairs.removeAll { $0.key == property.key }
         tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
@@ -90,7 +90,7 @@ extension Model {
 // MARK: Transactions
 
 extension Model {
-    /// Runs `body`, and tells observers and owners all its changes in one event.
+    /// Runs `body`, and reports all its changes to observers and owners in one event.
     public final func transaction<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -103,7 +103,7 @@ extension Model {
         tracking.transactionDepth += 1
         defer {
             tracking.transactionDepth -= 1
-            if tracking.transactionDepth == 0 { tellPending(source) }
+            if tracking.transactionDepth == 0 { reportPendingChanges(source: source) }
         }
         return try body()
     }
@@ -118,13 +118,13 @@ extension Model {
         }
     }
 
-    private func tellPending(_ source: ChangeSource) {
+    private func reportPendingChanges(source: ChangeSource) {
         let changes = tracking.pending.filter { $0.path.count > 1 || !$0.property.areSame($0.old, $0.new) }
         tracking.pending = []
-        if !changes.isEmpty { tell(ModelEvent(model: self, changes: changes, source: source)) }
+        if !changes.isEmpty { report(ModelEvent(model: self, changes: changes, source: source)) }
     }
 
-    private func tell(_ event: ModelEvent) {
+    private func report(_ event: ModelEvent) {
         tracking.observers?.notify(event)
         for link in links { link.receive(event) }
     }
@@ -133,7 +133,7 @@ extension Model {
 // MARK: Nested models
 
 extension Model {
-    /// Receives a change of the nested model at a property, and passes it on as its own.
+    /// Receives a change of the nested model in a property, and reports it as a change of this model.
     final func receive(_ event: ModelEvent, from property: AnyProperty) {
         guard !tracking.isForwarding, event.depth < Self.observedDepth else { return }
         tracking.isForwarding = true
@@ -141,17 +141,17 @@ extension Model {
         if tracking.transactionDepth > 0 {
             for change in changes { note(change) }
         } else {
-            tell(ModelEvent(model: self, changes: changes, source: event.source))
+            report(ModelEvent(model: self, changes: changes, source: event.source))
         }
         tracking.isForwarding = false
     }
 
-    /// Tells that a nested collection has changed.
+    /// Receives a change of a nested collection.
     final func receive(collection change: PropertyChange) {
         transact(source: .user) { tracking.pending.append(change) }
     }
 
-    /// Links all nested models and collections to this one, once.
+    /// Links all nested models and collections to this model. Does nothing when called again.
     final func linkChildren() {
         guard tracking.nesting == .unknown else { return }
         tracking.nesting = .linked
@@ -172,7 +172,7 @@ extension Model {
 // MARK: Dirty properties
 
 extension Model {
-    /// Whether a property was set since the last sync, also one of nested models and collections.
+    /// Whether a property was set since the last sync, including properties of nested models and collections.
     public final var isDirty: Bool {
         if !tracking.dirty.isEmpty { return true }
         guard !tracking.isVisiting, !tracking.children.isEmpty || hasNestedCollections else { return false }
@@ -188,7 +188,7 @@ extension Model {
         PropertyVisitor.slots(of: self).contains { $0.property.nestedCollection(in: $0.value) != nil }
     }
 
-    /// The properties that were set since the last sync, in the order of their first setting.
+    /// The properties that were set since the last sync, in the order in which they were first set.
     public final var dirtyProperties: [AnyProperty] { tracking.dirty.map(\.property) }
 
     /// Whether a property was set since the last sync.
@@ -196,9 +196,9 @@ extension Model {
         tracking.dirty.contains { $0.property === property }
     }
 
-    /// Gives properties that were set since the last sync their old values: all of them, or the named ones.
+    /// Restores properties that were set since the last sync: all of them, or the given ones.
     ///
-    /// An id that another model has taken since stays dirty, and ``rejections`` names it.
+    /// An id that another model has by now stays dirty and is added to ``rejections``.
     public final func rollback(_ properties: AnyProperty...) {
         let back = tracking.dirty.filter { entry in
             (properties.isEmpty || properties.contains { $0 === entry.property }) && isReversible(entry.property)
@@ -207,16 +207,16 @@ extension Model {
             let slots = back.map { PropertyVisitor.Slot(property: $0.property, value: $0.original.anyValue) }
             for change in PropertyVisitor.assign(slots, to: self) {
                 note(change)
-                if change.property.key == Self.idKey { takeServerID(syncedID) }
+                if change.property.key == Self.idKey { setServerID(syncedID) }
             }
             tracking.dirty.removeAll { entry in back.contains { $0.property === entry.property } }
         }
     }
 
-    /// The server's id at the last sync.
+    /// The server's id as of the last sync.
     private var syncedID: ModelID? { tracking.source?[Self.idKey].flatMap(ModelID.init(json:)) }
 
-    /// Whether the property can have its old value again: not an id that another model has taken since.
+    /// Returns whether the property can be restored. An id cannot if another model has it by now.
     private func isReversible(_ property: AnyProperty) -> Bool {
         guard property.key == Self.idKey, let id = syncedID, isTaken(id) else { return true }
         reject(property, for: ["unique"])

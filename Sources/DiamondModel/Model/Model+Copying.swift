@@ -12,16 +12,16 @@ extension Model {
         PropertyVisitor.fill(
             copy,
             with: slots.map { PropertyVisitor.Slot(property: $0.property, value: $0.property.duplicate($0.value)) })
-        // Collections are constants, and are filled.
+        // Collections are constants, so the new ones are filled.
         for (old, new) in zip(slots, PropertyVisitor.slots(of: copy)) {
             guard let source = old.property.nestedCollection(in: old.value) else { continue }
-            new.property.nestedCollection(in: new.value)?.takeCopies(of: source)
+            new.property.nestedCollection(in: new.value)?.fillWithCopies(of: source)
         }
-        copy.tracking.takeCopy(of: tracking)
+        copy.tracking.copyState(from: tracking)
         return copy
     }
 
-    /// Whether the other model is of the same class and all its properties are equal, those of nested models included.
+    /// Returns whether another model has the same class and equal properties, including nested models.
     public final func isEqual(to other: Model) -> Bool {
         if self === other { return true }
         guard type(of: self) == type(of: other), !tracking.isVisiting else { return false }
@@ -34,7 +34,7 @@ extension Model {
 }
 
 extension Tracking {
-    fileprivate mutating func takeCopy(of other: Tracking) {
+    fileprivate mutating func copyState(from other: Tracking) {
         source = other.source
         repairs = other.repairs
         dirty = other.dirty

@@ -1,10 +1,10 @@
 public import Diamond
 
 extension Model {
-    /// The JSON of a property by its key; `nil` when there is no such property.
+    /// The JSON of the property with a key, or `nil` if there is none.
     ///
-    /// Assignments reach what a user may set, and nothing else; `nil` and `null` set the default. JSON that ``set(_:to:)``
-    /// refuses is ignored, and named by ``rejections`` where the property exists.
+    /// Assignments only change properties that the user may set. `nil` and `null` set the default. JSON that ``set(_:to:)``
+    /// refuses is ignored, and added to ``rejections`` if the property exists.
     public final subscript(key: String) -> JSONValue? {
         get { slot(key).map { $0.property.encode($0.value) } }
         set { _ = try? set(key, to: newValue ?? .null) }
@@ -12,19 +12,19 @@ extension Model {
 
     /// Sets a property by its key; `null` sets the default.
     ///
-    /// - Throws: ``ModelError``: `notSettable` for a key that is not a user's to set, JSON of the wrong type, and an id that
-    ///   is to be taken away; `invalid` for a value that a rule rejects; `duplicateID`.
+    /// - Throws: ``ModelError``: `notSettable` for a key that the user may not set, for JSON of the wrong type, and for the
+    ///   removal of an id; `invalid` for a value that a rule rejects; `duplicateID`.
     public final func set(_ key: String, to json: JSONValue) throws {
         try replace([key: json])
     }
 
-    /// Gives a property its default.
+    /// Sets a property to its default.
     ///
-    /// - Throws: ``ModelError`` when the property is not a user's to set.
+    /// - Throws: ``ModelError`` if the user may not set the property.
     public final func remove(_ key: String) throws { try replace([key: .null]) }
 
-    /// Gives all properties that a user may set their defaults, but for the id. ``rejections`` names those whose rules
-    /// reject their defaults.
+    /// Sets all properties that the user may set to their defaults, except the id. Properties whose rules reject their
+    /// defaults are added to ``rejections``.
     public final func removeAll() {
         let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key)
         transact(source: .user) {
@@ -34,33 +34,34 @@ extension Model {
 
     /// Sets several properties by their keys, in one transaction; `null` sets the default.
     ///
-    /// - Throws: ``ModelError``; nothing is written then.
+    /// - Throws: ``ModelError``. Nothing is written then.
     public final func replace(_ values: [String: JSONValue]) throws {
         let staging = Staging()
-        let slots = try values.map { try settableSlot($0.key, $0.value, staging) }
+        let slots = try values.map { try settableSlot($0.key, json: $0.value, staging: staging) }
         transact(source: .user) {
             staging.commit()
             for slot in slots { reject(slot.property, for: []) }
             for change in PropertyVisitor.assign(slots, to: self) {
                 markDirty(change)
                 note(change)
-                if change.property.key == Self.idKey { takeServerID(ModelID(json: change.property.encode(change.new))) }
+                if change.property.key == Self.idKey { setServerID(ModelID(json: change.property.encode(change.new))) }
             }
         }
     }
 
-    /// The JSON of all properties that a user may set, by key; of nested objects those with their ids.
+    /// The JSON of all properties that the user may set, by key. Nested objects also have their ids.
     public final var snapshot: [String: JSONValue] {
         let slots = PropertyVisitor.slots(of: self).filter(\.isSettable)
         return Dictionary(slots.map { ($0.property.key, $0.snapshot) }) { first, _ in first }
     }
 
-    /// Refuses members of a nested object that are the server's, but for its id.
+    /// Throws if the JSON of a nested object has members that only the server may set, other than its id.
     private static func refuseServerOwned(_ json: JSONValue, at key: String) throws {
         guard case .object(let object) = json else { return }
         let type = concreteClass(for: object)
         for slot in PropertyVisitor.slots(of: type.init()) {
-            let (property, place) = (slot.property, "\(key).\(slot.property.key)")
+            let property = slot.property
+            let place = "\(key).\(property.key)"
             guard property.key != type.idKey, let value = property.keyFound(in: object)?.value(in: object) else {
                 continue
             }
@@ -76,7 +77,7 @@ extension Model {
     }
 
     private func settableSlot(
-        _ key: String, _ json: JSONValue, _ staging: Staging
+        _ key: String, json: JSONValue, staging: Staging
     ) throws -> PropertyVisitor.Slot {
         guard let slot = slot(key), slot.isSettable else {
             throw ModelError.notSettable(key)
@@ -88,20 +89,20 @@ extension Model {
             reject(slot.property, for: ["id"])
             throw ModelError(.notSettable, "the id \(modelID) cannot be taken away: set another, or make a new model")
         }
-        let value = try value(of: slot.property, json, staging)
+        let value = try value(of: slot.property, from: json, staging: staging)
         let encoded = slot.property.encode(value)
         let broken =
             (slot.property.policy == .reject ? slot.property.brokenRules(of: value) : [])
-            + brokenIDRules(of: slot.property, encoded)
+            + brokenIDRules(of: slot.property, json: encoded)
         reject(slot.property, for: broken)
         if broken == ["unique"], let id = ModelID(json: encoded) { throw ModelError.duplicate(id) }
         if !broken.isEmpty { throw ModelError.invalid(broken.map { Violation(key: key, rule: $0) }) }
         return PropertyVisitor.Slot(property: slot.property, value: value)
     }
 
-    private func value(of property: AnyProperty, _ json: JSONValue, _ staging: Staging) throws -> Any {
+    private func value(of property: AnyProperty, from json: JSONValue, staging: Staging) throws -> Any {
         var log = RepairLog(context: context, staging: staging)
-        let value = log.reading(property.keys[0]) { property.decode(json, &$0) }
+        let value = log.reading(property.keys[0]) { property.decode(json, repairs: &$0) }
         let violations = staging.takeViolations()
         if !violations.isEmpty { throw ModelError.invalid(violations) }
         if let value, log.repairs.isEmpty { return value }
@@ -129,7 +130,7 @@ extension Model {
 }
 
 extension PropertyVisitor.Slot {
-    /// Whether a user may set the property.
+    /// Whether the user may set the property.
     fileprivate var isSettable: Bool {
         property.access == .user && property.nestedCollection(in: value) == nil
     }

@@ -2,30 +2,30 @@ public import Diamond
 public import Foundation
 
 extension Model {
-    /// Takes over what the server says: sets the properties whose keys are present, and clears their dirty bits.
+    /// Merges JSON from the server: sets the properties whose keys are present, and clears their dirty bits.
     ///
-    /// `null` and values of another type become the default, but an id stays. Nested models and collections merge in turn.
+    /// `null` and values of another type become the default, but an id stays. Nested models and collections are merged, too.
     /// A nested object with another id is another model.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects, also one of a nested
-    ///   model's, and for an id that another live model has. Nothing is written then.
+    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested model), and
+    ///   for an id that another live model has. Nothing is written then.
     public final func merge(_ json: JSONValue) throws { try merge(json.modelObject()) }
 
-    /// Takes over what the server says in a JSON text.
+    /// Merges a JSON text from the server.
     ///
-    /// - Throws: ``ModelError``, as for a value; nothing is written then.
+    /// - Throws: ``ModelError``, as for a JSON value. Nothing is written then.
     public final func merge(_ text: Data) throws { try merge(JSONValue(modelText: text)) }
 
     private func merge(_ object: [String: JSONValue]) throws {
         try checkID(object[Self.idKey].flatMap(ModelID.init(json:)))
         let staging = Staging()
-        let plan = MergePlan(object, into: self, staging)
+        let plan = MergePlan(object, into: self, staging: staging)
         if !plan.violations.isEmpty { throw ModelError.invalid(plan.violations) }
         staging.commit()
         plan.apply()
     }
 
-    /// Reads an array into a nested collection, and notes the elements that it rejects as repairs.
+    /// Reads an array into a nested collection, and adds a repair for each rejected element.
     final func load(_ values: [JSONValue], into core: CollectionCore, of property: AnyProperty) {
         if core.context == nil { core.context = context }
         if core.hasChangedMembers, context?.answerTime != nil { return core.mergeMembers(with: values) }
@@ -37,7 +37,7 @@ extension Model {
         }
     }
 
-    /// Refuses an id that another live model has.
+    /// Throws if another live model has the id.
     final func checkID(_ id: ModelID?) throws {
         guard let id, id != tracking.serverID else { return }
         if isTaken(id) { throw ModelError.duplicate(id) }
@@ -48,8 +48,8 @@ extension Model {
         return links.contains { $0.holdsOther(of: id) }
     }
 
-    /// Changes the id, in the context and in every collection.
-    final func takeServerID(_ id: ModelID?) {
+    /// Changes the id, also in the context and in every collection.
+    final func setServerID(_ id: ModelID?) {
         guard id != tracking.serverID else { return }
         let old = modelID
         tracking.serverID = id

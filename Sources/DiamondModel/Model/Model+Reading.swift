@@ -2,60 +2,62 @@ public import Diamond
 public import Foundation
 
 extension Model {
-    /// Creates an object of JSON, outside every context.
+    /// Creates an object from JSON, outside every context.
     ///
-    /// A missing member, `null` or a value of another type leaves the default, and ``repairs`` names it. With `strict` it
-    /// is refused.
+    /// A missing member, `null` or a value of another type leaves the default and is added to ``repairs``.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, and where `strict` refuses it.
+    /// - Parameters:
+    ///   - json: The JSON object.
+    ///   - strict: Whether JSON that needs repairs is refused.
+    /// - Throws: ``ModelError`` for JSON that is not an object, or that `strict` refuses.
     public convenience init(json: JSONValue, strict: Bool = false) throws {
         self.init()
         try start(with: json)
         if strict { try refuseRepairs() }
     }
 
-    /// Creates an object of a JSON text, outside every context.
+    /// Creates an object from a JSON text, outside every context.
     ///
-    /// - Throws: ``ModelError`` for text that is not a JSON object, and where `strict` refuses it.
+    /// - Throws: ``ModelError`` for text that is not a JSON object, or that `strict` refuses.
     public convenience init(json text: Data, strict: Bool = false) throws {
         try self.init(json: JSONValue(modelText: text), strict: strict)
     }
 
-    /// Returns an object of the class that the JSON asks for, outside every context: the way in for class clusters.
+    /// Creates an object of the class that ``concreteClass(for:)`` returns, outside every context. For class clusters.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, or whose class is no subclass of this.
+    /// - Throws: ``ModelError`` for JSON that is not an object, or whose class is no subclass of this class.
     public static func decoded(from json: JSONValue) throws -> Self {
         let model = try instance(for: json)
         try model.start(with: json)
         return model
     }
 
-    /// The places where the JSON did not hold what the properties need.
+    /// The places where the JSON did not have a valid value for a property.
     public final var repairs: [Repair] { tracking.repairs }
 
-    /// Returns the nested object of a property: the live instance where there is one, with its merge staged, or a new one.
-    static func nested(in json: JSONValue, _ log: inout RepairLog) throws -> Self {
+    /// Returns the nested object of a property: the live instance, with its merge staged, or a new object.
+    static func nested(in json: JSONValue, log: inout RepairLog) throws -> Self {
         let id = try json.modelObject()[idKey].flatMap(ModelID.init(json:))
         guard let context = log.context, let staging = log.staging, let id else {
             let model = try instance(for: json)
             try model.start(with: json, context: log.context, staging: log.staging)
             return model
         }
-        if let live = staging.model(self, id, in: context) {
+        if let live = staging.model(self, id: id, in: context) {
             let model: Self = try live.live(for: json)
             _ = log.merge(json, into: model)
             return model
         }
         let model = try instance(for: json)
         model.tracking.context = context
-        staging.add(model, id)
+        staging.add(model, id: id)
         try model.start(with: json, context: context, staging: staging)
         return model
     }
 
-    /// This live instance, for JSON with its id.
+    /// Returns this live instance for JSON with its id.
     ///
-    /// - Throws: ``ModelError`` `wrongClass`.
+    /// - Throws: ``ModelError`` `wrongClass` if the JSON is of another class.
     final func live<M: Model>(for json: JSONValue) throws -> M {
         let concrete = type(of: self).concreteClass(for: try json.modelObject())
         guard let model = self as? M, type(of: self) == concrete else {
@@ -65,7 +67,7 @@ extension Model {
         return model
     }
 
-    /// A new object of the class that the JSON asks for, still without values.
+    /// Returns a new object of the class for the JSON, still with its defaults.
     static func instance(for json: JSONValue) throws -> Self {
         let object = try json.modelObject()
         let concrete = concreteClass(for: object)
@@ -81,10 +83,10 @@ extension Model {
         tracking.context = context
         tracking.source = object
         tracking.serverID = object[Self.idKey].flatMap(ModelID.init(json:))
-        let reading = PropertyVisitor.read(object, into: self, RepairLog(context: context, staging: staging))
+        let reading = PropertyVisitor.read(object, into: self, log: RepairLog(context: context, staging: staging))
         tracking.repairs = reading.repairs
         if !reading.hasNested { tracking.nesting = .absent }
-        if let context, let time = context.answerTime { noteFirstAnswer(object, time, context) }
+        if let context, let time = context.answerTime { noteFirstAnswer(at: time, of: object, in: context) }
         for array in reading.arrays {
             guard let staging else { load(array.values, into: array.core, of: array.property); continue }
             staging.append { self.load(array.values, into: array.core, of: array.property) }

@@ -4,10 +4,10 @@ public import Foundation
 extension Model {
     /// The object as JSON.
     ///
-    /// Members that no property knows, and properties that were not set since they were read, are written as they were
-    /// read. The default of a repaired property so never overwrites the server's value.
+    /// Unknown members, and properties that were not set since they were read, are written as they were read. So the default
+    /// of a repaired property never overwrites the server's value.
     public final var json: JSONValue {
-        // A model that holds itself, directly or not, is written as its id inside itself.
+        // A model that contains itself, directly or not, is written as its id there.
         guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
@@ -19,7 +19,7 @@ extension Model {
     /// - Throws: ``ModelError`` for a number that is not finite.
     public final func jsonText() throws -> Data { try json.modelText() }
 
-    /// The properties that were set since the last sync as JSON, the body of a PATCH.
+    /// The properties that were set since the last sync, as JSON for the body of a PATCH.
     public final var changedJSON: JSONValue {
         var object: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
@@ -28,7 +28,7 @@ extension Model {
         return .object(object)
     }
 
-    /// The JSON that a new object is made of: the properties that a user may set.
+    /// The JSON to create the object on the server: the properties that the user may set.
     final var creationJSON: JSONValue {
         var object: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access == .user {
@@ -47,7 +47,7 @@ extension Model {
         return object
     }
 
-    /// Whether a nested model or collection may have been synced by itself, so that the owner's JSON is not its state.
+    /// Returns whether a nested model or collection may have been synced separately, so that its state is not in the owner's JSON.
     private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
         if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.source != nil }
         guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }
@@ -65,7 +65,7 @@ extension Model {
         return isDirty(slot.property)
     }
 
-    /// Marks the present values as the server's.
+    /// Marks the current values as synced with the server.
     public final func markSynced() {
         guard !tracking.isVisiting, case .object(let object) = json else { return }
         tracking.isVisiting = true
@@ -80,7 +80,7 @@ extension Model {
 }
 
 extension AnyProperty {
-    /// The key to write: the one that the value was read from, or else the first.
+    /// Returns the key to write: the key that the value was read from, or else the first one.
     func writeKey(in source: [String: JSONValue]?) -> PropertyKey { source.flatMap(keyFound) ?? keys[0] }
 }
 

@@ -1,18 +1,18 @@
 public import Diamond
 public import Observation
 
-/// An object that holds JSON in typed properties, each with a default, and notices every change.
+/// A JSON object with typed properties, each with a default. Observes every change.
 ///
-/// A model is not Sendable: it stays in the isolation domain that made it, the main actor's or another's. Pass its
-/// ``json`` or its ``modelID`` between domains.
+/// A model is not Sendable: it stays in the isolation domain that created it. Pass its ``json`` or its ``modelID`` between
+/// domains.
 ///
-/// A subclass declares each property three times: a ``Property`` constant, storage with the default, and an accessor. It
-/// lists them in ``visit(_:)``.
+/// For each property, a subclass declares a ``Property`` constant, storage with the default, and an accessor. It lists the
+/// properties in ``visit(_:)``.
 open class Model: Observable {
     @usableFromInline let registrar = ObservationRegistrar()
     @usableFromInline final var tracking = Tracking()
 
-    /// Creates a new object, whose properties have their defaults.
+    /// Creates a new object with the defaults of its properties.
     public required init() {}
 
     /// Creates an object outside every context.
@@ -23,51 +23,53 @@ open class Model: Observable {
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
 
-    /// Shows every property to a visitor. An override calls `super` first, then has a line for each of its properties.
+    /// Passes every property to a visitor. An override calls `super` first, and then has a line for each of its properties.
     open func visit(_ visitor: PropertyVisitor) {}
 
-    /// The name of the JSON member with the id. Override it in the class that declares the id's property, or above it.
+    /// The name of the JSON member with the id. Override it in the class that declares the property for the id, or in a superclass.
     open class var idKey: String { "id" }
 
-    /// Returns the class for an object: a class cluster looks into its JSON and names a subclass.
+    /// Returns the class for a JSON object. A class cluster overrides it to return a subclass.
     open class func concreteClass(for object: [String: JSONValue]) -> Model.Type { self }
 
-    /// The class whose objects this class shares its ids with. A class cluster names its base class.
+    /// The class within which ids are unique. The subclasses of a class cluster return its base class.
     open class var identityClass: Model.Type { self }
 
-    /// The number of levels of nested models whose changes the model tells as its own, with their path.
+    /// The number of levels of nested models whose changes the model reports as its own, with their paths.
     open class var observedDepth: Int { 1 }
 
-    /// The request of the list of these objects, such as `Request("cities")`, without a page's parameters; `nil`, the
-    /// default, uses that of a collection that holds the object.
+    /// The request of the list of these objects, such as `Request("cities")`, without paging parameters. `nil`, the default,
+    /// uses the request of a collection that contains the object.
     open class var resource: Request? { nil }
 
     /// Returns the request of a call.
     ///
-    /// The default is POST to the list for a new object, and GET, PATCH, PUT and DELETE of the list's URL with the id as its
-    /// last segment, with headers and policies of ``resource``.
+    /// The default is POST to the list for a new object. GET, PATCH, PUT and DELETE use the list's URL with the id as an
+    /// additional last segment. All have the headers and policies of ``resource``.
     ///
     /// - Parameters:
-    ///   - call: the call.
-    ///   - body: the JSON to send; `nil` for a call that sends none.
-    /// - Throws: ``ModelError`` `noResource` where there is no URL.
+    ///   - call: The call.
+    ///   - body: The JSON to send; `nil` for a call without a body.
+    /// - Throws: ``ModelError`` `noResource` if there is no URL.
     open func request(for call: ModelCall, body: JSONValue?) throws -> Request {
         try standardRequest(for: call, body: body)
     }
 
-    /// Returns the object in a response to a call; `nil` where it holds none. The default is the whole body.
+    /// Returns the object in a response to a call, or `nil` if there is none. The default is the whole body.
     ///
-    /// - Throws: an error for a body that cannot be read. The call has failed then.
+    /// - Throws: An error if the body cannot be read. The call fails with it.
     open class func object(in response: Response) throws -> JSONValue? { try response.bodyAsJSON() }
 
-    /// Returns the object in a request that ``request(for:body:)`` has made; `nil` where it holds none. The default is the
-    /// whole body. Override it where the request wraps the object: what waits in the queue is read back by it.
+    /// Returns the object in a request from ``request(for:body:)``, or `nil` if there is none. The default is the whole body.
+    ///
+    /// Override it if the request wraps the object. Queued requests are read with it.
     open class func object(in request: Request) throws -> JSONValue? { request.body?.jsonValue }
 
-    /// The name of the class in the queue, where calls of its objects wait: by default that of ``identityClass``, with its
-    /// module. Override it with the old name where the class is renamed while calls may wait.
+    /// The name of the class for queued calls. The default is the name of ``identityClass`` with its module.
+    ///
+    /// If you rename the class while calls may be queued, override it with the old name.
     open class var queueName: String {
-        // What stands there for a private class is another in each build.
+        // The context of a private class has another address in each build.
         String(reflecting: identityClass).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
     }
 }
@@ -75,13 +77,13 @@ open class Model: Observable {
 // MARK: Identity
 
 extension Model {
-    /// The server's id; or the local id of an object that has none yet.
+    /// The server's id, or the local id if there is none yet.
     public final var modelID: ModelID { tracking.serverID ?? localID }
 
-    /// The id that the server gave; `nil` before it has.
+    /// The id from the server; `nil` for a new object.
     public final var serverID: ModelID? { tracking.serverID }
 
-    /// The id that the object has on this device, before and after the server gives one.
+    /// The id on this device. It stays valid after the server has assigned an id.
     public final var localID: ModelID {
         if let id = tracking.localID { return id }
         let id = ModelID.makeLocal()
@@ -89,13 +91,13 @@ extension Model {
         return id
     }
 
-    /// Whether the server has given no id yet.
+    /// Whether the server has not assigned an id yet.
     public final var isNew: Bool { tracking.serverID == nil }
 
-    /// The context that keeps one live instance of this object; `nil` for a copy.
+    /// The context in which this is the live instance of the object; `nil` for a copy.
     public final var context: ModelContext? { tracking.context }
 
-    /// Removes the model from every collection that holds it.
+    /// Removes the model from every collection.
     public final func leaveCollections() {
         for link in links { link.leave() }
     }

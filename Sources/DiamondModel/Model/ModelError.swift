@@ -3,42 +3,42 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable {
         let name: String
 
-        /// The text is not JSON, or its top level is of another kind.
+        /// The text is not JSON, or its top level is neither an object nor an array as needed.
         public static let malformed = Code(name: "malformed")
-        /// Strict reading met JSON that needed repairs.
+        /// The JSON needed repairs, and strict reading was requested.
         public static let needsRepair = Code(name: "needsRepair")
-        /// Values break rules of properties that reject them; nothing was written.
+        /// Values break rules of properties that reject such values. Nothing was written.
         public static let invalid = Code(name: "invalid")
-        /// The object is of a class other than the one that was asked for.
+        /// The object is of another class than requested.
         public static let wrongClass = Code(name: "wrongClass")
         /// Another live model has the id.
         public static let duplicateID = Code(name: "duplicateID")
-        /// The object has no id, or one that is neither text nor a whole number.
+        /// The object has no id, or its id is neither a text nor an integer.
         public static let missingID = Code(name: "missingID")
-        /// The model is of another context.
+        /// The model belongs to another context.
         public static let otherContext = Code(name: "otherContext")
         /// The property does not exist, or only the server may set it.
         public static let notSettable = Code(name: "notSettable")
-        /// The value has no JSON: a number in it is not finite.
+        /// The value cannot be written as JSON, because a number in it is not finite.
         public static let notWritable = Code(name: "notWritable")
-        /// The index is not one of the collection.
+        /// The index is not in the collection.
         public static let outOfRange = Code(name: "outOfRange")
         /// The model is not in the collection.
         public static let notAMember = Code(name: "notAMember")
-        /// The model has no engine to be loaded or saved by.
+        /// The model has no engine to load or save it.
         public static let noEngine = Code(name: "noEngine")
-        /// The model has no URL to be loaded from or saved to.
+        /// The model has no URL.
         public static let noResource = Code(name: "noResource")
-        /// The server has answered for another object.
+        /// The response is about another object.
         public static let otherObject = Code(name: "otherObject")
     }
 
     public let code: Code
     /// A description of the error, with its remedy.
     public let message: String
-    /// The repairs that strict reading would have needed.
+    /// The repairs that the JSON needed, for `needsRepair`.
     public let repairs: [Repair]
-    /// The rules that were broken.
+    /// The broken rules, for `invalid`.
     public let violations: [Violation]
 
     init(_ code: Code, _ message: String, repairs: [Repair] = [], violations: [Violation] = []) {

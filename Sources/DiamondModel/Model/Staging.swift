@@ -1,6 +1,6 @@
 import Diamond
 
-/// The effects of a reading or merge on other objects, held back until every object has been checked.
+/// The effects of a reading or merge on other objects, deferred until every object has been checked.
 final class Staging {
     private struct Claim: Hashable {
         let context: ObjectIdentifier
@@ -11,30 +11,30 @@ final class Staging {
     private var claims: [Claim: Model] = [:]
     private var newModels: [Model] = []
     private var writes: [() -> Void] = []
-    /// The values that the rules of live nested models reject.
+    /// The values that rules of live nested models reject.
     private var violations: [Violation] = []
 
     // MARK: Ids
 
-    /// Returns the model that has an id of its class in a context, or will have it after the writes.
-    func model(_ type: Model.Type, _ id: ModelID, in context: ModelContext?) -> Model? {
+    /// Returns the model with an id in a context, as it will be after the writes.
+    func model(_ type: Model.Type, id: ModelID, in context: ModelContext?) -> Model? {
         guard let context else { return nil }
-        return claims[claim(type, id, in: context)] ?? context.existing(type, id: id)
+        return claims[claim(type, id: id, in: context)] ?? context.existing(type, id: id)
     }
 
-    /// Notes that a model of a context will have an id.
+    /// Records that a model of a context will have an id.
     func claim(_ id: ModelID, for model: Model, in context: ModelContext?) {
         guard let context else { return }
-        claims[claim(type(of: model).identityClass, id, in: context)] = model
+        claims[claim(type(of: model).identityClass, id: id, in: context)] = model
     }
 
-    /// Notes a new model, which `commit` makes the live instance of its id.
-    func add(_ model: Model, _ id: ModelID) {
+    /// Records a new model. ``commit()`` makes it the live instance of its id.
+    func add(_ model: Model, id: ModelID) {
         claim(id, for: model, in: model.context)
         newModels.append(model)
     }
 
-    private func claim(_ type: Model.Type, _ id: ModelID, in context: ModelContext) -> Claim {
+    private func claim(_ type: Model.Type, id: ModelID, in context: ModelContext) -> Claim {
         Claim(context: ObjectIdentifier(context), type: ObjectIdentifier(type.identityClass), id: id)
     }
 
@@ -42,7 +42,7 @@ final class Staging {
 
     func append(_ write: @escaping () -> Void) { writes.append(write) }
 
-    /// Runs `body`, and takes out the writes that it has appended.
+    /// Runs `body`, and removes and returns the writes that it has appended.
     func collect(_ body: () -> Void) -> [() -> Void] {
         let start = writes.count
         body()
@@ -51,15 +51,20 @@ final class Staging {
         return Array(writes[start...])
     }
 
-    /// Runs `body`, and drops what it has staged when it returns `false`.
+    /// Runs `body`, and discards what it has staged if it returns `false`.
     func attempt(_ body: () -> Bool) {
-        let (claims, newModels, writes) = (claims, newModels, writes)
-        if !body() { (self.claims, self.newModels, self.writes) = (claims, newModels, writes) }
+        let oldClaims = claims
+        let oldModels = newModels
+        let oldWrites = writes
+        if body() { return }
+        claims = oldClaims
+        newModels = oldModels
+        writes = oldWrites
     }
 
     /// Makes the new models live instances, and runs the writes.
     func commit() {
-        // Observers of the writes may ask for the new models.
+        // Observers of the writes may look up the new models.
         for model in newModels { model.context?.enter(model) }
         for write in writes { write() }
     }
@@ -68,7 +73,7 @@ final class Staging {
 
     func note(_ violations: [Violation]) { self.violations += violations }
 
-    /// Returns the violations since the last call.
+    /// Returns and clears the recorded violations.
     func takeViolations() -> [Violation] {
         if violations.isEmpty { return [] }
         defer { violations = [] }

@@ -1,12 +1,12 @@
 import Diamond
 
-/// The state of one model, without its values.
+/// The state of a model, without its values.
 @usableFromInline
 struct Tracking {
-    /// The JSON as the server has it, unknown members included; `nil` for an object that was never in sync.
+    /// The last JSON of the server, including unknown members; `nil` for an object that was never synced.
     var source: [String: JSONValue]?
     @usableFromInline var repairs: [Repair] = []
-    /// The properties that were set since the last sync, with their values at that time.
+    /// The properties that were set since the last sync, with their values as of then.
     @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
     @usableFromInline var rejections: [Violation] = []
 
@@ -14,24 +14,24 @@ struct Tracking {
     var localID: ModelID?
     weak var context: ModelContext?
 
-    /// The links to collections and models that own this one; each removes itself.
+    /// The links to the collections and models that contain this model. Each removes itself when it is deallocated.
     @usableFromInline var links: [Unmanaged<OwnerLink>] = []
-    /// The state of the links to nested models, which are made when the first observer or owner needs them.
+    /// The state of the links to nested models. They are made for the first observer or owner.
     var nesting = Nesting.unknown
     /// The links to nested models, by property.
     var children: [ChildLink] = []
     @usableFromInline var observers: Observers<ModelEvent>?
 
-    /// The times of the answers that properties are of, by key, as long as older ones may come; `nil` for none.
+    /// The times of the responses that have set properties, by key. Only recorded while older responses may arrive.
     var answerTimes: [String: Int]?
-    /// The state of loading and saving, once it is asked for.
+    /// The state of loading and saving, created on first use.
     var syncing: ModelSyncing?
 
     @usableFromInline var transactionDepth = 0
     var pending: [PropertyChange] = []
-    /// Whether a change is on its way through this model, which ends cycles.
+    /// Whether a change is being forwarded by this model. Breaks cycles.
     var isForwarding = false
-    /// Whether the model and its nested models are being read, which ends cycles.
+    /// Whether the model and its nested models are being read. Breaks cycles.
     var isVisiting = false
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
@@ -39,7 +39,7 @@ struct Tracking {
     @usableFromInline
     init() {}
 
-    /// Sets the dirty bit of a property, or clears it where the value is the original one again.
+    /// Sets the dirty bit of a property, or clears it if the value is the original one again.
     @inlinable
     mutating func markDirty<Owner: Model, Value>(
         _ property: Property<Owner, Value>, from old: Value, to new: Value, areSame: (Value, Value) -> Bool
@@ -64,7 +64,7 @@ struct Tracking {
 @usableFromInline
 struct DirtyProperty {
     @usableFromInline let property: AnyProperty
-    /// `nil` for a property of a nested model that was replaced, whose original is kept as it is.
+    /// The value as of the last sync.
     @usableFromInline let original: AnyOriginal
 
     @usableFromInline let identity: ObjectIdentifier
@@ -77,7 +77,7 @@ struct DirtyProperty {
     }
 }
 
-/// A link from a model to its owner: a collection's entry, or the property of another model.
+/// A link from a model to its owner: an entry of a collection, or a property of another model.
 @usableFromInline
 class OwnerLink {
     let model: Model
@@ -99,16 +99,16 @@ class OwnerLink {
     /// Receives a new id of the model.
     func receiveID(from old: ModelID, to new: ModelID) {}
 
-    /// Whether the owner holds another model of an id.
+    /// Returns whether the owner has another model with an id.
     func holdsOther(of id: ModelID) -> Bool { false }
 
-    /// Removes the model from its owner, where that is possible.
+    /// Removes the model from a collection. Does nothing for a property.
     func leave() {}
 }
 
 /// A link from a nested model to the model that holds it in a property.
 final class ChildLink: OwnerLink {
-    /// The owner, which drops its links when it ends. An observer may end it while the link still has to receive an event.
+    /// The owner. It is weak, because an observer may release the owner while the link still has to receive an event.
     private weak var parent: Model?
     let property: AnyProperty
 
@@ -120,7 +120,7 @@ final class ChildLink: OwnerLink {
 
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 
-    /// Puts a model in the place of the nested one, which has the same id by now.
+    /// Replaces the nested model by another one with the same id.
     func substitute(_ child: Model) {
         guard let parent else { return }
         parent.transact(source: .server) {

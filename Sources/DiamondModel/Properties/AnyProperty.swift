@@ -1,10 +1,10 @@
 import Diamond
 
-/// A property of a model class, without its type.
+/// A type-erased property of a model class.
 ///
-/// Immutable, which makes it safe to share.
+/// `@unchecked Sendable`, because it is immutable.
 public class AnyProperty: @unchecked Sendable {
-    /// The side that may set a property, and whether the property is in the JSON.
+    /// The access to a property: whether the app may set it, and whether it is in the JSON.
     public enum Access: Sendable {
         /// A property in the JSON that the app may set.
         case user
@@ -14,20 +14,20 @@ public class AnyProperty: @unchecked Sendable {
         case transient
     }
 
-    /// The key that is written, then the alternatives that are read.
+    /// The key to write, followed by alternative keys to read.
     public let keys: [PropertyKey]
     public let access: Access
     /// The handling of values that break a rule.
     public let policy: RulePolicy
-    /// The key path of the property, to compare.
+    /// The key path of the property, for comparisons.
     public let anyKeyPath: AnyKeyPath
-    /// The text of the key that is written.
+    /// The text of the key to write.
     public let key: String
 
-    /// The member's name where the property has one key of one name: the usual case, read without a loop.
+    /// The member's name if the property has a single key with one name. This usual case is read without a loop.
     @usableFromInline let onlyName: String?
     @usableFromInline let isPlain: Bool
-    /// Whether a change needs no check: the property has no rules, no models, and not the id.
+    /// Whether a change needs no checks: the property has no rules, no models, and is not the id.
     @usableFromInline let isQuiet: Bool
     let isNested: Bool
 
@@ -47,7 +47,7 @@ public class AnyProperty: @unchecked Sendable {
         isQuiet = isPlain && key != idKey
     }
 
-    /// The first key with a value that is not `null`, or else the first whose member exists.
+    /// Returns the first key with a value other than `null`, or else the first key that exists.
     func keyFound(in object: [String: JSONValue]) -> PropertyKey? {
         var null: PropertyKey?
         for key in keys {
@@ -60,7 +60,7 @@ public class AnyProperty: @unchecked Sendable {
 
     // MARK: Values without their type
 
-    func decode(_ json: JSONValue, _ repairs: inout RepairLog) -> Any? { nil }
+    func decode(_ json: JSONValue, repairs: inout RepairLog) -> Any? { nil }
     func encode(_ value: Any) -> JSONValue { .null }
     func areEqual(_ left: Any, _ right: Any) -> Bool { false }
     func areSame(_ left: Any, _ right: Any) -> Bool { false }
@@ -74,7 +74,7 @@ public class AnyProperty: @unchecked Sendable {
     func original(_ value: Any) -> AnyOriginal? { nil }
 }
 
-/// A value that a dirty property had when the model was last in sync.
+/// The value of a dirty property as of the last sync, type-erased.
 @usableFromInline
 class AnyOriginal {
     @usableFromInline

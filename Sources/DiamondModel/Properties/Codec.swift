@@ -1,7 +1,7 @@
 public import Diamond
 public import Foundation
 
-/// A conversion between JSON and a property's value, both ways.
+/// A conversion between JSON and a property's value in both directions.
 public struct Codec<Value>: Sendable {
     @usableFromInline let decode: @Sendable (JSONValue, inout RepairLog) -> Value?
     @usableFromInline let encode: @Sendable (Value) -> JSONValue
@@ -9,8 +9,8 @@ public struct Codec<Value>: Sendable {
     /// Creates a codec.
     ///
     /// - Parameters:
-    ///   - decode: returns `nil` for JSON that it cannot read.
-    ///   - encode: returns JSON that `decode` reads.
+    ///   - decode: Returns the value, or `nil` for JSON that it cannot read.
+    ///   - encode: Returns JSON that `decode` can read.
     public init(
         decode: @escaping @Sendable (JSONValue) -> Value?,
         encode: @escaping @Sendable (Value) -> JSONValue
@@ -38,7 +38,7 @@ extension Codec where Value: ModelValue {
 }
 
 extension Codec where Value == Date {
-    /// Text by ISO 8601, with or without fractions of a second, in UTC when written.
+    /// A date as ISO 8601 text, with or without fractional seconds. Written in UTC.
     public static var iso8601: Codec {
         Codec(
             decode: { json in
@@ -66,7 +66,7 @@ extension Codec where Value == Date {
 }
 
 extension Codec where Value == URL {
-    /// A URL's text, which must have a scheme.
+    /// A URL as text. It must have a scheme.
     public static var url: Codec {
         Codec(
             decode: { json in String(json: json).flatMap { URL(string: $0) }.flatMap { $0.scheme == nil ? nil : $0 } },
@@ -75,9 +75,9 @@ extension Codec where Value == URL {
 }
 
 extension Codec where Value: Hashable & Sendable {
-    /// JSON values and the values that they mean: `.map(["y": true, "n": false])`.
+    /// Returns a codec that maps JSON values to values: `.map(["y": true, "n": false])`.
     ///
-    /// - Parameter values: each value once; of two JSON values for one value, either may be written.
+    /// - Parameter values: The values by JSON value. If two JSON values have the same value, either of them may be written.
     public static func map(_ values: [JSONValue: Value]) -> Codec {
         let back = Dictionary(values.map { ($0.value, $0.key) }) { first, _ in first }
         return Codec(decode: { values[$0] }, encode: { back[$0] ?? .null })

@@ -5,10 +5,10 @@ public import Diamond
 /// Numbers, Booleans, strings, `JSONValue`, and arrays and string dictionaries of such values conform. An enum with raw
 /// values conforms by its declaration. A property of an optional value is declared with `Property(nullable:)`.
 public protocol ModelValue: Equatable, SendableMetatype {
-    /// Creates the value of a JSON value; `nil` when it is of another type.
+    /// Creates the value from JSON, or returns `nil` for JSON of another type.
     init?(json: JSONValue)
 
-    /// Creates the value of a JSON value, and notes the parts that it leaves out.
+    /// Creates the value from JSON, and records the parts that it leaves out.
     init?(json: JSONValue, repairs: inout RepairLog)
 
     /// The value as JSON.
@@ -69,7 +69,7 @@ extension JSONValue: ModelValue {
 }
 
 extension ModelValue where Self: FixedWidthInteger {
-    /// Creates the integer of a JSON number without a fraction; `nil` when this type does not hold it.
+    /// Creates the integer from a JSON number without a fraction, or returns `nil` if the type cannot represent it.
     @inlinable
     public init?(json: JSONValue) {
         switch json {
@@ -94,7 +94,7 @@ extension UInt32: ModelValue {}
 extension UInt64: ModelValue {}
 
 extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
-    /// Creates the case of a raw value; `nil` when there is none.
+    /// Creates the value with a raw value, or returns `nil` if there is none.
     public init?(json: JSONValue) {
         guard let raw = RawValue(json: json) else { return nil }
         self.init(rawValue: raw)
@@ -109,7 +109,7 @@ extension Array: ModelValue where Element: ModelValue {
         self.init(json: json, repairs: &repairs)
     }
 
-    /// Creates the array without the elements of another type, which it notes.
+    /// Creates the array. Leaves out elements of another type, and records them.
     public init?(json: JSONValue, repairs: inout RepairLog) {
         guard case .array(let values) = json else { return nil }
         self = []
@@ -128,7 +128,7 @@ extension Dictionary: ModelValue where Key == String, Value: ModelValue {
         self.init(json: json, repairs: &repairs)
     }
 
-    /// Creates the dictionary without the members of another type, which it notes.
+    /// Creates the dictionary. Leaves out members of another type, and records them.
     public init?(json: JSONValue, repairs: inout RepairLog) {
         guard case .object(let members) = json else { return nil }
         self = [:]

@@ -1,5 +1,5 @@
-// The declarations that do not compile, each with what to write instead. None is chosen where another fits: a subclass of
-// Model, a ModelCollection and an object that is Sendable have their own.
+// Unavailable declarations, each with a message that says what to write instead. The compiler prefers the other overloads
+// for a subclass of Model, a ModelCollection and a Sendable object.
 
 extension Property where Value: AnyObject {
     @available(*, unavailable, message: "an object can change unnoticed: use a value, a Model or a ModelCollection")

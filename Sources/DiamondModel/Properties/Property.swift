@@ -3,7 +3,7 @@ import Observation
 
 /// The declaration of a model's property: its key in JSON, its codec, its rules and its access.
 ///
-/// A static constant of the model class. The property's default is the value that a new model has.
+/// Declare it as a static constant of the model class. The property's default is its value in a new model.
 ///
 /// ```swift
 /// static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
@@ -17,7 +17,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     /// The differences between plain values, models and collections.
     @usableFromInline
     struct Form: Sendable {
-        /// Whether two values are the same for a setter.
+        /// Whether two values are the same for a setter (identical for models).
         @usableFromInline let areSame: @Sendable (Value, Value) -> Bool
         /// Whether two values are equal by value.
         let areEqual: @Sendable (Value, Value) -> Bool
@@ -28,8 +28,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 
     @usableFromInline
     init(
-        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ keys: [PropertyKey], _ access: Access,
-        _ codec: Codec<Value>, _ rules: [Rule<Value>], _ policy: RulePolicy, _ form: Form
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, keys: [PropertyKey], access: Access,
+        codec: Codec<Value>, rules: [Rule<Value>], policy: RulePolicy, form: Form
     ) {
         self.keyPath = keyPath
         self.codec = codec
@@ -43,17 +43,17 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 
     // MARK: Values without their type
 
-    // The casts below are to the type that `PropertyVisitor` has taken the values from.
+    // The casts below succeed: `PropertyVisitor` has read the values from properties of this type.
 
-    override func decode(_ json: JSONValue, _ repairs: inout RepairLog) -> Any? { codec.decode(json, &repairs) }
+    override func decode(_ json: JSONValue, repairs: inout RepairLog) -> Any? { codec.decode(json, &repairs) }
 
     override func encode(_ value: Any) -> JSONValue { (value as? Value).map(codec.encode) ?? .null }
 
-    override func areEqual(_ left: Any, _ right: Any) -> Bool { both(left, right, form.areEqual) }
+    override func areEqual(_ left: Any, _ right: Any) -> Bool { compare(left, right, by: form.areEqual) }
 
-    override func areSame(_ left: Any, _ right: Any) -> Bool { both(left, right, form.areSame) }
+    override func areSame(_ left: Any, _ right: Any) -> Bool { compare(left, right, by: form.areSame) }
 
-    private func both(_ left: Any, _ right: Any, _ test: (Value, Value) -> Bool) -> Bool {
+    private func compare(_ left: Any, _ right: Any, by test: (Value, Value) -> Bool) -> Bool {
         guard let left = left as? Value, let right = right as? Value else { return false }
         return test(left, right)
     }
@@ -67,7 +67,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 
     func brokenRules(of value: Value) -> [String] { rules.filter { !$0.isMet(value) }.map(\.name) }
 
-    override var isRequired: Bool { rules.contains { $0.judgesJSON } }
+    override var isRequired: Bool { rules.contains { $0.checksJSON } }
 
     override func nestedModel(in value: Any) -> Model? {
         guard let model = form.model, let value = value as? Value else { return nil }
@@ -90,52 +90,57 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     override func original(_ value: Any) -> AnyOriginal? { (value as? Value).map { Original($0) } }
 }
 
-// Values are Sendable, so that they have no part that changes unnoticed.
+// Values are Sendable, so that no part of them can change unobserved.
 
 extension Property where Value: Equatable & Sendable {
     /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
     ///
-    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the
-    /// handling of values that break a rule.
+    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of values that
+    /// break a rule.
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
     ) {
-        self.init(keyPath, [key] + alternatives, access, codec, rules, policy, .values)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: codec, rules: rules, policy: policy,
+            form: .values)
     }
 }
 
 extension Property where Value: ModelValue & Sendable {
     /// Declares a property whose values convert themselves.
     ///
-    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the
-    /// handling of values that break a rule.
+    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of values that
+    /// break a rule.
     @inlinable
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
     ) {
-        self.init(keyPath, [key] + alternatives, access, .own, rules, policy, .values)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: .own, rules: rules, policy: policy,
+            form: .values)
     }
 }
 
 extension Property where Value: Model {
-    /// Declares a property that holds a nested model.
+    /// Declares a property with a nested model.
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user
     ) {
         let codec = Codec<Value>(
-            logging: { json, repairs in try? Value.nested(in: json, &repairs) },
+            logging: { json, repairs in try? Value.nested(in: json, log: &repairs) },
             encode: { $0.json })
         let form = Form(
             areSame: { $0 === $1 }, areEqual: { $0.isEqual(to: $1) }, duplicate: { $0.copy() }, model: { $0 })
-        self.init(keyPath, [key] + alternatives, access, codec, [], .keep, form)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: codec, rules: [], policy: .keep, form: form)
     }
 }
 
 extension Property {
-    /// Declares a property that holds a collection of models, a JSON array. The collection is a constant.
+    /// Declares a property with a collection of models, a JSON array. The collection is a constant.
     public convenience init<Element: Model>(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user
@@ -144,7 +149,8 @@ extension Property {
         let form = Form(
             areSame: { $0 === $1 }, areEqual: { $0.core.hasEqualModels(to: $1.core) },
             duplicate: { $0 }, collection: { $0.core })
-        self.init(keyPath, [key] + alternatives, access, codec, [], .keep, form)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: codec, rules: [], policy: .keep, form: form)
     }
 }
 

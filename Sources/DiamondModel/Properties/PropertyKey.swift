@@ -2,9 +2,9 @@ import Diamond
 
 /// The place of a property in its model's JSON: a member's name, or a path through nested objects.
 ///
-/// A string literal is one name, dots included. ``path(_:_:)`` names the members on the way to a nested one.
+/// A string literal is one name, even with dots. Use ``path(_:_:)`` for a member of a nested object.
 public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// The names of the members, from the outermost object in.
+    /// The names of the members, starting at the outermost object.
     public let names: [String]
 
     /// Creates the key of a member of the model's own object.
@@ -24,7 +24,7 @@ public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension PropertyKey {
-    /// The value at this key; `nil` when the object has no such member.
+    /// Returns the value at this key, or `nil` if the object has no such member.
     func value(in object: [String: JSONValue]) -> JSONValue? {
         var value = object[names[0]]
         for name in names.dropFirst() {
@@ -34,7 +34,7 @@ extension PropertyKey {
         return value
     }
 
-    /// Puts a value at this key, and makes the objects on the way to it. `nil` removes the member.
+    /// Stores a value at this key, and creates the objects on its path. `nil` removes the member.
     func put(_ value: JSONValue?, into object: inout [String: JSONValue]) {
         Self.put(value, at: names[...], into: &object)
     }

@@ -1,8 +1,8 @@
 public import Diamond
 
-/// A reader or writer of all properties of a model.
+/// Reads or writes all properties of a model.
 ///
-/// A model class overrides ``Model/visit(_:)`` with one line a property.
+/// A model class overrides ``Model/visit(_:)`` with one line for each property.
 public final class PropertyVisitor {
     /// The purpose of a visit.
     @usableFromInline
@@ -11,9 +11,9 @@ public final class PropertyVisitor {
         case read
         /// Collects the values.
         case collect
-        /// Puts values, and tells the model's observers.
+        /// Sets values, and notifies the model's observers.
         case assign
-        /// Puts values into a model that has no observers yet.
+        /// Sets values of a model without observers.
         case fill
     }
 
@@ -23,7 +23,7 @@ public final class PropertyVisitor {
         let value: Any
     }
 
-    /// The array that a nested collection is to be read from.
+    /// The JSON array for a nested collection.
     struct NestedArray {
         let property: AnyProperty
         let core: CollectionCore
@@ -34,11 +34,11 @@ public final class PropertyVisitor {
     @usableFromInline let object: [String: JSONValue]
     @usableFromInline var log = RepairLog()
     private(set) var slots: [Slot] = []
-    /// The values to put, by property.
+    /// The values to set, by property.
     private var values: [ObjectIdentifier: Any] = [:]
     private let model: Model?
     private(set) var changes: [PropertyChange] = []
-    /// Whether a property holds a model or a collection.
+    /// Whether any property has a model or a collection.
     private var hasNested = false
     /// The arrays for nested collections.
     private var arrays: [NestedArray] = []
@@ -51,38 +51,38 @@ public final class PropertyVisitor {
 
     /// Visits a property.
     ///
-    /// - Returns: the value that the model has to store.
+    /// - Returns: The value to store in the model.
     @inlinable
     @discardableResult
     public func visit<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
-        guard purpose == .read else { return visitSlowly(property, value) }
+        guard purpose == .read else { return visitSlowly(property, with: value) }
         if property.isPlain, let name = property.onlyName, let json = object[name],
             let read = property.codec.decode(json, &log), log.isClean
         {
             return read
         }
-        return restart(property, value)
+        return restart(property, with: value)
     }
 
-    // The fast path does not tell the log its key, so that repairs would have no place: the value is read again.
+    // The fast path does not set the log's key, so its repairs have no place: read the value again.
     @usableFromInline
-    func restart<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) -> Value {
+    func restart<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         log.rewind()
-        return readSlowly(property, value)
+        return readSlowly(property, with: value)
     }
 
     @usableFromInline
-    func visitSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) -> Value {
+    func visitSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         switch purpose {
-        case .read: return readSlowly(property, value)
+        case .read: return readSlowly(property, with: value)
         case .collect: slots.append(Slot(property: property, value: value))
         case .fill: return values[ObjectIdentifier(property)] as? Value ?? value
-        case .assign: return assign(property, value)
+        case .assign: return assign(property, with: value)
         }
         return value
     }
 
-    private func assign<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) -> Value {
+    private func assign<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         guard let model, let new = values[ObjectIdentifier(property)] as? Value, !property.form.areSame(value, new)
         else { return value }
         property.willSet(on: model)
@@ -90,21 +90,21 @@ public final class PropertyVisitor {
         return new
     }
 
-    private func readSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) -> Value {
+    private func readSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         if property.isNested { hasNested = true }
         guard property.access != .transient else { return value }
         let json = property.keyFound(in: object).flatMap { $0.value(in: object) }
         if let core = property.nestedCollection(in: value) {
-            let values = log.elements(of: property, json)
+            let values = log.elements(of: property, in: json)
             if let values { arrays.append(NestedArray(property: property, core: core, values: values)) }
             return value
         }
-        return log.read(property, json) ?? value
+        return log.read(property, from: json) ?? value
     }
 }
 
 extension PropertyVisitor {
-    /// The properties of a model and their values.
+    /// Returns the properties of a model and their values.
     static func slots(of model: Model) -> [Slot] {
         let visitor = PropertyVisitor(.collect)
         model.visit(visitor)
@@ -115,26 +115,26 @@ extension PropertyVisitor {
     struct Reading {
         let repairs: [Repair]
         let arrays: [NestedArray]
-        /// Whether any properties hold models.
+        /// Whether any property has a model or a collection.
         let hasNested: Bool
     }
 
-    /// Reads a new model's values, all but the arrays of nested collections.
-    static func read(_ object: [String: JSONValue], into model: Model, _ log: RepairLog) -> Reading {
+    /// Reads a new model's values, except the arrays of nested collections.
+    static func read(_ object: [String: JSONValue], into model: Model, log: RepairLog) -> Reading {
         let visitor = PropertyVisitor(.read, object: object)
         visitor.log = log
         model.visit(visitor)
         return Reading(repairs: visitor.log.repairs, arrays: visitor.arrays, hasNested: visitor.hasNested)
     }
 
-    /// Puts values into a model that has no observers yet.
+    /// Sets values of a model without observers.
     static func fill(_ model: Model, with slots: [Slot]) {
         let visitor = PropertyVisitor(.fill)
         for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }
         model.visit(visitor)
     }
 
-    /// Puts values into a model, and returns the changes.
+    /// Sets values of a model, and returns the changes.
     static func assign(_ slots: [Slot], to model: Model) -> [PropertyChange] {
         let visitor = PropertyVisitor(.assign, model: model)
         for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }
@@ -145,8 +145,8 @@ extension PropertyVisitor {
 }
 
 extension RepairLog {
-    /// The value of a property, judged by its rules too; `nil` where it has to have its default, which is noted.
-    mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, _ json: JSONValue?) -> Value? {
+    /// Returns the value of a property if its rules accept it. Otherwise records a repair and returns `nil`.
+    mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from json: JSONValue?) -> Value? {
         reading(property.keys[0]) { log in
             guard let json else { log.note(.missing, found: nil); return nil }
             guard let value = property.codec.decode(json, &log) else {
@@ -160,8 +160,8 @@ extension RepairLog {
         }
     }
 
-    /// The elements for a nested collection; `nil` where there is no array, which is noted.
-    mutating func elements(of property: AnyProperty, _ json: JSONValue?) -> [JSONValue]? {
+    /// Returns the elements for a nested collection. If there is no array, records a repair and returns `nil`.
+    mutating func elements(of property: AnyProperty, in json: JSONValue?) -> [JSONValue]? {
         reading(property.keys[0]) { log in
             if case .array(let values)? = json { return values }
             log.note(json == nil ? .missing : json == .null ? .null : .wrongType, found: json)

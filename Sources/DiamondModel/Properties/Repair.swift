@@ -1,8 +1,8 @@
 public import Diamond
 
-/// A place where JSON did not hold what a property needs, so that the property has its default.
+/// A place where the JSON had no valid value for a property. The property has its default instead.
 public struct Repair: Hashable, Sendable {
-    /// The reason of a repair.
+    /// The reason for a repair.
     public enum Reason: Hashable, Sendable {
         /// The JSON has no such member.
         case missing
@@ -10,18 +10,17 @@ public struct Repair: Hashable, Sendable {
         case null
         /// The member is of another type.
         case wrongType
-        /// The value breaks a rule of a property that rejects such values; with the rule's name.
+        /// The value breaks a rule, and the property rejects such values. Has the rule's name.
         case rule(String)
     }
 
-    /// The property's key, with the place inside an array or object behind it: `tags[3]`.
+    /// The property's key, followed by the place within an array or object: `tags[3]`.
     public let place: String
-    /// The reason, of those above.
     public let reason: Reason
-    /// The JSON that was found; `nil` when there was none.
+    /// The JSON in this place, or `nil` if there was none.
     public let found: JSONValue?
 
-    /// The key of the property, without a place inside its value.
+    /// The key of the property.
     let key: String
 }
 
@@ -39,13 +38,13 @@ extension Repair: CustomStringConvertible {
 /// The repairs of a reading.
 public struct RepairLog {
     private(set) var repairs: [Repair] = []
-    /// The context that nested models are looked up in.
+    /// The context for nested models.
     let context: ModelContext?
     /// The staged effects on other objects; `nil` outside a context.
     let staging: Staging?
     private var key = ""
     private var place = ""
-    /// The number of repairs that are of earlier properties.
+    /// The number of repairs of earlier properties.
     private var start = 0
 
     @usableFromInline
@@ -57,7 +56,7 @@ public struct RepairLog {
     }
 
     /// Runs `body` for the value of one property.
-    mutating func reading<Value>(_ key: PropertyKey, _ body: (inout RepairLog) -> Value?) -> Value? {
+    mutating func reading<Value>(_ key: PropertyKey, body: (inout RepairLog) -> Value?) -> Value? {
         self.key = key.text
         place = key.text
         let value = body(&self)
@@ -65,11 +64,11 @@ public struct RepairLog {
         return value
     }
 
-    /// Returns what `body` returns for an element, and notes a repair when that is `nil`.
+    /// Returns the result of `body` for an element. Records a repair if it is `nil`.
     mutating func within<Value>(
         _ suffix: String,
         found json: JSONValue,
-        _ body: (inout RepairLog) -> Value?
+        body: (inout RepairLog) -> Value?
     ) -> Value? {
         let outer = place
         place += suffix
@@ -79,23 +78,23 @@ public struct RepairLog {
         return nil
     }
 
-    /// Whether nothing was noted since the last property began.
+    /// Whether the current property has no repairs.
     @usableFromInline var isClean: Bool { repairs.count == start }
 
-    /// Drops the repairs of the property that is being read.
+    /// Removes the repairs of the current property.
     mutating func rewind() { repairs.removeLast(repairs.count - start) }
 
-    /// Notes a repair at the place that is being read.
+    /// Records a repair at the current place.
     mutating func note(_ reason: Repair.Reason, found json: JSONValue?) {
         repairs.append(Repair(place: place, reason: reason, found: json, key: key))
     }
 
-    /// Notes values that a live nested model rejects.
+    /// Records values that a live nested model rejects.
     func note(_ violations: [Violation]) {
         staging?.note(violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) })
     }
 
-    /// Notes the values that live nested models have rejected as repairs: a reading throws for none.
+    /// Records the values that live nested models have rejected as repairs, because a reading does not throw for them.
     mutating func repairViolations(found json: JSONValue) {
         guard let staging else { return }
         repairs += staging.takeViolations().map { violation in

@@ -1,26 +1,26 @@
 /// A condition that a property's value has to meet.
 public struct Rule<Value>: Sendable {
-    /// The name in violations and repairs.
+    /// The name of the rule in violations and repairs.
     public let name: String
     let isMet: @Sendable (Value) -> Bool
-    /// Whether the rule judges what the JSON held instead of the value.
-    let judgesJSON: Bool
+    /// Whether the rule checks that the JSON had a value, instead of checking the value.
+    let checksJSON: Bool
 
-    /// Creates a rule of your own.
+    /// Creates a custom rule.
     public init(_ name: String, isMet: @escaping @Sendable (Value) -> Bool) {
         self.name = name
         self.isMet = isMet
-        judgesJSON = false
+        checksJSON = false
     }
 
-    private init(judgingJSON name: String) {
+    private init(checkingJSON name: String) {
         self.name = name
         isMet = { _ in true }
-        judgesJSON = true
+        checksJSON = true
     }
 
-    /// The JSON must have held a value of the right type, or a value must have been set.
-    public static var required: Rule { Rule(judgingJSON: "required") }
+    /// The JSON must have a value of the right type, or a value must have been set.
+    public static var required: Rule { Rule(checkingJSON: "required") }
 }
 
 extension Rule where Value: Collection & SendableMetatype {
@@ -47,9 +47,9 @@ extension Rule where Value: Comparable & Sendable {
 
 /// The handling of values that break a rule.
 public enum RulePolicy: Sendable {
-    /// Stores the value; ``Model/violations`` names it, and the model cannot be saved.
+    /// Stores the value and adds it to ``Model/violations``. The model cannot be saved.
     case keep
-    /// Does not store the value: a setter ignores it, a merge throws and writes nothing.
+    /// Does not store the value. A setter ignores it; a merge throws and writes nothing.
     case reject
 }
 

@@ -2,7 +2,7 @@ import Diamond
 
 extension Tracking {
     /// Removes the members from an answer that a newer answer has brought.
-    func removeNewer(than time: Int, from object: inout [String: JSONValue], _ properties: [AnyProperty]) {
+    func removeNewer(than time: Int, from object: inout [String: JSONValue], properties: [AnyProperty]) {
         guard let answerTimes else { return }
         for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
             for key in property.keys { key.put(nil, into: &object) }
@@ -12,7 +12,7 @@ extension Tracking {
 
 extension Model {
     /// Notes which answer properties are of, as long as others may come.
-    final func noteAnswer(_ time: Int, _ keys: Set<String>) {
+    final func noteAnswer(at time: Int, for keys: Set<String>) {
         guard let context, context.order.hasOthers(than: time) else {
             tracking.answerTimes = nil
             return
@@ -23,10 +23,10 @@ extension Model {
     }
 
     /// Notes which answer a new object is of.
-    final func noteFirstAnswer(_ object: [String: JSONValue], _ time: Int, _ context: ModelContext) {
+    final func noteFirstAnswer(at time: Int, of object: [String: JSONValue], in context: ModelContext) {
         guard context.order.hasOthers(than: time) else { return }
         let properties = PropertyVisitor.slots(of: self).map(\.property)
-        noteAnswer(time, Set(properties.filter { $0.keyFound(in: object) != nil }.map(\.key)))
+        noteAnswer(at: time, for: Set(properties.filter { $0.keyFound(in: object) != nil }.map(\.key)))
     }
 
     /// Whether the object has values of an answer that is newer than a time.

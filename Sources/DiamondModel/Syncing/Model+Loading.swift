@@ -35,7 +35,7 @@ extension Model: Loadable {
 
     public final func take(_ loaded: Loaded, of load: Load) throws {
         guard let json = loaded.json else { return }
-        try checkIsMeant(by: json)
+        try checkSubject(of: json)
         try merge(json)
     }
 
@@ -49,7 +49,7 @@ extension Model: Loadable {
     }
 
     /// Refuses the JSON of another object.
-    final func checkIsMeant(by json: JSONValue) throws {
+    final func checkSubject(of json: JSONValue) throws {
         guard let id = serverID, let other = try json.modelObject()[Self.idKey].flatMap(ModelID.init(json:)),
             other != id
         else { return }

@@ -67,7 +67,7 @@ struct PendingSave {
             guard model.isChanged(slot) || isNew || property.encode(slot.value) == json else { return nil }
             var log = RepairLog(context: nil, staging: nil)
             // Of what is nested it is known only whether it is as it was sent.
-            let value: Any? = property.isNested ? slot.value : property.decode(json, &log)
+            let value: Any? = property.isNested ? slot.value : property.decode(json, repairs: &log)
             return value.map { Value(property: property, value: $0, json: json, current: $0) }
         }
         order = model.context?.order ?? SyncOrder()
@@ -90,12 +90,12 @@ struct PendingSave {
         let context = model.context
         let keys = Set(values.map(\.property.key))
         model.transact(source: .server) {
-            if let id { model.takeServerID(id) }
+            if let id { model.setServerID(id) }
             model.acknowledge(keys)
             for value in values { acknowledge(value, on: model) }
         }
         defer {
-            model.noteAnswer(order.next(), keys)
+            model.noteAnswer(at: order.next(), for: keys)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }
         guard let object, !isOutdated else { return }
@@ -122,7 +122,7 @@ struct PendingSave {
         guard case .object(var object)? = json else {
             return (located.map { [type(of: model).idKey: $0.number] }, try known(located))
         }
-        try model.checkIsMeant(by: .object(object))
+        try model.checkSubject(of: .object(object))
         let key = type(of: model).idKey
         let id = object[key].flatMap(ModelID.init(json:)) ?? located
         if let id, object[key] == nil { object[key] = id.number }

@@ -43,7 +43,7 @@ final class SaveState {
     func restore(_ model: Model, where after: SaveState) {
         model.transact(source: .rollback) {
             restoreValues(model, after)
-            if model.serverID == after.serverID, serverID != after.serverID { model.takeServerID(serverID) }
+            if model.serverID == after.serverID, serverID != after.serverID { model.setServerID(serverID) }
         }
         for (model, state) in nested {
             guard let changed = after.nested.first(where: { $0.model === model })?.state else { continue }
