@@ -104,7 +104,8 @@ struct IdentityCookies: Sendable {
         var found: [Entry] = []
         for domain in origin.domains {
             for index in entries[domain]?.indices ?? 0..<0 {
-                guard let known = entries[domain]?[index], origin.accepts(known.cookie), !known.cookie.isExpired(at: now)
+                guard let known = entries[domain]?[index], origin.accepts(known.cookie),
+                    !known.cookie.isExpired(at: now)
                 else { continue }
                 entries[domain]?[index].lastUse = clock
                 found.append(known)

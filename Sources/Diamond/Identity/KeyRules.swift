@@ -74,7 +74,9 @@ package struct KeyRules: Sendable {
     func isSecret(_ name: String) -> Bool { name.withBytes { names.isSecret(member: $0) } || own.isSecret(name) }
 
     /// Whether a parameter is secret by its name, or by a name in brackets within it: `user[password]`.
-    package func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, letters: LetterSet(of: name)) }
+    package func isSecret(parameter name: Span<UInt8>) -> Bool {
+        isSecret(parameter: name, letters: LetterSet(of: name))
+    }
 
     /// - Parameter letters: the letters of the name.
     @inline(__always)

@@ -92,7 +92,7 @@ final class Pipeline: Sendable {
         for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            guard !request.isReplayable else { return try await keeping(request, for: caller) }
+            guard !request.isReplayable else { return try await durableResponse(to: request, for: caller) }
             return try await unkeptResponse(to: request, for: caller)
         } catch {
             throw await transformed(error, for: caller)

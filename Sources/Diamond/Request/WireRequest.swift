@@ -8,7 +8,7 @@ package struct WireRequest {
     package var method: HTTPRequest.Method
     package var url: RequestURL
     /// The normalized items of the URL, followed by the parameters that are sent in the query.
-    private(set) var items: QueryItems
+    package private(set) var items: QueryItems
     package var headers: HTTPFields
     package var body: RequestBody?
     package let encoding: ParameterEncoding

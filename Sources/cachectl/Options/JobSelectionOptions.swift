@@ -59,7 +59,7 @@ private struct SweepResult: Encodable {
     var refused: [Refusal]
     var counts: CountsForm
 
-    init(of action: JobAction, sweep: ReplayQueue.Sweep, counts: [ReplayState: Int], dryRun: Bool) {
+    init(of action: JobAction, sweep: ReplayQueue.BulkResult, counts: [ReplayState: Int], dryRun: Bool) {
         verb = action.rawValue
         self.dryRun = dryRun
         jobs = sweep.done

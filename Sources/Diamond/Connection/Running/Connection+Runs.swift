@@ -142,10 +142,10 @@ extension Connection {
     }
 
     @inline(never)
-    private func caller(of request: Request, _ run: ConnectionRun) -> Caller {
-        let (file, token, handler) = core.withLock { ($0.file, $0.token?.id, $0.handler ?? ownHandler) }
-        let ticket = request.isReplayable && file == nil ? ticket() : nil
-        return Caller(run: run, handler: handler, ticket: ticket, request: token)
+    private func caller(of request: Request, in run: ConnectionRun) -> Caller {
+        let (file, token, handler) = core.withLock { ($0.file, $0.activityToken?.id, $0.handler ?? ownHandler) }
+        let durable = request.isReplayable && file == nil ? durableRequest() : nil
+        return Caller(run: run, handler: handler, ticket: durable, request: token)
     }
 
     // MARK: Permissions of a run

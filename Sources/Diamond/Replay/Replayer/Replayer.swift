@@ -155,10 +155,11 @@ public final class Replayer: Sendable {
                     }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.hasTimedWork() { break }
                     if jobs.isEmpty || isFull {
-                        // The end of another is told by no bell, and what is added by one who sends nothing by that
-                        // alone.
-                        let isTold = watch.hearsBell && (watch.isWatching || !hasOthers)
-                        await wait(signal, isTold ? Self.longTick : Self.tick, deadline, network)
+                        // The wake file reports new jobs. The end of another owner is reported only if everything is watched.
+                        let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
+                        await wait(
+                            for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
+                            network: network)
                     }
                 } catch {
                     queue.report(error)

@@ -143,7 +143,8 @@ extension ReplayTable {
     // MARK: Reading all jobs
 
     /// Returns a page of the ids of all jobs.
-    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
+    {
         let statement = try connection.statement("SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?")
         try statement.bind(last, at: 1)
         try statement.bind(batchSize, at: 2)

@@ -205,7 +205,8 @@ package enum ReplayTable {
     }
 
     /// Returns the number of jobs in each state.
-    package static func stateCounts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
+    package static func stateCounts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int]
+    {
         let statement = try connection.statement("SELECT state, count FROM census")
         var counts: [ReplayState: Int] = [:]
         while try statement.step() {

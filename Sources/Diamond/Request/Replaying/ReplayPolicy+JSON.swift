@@ -6,8 +6,8 @@
 ///  "metadata": {"screen": "cart"}}
 /// ```
 ///
-/// Times are seconds. `null` means no limit for `expiry`, and no support of `Idempotency-Key` for `keyLifetime`. A
-/// missing key stands for its default. An unknown key is an error.
+/// Times are in seconds. A `null` for `expiry` means no limit. A `null` for `keyLifetime` means a server that honors no
+/// `Idempotency-Key`. A missing key has its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
     /// Reads the JSON form with any decoder.
     public init(from decoder: any Decoder) throws {

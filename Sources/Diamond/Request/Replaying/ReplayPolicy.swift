@@ -1,93 +1,93 @@
-/// The policy for storing a request that cannot be sent now, and for sending it later.
+/// The rules for storing a request on disk that cannot be sent now, and for sending it later.
 ///
 /// ```swift
 /// request.replay = .onFailure
 /// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7", order: .strict)
 /// ```
 ///
-/// A queued request survives the end of the process and a power failure. It is sent at least once. With servers that
+/// A stored request survives the end of the program and the loss of power. It is sent at least once. At servers that
 /// honor `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
 ///
-/// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
+/// Durations are in whole milliseconds, from 0 to a hundred years.
 public struct ReplayPolicy: Hashable, Sendable {
-    /// The conditions for queueing a request.
+    /// The time at which a request is added to the queue.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// Never: the caller gets the error.
+        /// Never. The caller receives the failure.
         case never
-        /// After the last attempt failed with an error that may be temporary. If jobs with its ordering key or unique
-        /// name are open, the request is queued at once, because sending it now would overtake them.
+        /// After its last attempt has failed, if a later attempt may succeed. If jobs with its ordering key or its unique
+        /// name are open, the request is added at once, because it would overtake them.
         case onFailure
-        /// Before the first attempt, so that the end of the process during the attempt loses nothing.
+        /// Before its first attempt. If the program ends during the attempt, nothing is lost.
         case durable
     }
 
-    /// The effect of an unsent job on the later jobs of its ordering key.
+    /// The effect of a job that cannot be sent on the later jobs of its ordering key.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// Later jobs wait while the job is ready, waiting, running or held. They overtake it if it is dead or needs
+        /// The later jobs wait while it is ready, waiting, running or held. They are sent before it when it is dead or in
         /// review.
         case ordered
-        /// Later jobs wait until the job is done or discarded.
+        /// The later jobs wait until it is done or discarded.
         case strict
     }
 
-    /// The action for a new job if a job with the same ``unique`` name is already waiting.
+    /// The action for a new job if a job with the same ``unique`` name waits already. If that job is being sent, every
+    /// action except `keep` adds the new job after it.
     public enum Uniqueness: String, Hashable, Sendable, CaseIterable {
         /// The waiting job stays, and the new one is not added.
         case keep
-        /// The waiting job gets the new request and the new time: of frequent changes, the last is sent once they stop.
+        /// The new request and its time replace those of the waiting job: frequent changes are sent once, later.
         case replace
-        /// The waiting job gets the new request and keeps its time: of frequent changes, the last is sent at intervals.
+        /// The new request replaces that of the waiting job, whose time stays: frequent changes are sent at intervals.
         case preserveSchedule
-        /// The same as `replace`, under the name that other queues use. If the existing job is being sent, a new job is
-        /// added after it, as with every case except `keep`.
+        /// A synonym of `replace`, by the name that other queues use.
         case appendAfterRunning
-        /// Both jobs are merged:
+        /// Merges both jobs into one:
         ///
         /// | waiting | new | result |
         /// |---|---|---|
-        /// | POST | PUT, PATCH | the POST with the changes of the new job |
-        /// | PUT | PUT | the new job |
-        /// | PUT | PATCH | the PUT with the changes of the new job |
-        /// | PATCH | PUT | the new job |
-        /// | PATCH | PATCH | the new job with the other changes of the old one |
+        /// | POST | PUT, PATCH | the POST, with the changes of the new request |
+        /// | PUT | PUT | the new request |
+        /// | PUT | PATCH | the PUT, with the changes of the new request |
+        /// | PATCH | PUT | the new request |
+        /// | PATCH | PATCH | the new request, with the other changes of the waiting one |
         /// | PUT, PATCH, DELETE | DELETE | the DELETE |
         /// | POST | DELETE | nothing |
         ///
-        /// Other combinations fail with ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects,
-        /// they are merged (RFC 7396); otherwise the new body counts. A POST or PUT that absorbs another job keeps its
-        /// own metadata.
+        /// Other combinations throw ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects, they
+        /// are merged (RFC 7396); otherwise the new body replaces the old one. A POST or PUT into which another request
+        /// is merged keeps its own metadata.
         case merge
     }
 
-    /// The condition for queueing the request.
+    /// The time at which the request is added to the queue.
     public var mode: Mode
-    /// The ordering key. Its jobs are sent one after the other, in the order in which they were added. `nil`, the
-    /// default, sets no order.
+    /// The key whose jobs are sent one after the other, in the order in which they were added. Default: `nil`, for no
+    /// order.
     public var orderingKey: String?
-    /// The effect on later jobs of the ordering key if the job cannot be sent; `ordered`.
+    /// The effect on the later jobs of the key if the job cannot be sent. Default: `ordered`.
     public var order: Order
-    /// The priority; 0. Higher priorities are sent first. For an ordering key, the priority of its first job counts.
-    /// From -1,000,000 to 1,000,000.
+    /// The priority, from -1,000,000 to 1,000,000. Jobs with higher priorities are sent first. Among the jobs of an
+    /// ordering key, the priority of the first one applies. Default: 0.
     public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
-    /// The maximum number of attempts; 20. Attempts while the network is unavailable do not count. From 1 to 1,000.
+    /// The maximum number of attempts that count, from 1 to 1,000. Attempts while the network is unreachable do not
+    /// count. Default: 20.
     public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
-    /// The time after its addition until which the job may be sent; 7 days. `nil` sets no limit.
+    /// The time in which the job may be sent, from the time it was added; `nil` for no limit. Default: 7 days.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
-    /// The time for which the server remembers an `Idempotency-Key`; 24 hours, the minimum of Stripe's servers. `nil`
-    /// is for a server that does not support keys. Then no key is sent, and a POST or PATCH that may have been
-    /// processed needs review instead of being sent again.
+    /// The time for which the server remembers an `Idempotency-Key`. Default: 24 hours, the minimum at Stripe. `nil` is
+    /// for a server that honors none. Then no key is sent, and a POST or PATCH that may have arrived goes to review
+    /// instead of being sent again.
     public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
-    /// A name that only one waiting job of an identity may have, such as `"profile"`; `nil`, the default, for none.
+    /// The name that only one waiting job of an identity may have, such as `"profile"`. Default: `nil`, for none.
     public var unique: String?
-    /// The action if a job with the ``unique`` name is already waiting; `keep`.
+    /// The action if a job with the ``unique`` name waits already. Default: `keep`.
     public var uniqueness: Uniqueness
-    /// The ``Endpoint/kind`` of the call that created the request, set when an endpoint is sent. The response is
-    /// delivered to the handlers of this kind.
+    /// The ``Endpoint/kind`` of the typed call that the request was made from, set when an endpoint is sent. The handlers
+    /// for this kind receive the response.
     public package(set) var kind: String?
-    /// Whether the response to the job, or its error, is stored with the job until it is read.
-    package var keepsAnswer = false
-    /// Whether the URL needs an id that an earlier job of the ordering key will bring. Such a job is held until the id
-    /// is known.
+    /// Whether the response to the job, or its failure, is stored with it until it is consumed.
+    package var storesAnswer = false
+    /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is known.
     package var awaitsID = false
     /// The app's own data, stored with the job.
     public var metadata: [String: JSONValue]
@@ -129,9 +129,9 @@ public struct ReplayPolicy: Hashable, Sendable {
 
     /// The policy that never adds the request to the queue. It is a request's default.
     public static let never = ReplayPolicy(.never)
-    /// The policy that queues the request after its last attempt failed.
+    /// The policy that adds the request to the queue when its last attempt has failed.
     public static let onFailure = ReplayPolicy(.onFailure)
-    /// The policy that queues the request before its first attempt.
+    /// The policy that adds the request to the queue before its first attempt.
     public static let durable = ReplayPolicy(.durable)
 
     /// The default of ``expiry``: 7 days.

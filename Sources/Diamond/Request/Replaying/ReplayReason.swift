@@ -8,42 +8,42 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The job was added.
     package static let enqueued = ReplayReason(description: "enqueued")
     /// The job was added for a later time.
-    public static let delayed = ReplayReason(description: "delayed")
-    /// The job's time was reached.
-    public static let due = ReplayReason(description: "due")
+    package static let delayed = ReplayReason(description: "delayed")
+    /// The time at which the job may be sent was reached.
+    package static let due = ReplayReason(description: "due")
     /// The last attempt failed.
-    public static let backoff = ReplayReason(description: "backoff")
-    /// The server set the time with `Retry-After` (RFC 9110 section 10.2.3).
-    public static let retryAfter = ReplayReason(description: "retryAfter")
-    /// The network is unavailable; the attempt did not count.
+    package static let backoff = ReplayReason(description: "backoff")
+    /// The server set the time of the next attempt with `Retry-After` (RFC 9110 section 10.2.3).
+    package static let retryAfter = ReplayReason(description: "retryAfter")
+    /// The network is unreachable. The attempt did not count.
     public static let offline = ReplayReason(description: "offline")
-    /// The network is available again.
-    public static let online = ReplayReason(description: "online")
-    /// The owner returned the job unsent.
-    public static let returned = ReplayReason(description: "returned")
-    /// The owner that sent the job died, or did not renew its lease.
-    public static let rescued = ReplayReason(description: "rescued")
-    /// The job was retried before its time, or was released.
-    public static let retried = ReplayReason(description: "retried")
+    /// The network is reachable again.
+    package static let online = ReplayReason(description: "online")
+    /// The owner gave the job back unsent.
+    package static let returned = ReplayReason(description: "returned")
+    /// The owner that sent the job died, or its lease ended.
+    package static let rescued = ReplayReason(description: "rescued")
+    /// The job was retried by an operator, without waiting for its time.
+    package static let retried = ReplayReason(description: "retried")
     /// The job, its key, its identity or its lane was released.
-    public static let released = ReplayReason(description: "released")
-    /// The job was dead or needed review, and was redriven.
-    public static let redriven = ReplayReason(description: "redriven")
-    /// A newer job with its unique name replaced it, or was merged into it.
-    public static let replaced = ReplayReason(description: "replaced")
+    package static let released = ReplayReason(description: "released")
+    /// The job was dead or in review, and was redriven.
+    package static let redriven = ReplayReason(description: "redriven")
+    /// The job's request was replaced by a newer one with the same unique name, or was merged with it.
+    package static let replaced = ReplayReason(description: "replaced")
 
     // Running:
 
-    /// A replayer claimed the job.
-    public static let claimed = ReplayReason(description: "claimed")
+    /// An owner has claimed the job.
+    package static let claimed = ReplayReason(description: "claimed")
 
     // Held:
 
-    /// The job itself is held, or all jobs of its key, its identity or its lane.
-    public static let held = ReplayReason(description: "held")
-    /// The job's URL needs the id of an object that another job creates on the server.
-    public static let awaitingID = ReplayReason(description: "awaitingID")
-    /// 401: the job's identity has to sign in again.
+    /// The job itself is held, or all jobs of its key, its identity or its lane are.
+    package static let held = ReplayReason(description: "held")
+    /// The job's URL needs the id of an object that an earlier job creates.
+    package static let awaitingID = ReplayReason(description: "awaitingID")
+    /// The server answered with 401: the job's identity has to sign in again.
     public static let unauthorized = ReplayReason(description: "unauthorized")
 
     // Done:
@@ -51,17 +51,17 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The server answered with 2xx or 3xx.
     public static let finished = ReplayReason(description: "finished")
     /// A DELETE that may have been processed before was answered with 404 or 410.
-    public static let gone = ReplayReason(description: "gone")
+    package static let gone = ReplayReason(description: "gone")
     /// The job was discarded.
     public static let discarded = ReplayReason(description: "discarded")
 
     // Dead:
 
-    /// The server refused the job with a status that a repetition does not change.
+    /// The server refused the job, with a status that another attempt does not change.
     public static let refused = ReplayReason(description: "refused")
-    /// The job cannot be sent, for example because its file is missing.
-    public static let unsendable = ReplayReason(description: "unsendable")
-    /// The job used all its ``ReplayPolicy/attempts``.
+    /// The job cannot be sent as it is. For example, the file with its body is missing.
+    package static let unsendable = ReplayReason(description: "unsendable")
+    /// The job has had as many attempts as ``ReplayPolicy/attempts`` allows.
     public static let attemptsUsed = ReplayReason(description: "attemptsUsed")
     /// The job is older than ``ReplayPolicy/expiry`` allows.
     public static let expired = ReplayReason(description: "expired")
@@ -76,7 +76,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let outcomeUnknown = ReplayReason(description: "outcomeUnknown")
     /// The job may have been processed, and the server no longer remembers its `Idempotency-Key`.
     public static let keyExpired = ReplayReason(description: "keyExpired")
-    /// The job's data on disk was altered. The job is not sent and cannot be redriven. Its bytes remain until it is
-    /// discarded.
+    /// The job's data on disk is not what was written. The job is not sent, and cannot be redriven. Its data stays on disk
+    /// until it is discarded.
     public static let damaged = ReplayReason(description: "damaged")
 }

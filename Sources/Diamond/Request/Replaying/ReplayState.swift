@@ -14,7 +14,7 @@
 public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
     /// The job may be sent now, after the earlier jobs of its ordering key.
     case ready
-    /// The job waits for its time: it was scheduled for later, or failed and will be retried.
+    /// The job waits for its time: it was added for later, or it failed and is tried again.
     case waiting
     /// The job is being sent.
     case running
@@ -24,7 +24,7 @@ public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
     case done
     /// The job will not be sent any more, unless it is redriven.
     case dead
-    /// The job may have been processed, and repeating it could do harm: a person has to decide.
+    /// The job may have been processed, and sending it again could do harm: a person has to decide.
     case needsReview
 
     /// Creates the state with a name, such as `needsReview`; `nil` for an unknown name.
@@ -33,7 +33,7 @@ public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
         self = state
     }
 
-    /// Whether the job stays in this state unless the app changes it.
+    /// Whether the state is final, unless someone acts on the job: done, dead or in review.
     public var isEnd: Bool { rawValue >= Self.done.rawValue }
 }
 

@@ -199,7 +199,7 @@ private struct TransitionForm: Encodable {
 
     init(_ transition: ReplayTransition) {
         job = transition.jobID
-        verb = transition.verb.rawValue
+        verb = transition.verb.description
         reason = transition.reason.description
         from = transition.from?.description
         to = transition.to?.description

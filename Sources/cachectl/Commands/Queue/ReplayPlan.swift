@@ -14,10 +14,10 @@ struct ReplayPlan {
     var expired: [Int64] { ids(.expire) }
     /// The jobs that would need review.
     var reviewed: [Int64] { ids(.fail) }
-    /// The waiting jobs that no transition of the rehearsal changes.
+    /// The waiting jobs that no transition of the preview changes.
     var later: [ReplayJob] { waiting.filter { !changed.contains($0.id) } }
 
-    private var changed: Set<Int64> { Set(rehearsal.transitions.map(\.jobID)) }
+    private var changed: Set<Int64> { Set(preview.transitions.map(\.jobID)) }
 
     private func ids(_ verb: ReplayTransition.Verb) -> [Int64] {
         preview.transitions.filter { $0.verb == verb }.map(\.jobID)
@@ -45,7 +45,7 @@ struct PlanForm: Encodable {
     init(of plan: ReplayPlan, jobs: [ReplayJob]) {
         isHeld = !plan.holds.isEmpty
         sent = jobs.map(JobForm.init)
-        behind = plan.rehearsal.behind
+        behind = plan.preview.remaining
         waiting = plan.later.map(JobForm.init)
         expired = plan.expired
         reviewed = plan.reviewed

@@ -53,7 +53,7 @@ struct QueueHistory: ParsableCommand {
     private func show(_ rows: [String: [String: Int]]) {
         let used = Set(rows.values.flatMap(\.keys))
         // Verbs that a newer program has written follow those that this one knows.
-        let known = ReplayTransition.Verb.allCases.map(\.rawValue).filter(used.contains)
+        let known = ReplayTransition.Verb.all.map(\.description).filter(used.contains)
         let verbs = known + used.subtracting(known).sorted()
         var table = Table(
             header: [hours ? "HOUR" : "DAY"] + verbs.map { $0.uppercased() },
