@@ -146,8 +146,8 @@ CREATE TABLE access (
 ) STRICT;
 
 -- The store's own facts: 'secret' is the key of its keyed digests, 'secret ID' the one that the key ID has sealed, 'hand'
--- the entry at which eviction goes on, 'shift' how many bits of a key are 0 in the sample of accesses, 'capacity' the
--- bound of the cache that recorded last.
+-- the entry at which eviction goes on, 'recording' is there where accesses are recorded, 'shift' how many bits of a key
+-- are 0 in the sample of accesses, 'capacity' the bound of the cache that was used last.
 CREATE TABLE fact (
     name          TEXT    PRIMARY KEY,
     value         BLOB    NOT NULL

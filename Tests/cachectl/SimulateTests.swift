@@ -6,7 +6,11 @@ import Testing
     let cachectl = Shell()
 
     private func fill() async throws {
-        let url = try await SampleServer.shared.base + "/wire/bytes/5000"
+        let base = try await SampleServer.shared.base
+        // A store that exists, but records nothing yet.
+        _ = try await cachectl("send", base + "/wire/bytes/1", "--max-age", "60")
+        #expect(try await cachectl("simulate", "--record").text == "the store records its uses from now on\n")
+        let url = base + "/wire/bytes/5000"
         for _ in 0..<2 { _ = try await cachectl("send", url, "--max-age", "60") }
     }
 
@@ -43,6 +47,20 @@ import Testing
         #expect(sizes.map { $0["size"] as? Int } == [32, 64, 128, 256, 512, 1024, 2048].map { $0 << 20 })
         #expect(sizes.allSatisfy { $0["bytesMissed"] as? Double == 0.5 })
         #expect((figures["unbounded"] as? [String: Double])?["requestsMissed"] == 0.5)
+    }
+
+    @Test func `has nothing to replay where nothing is recorded, and says how to switch that on`() async throws {
+        let url = try await SampleServer.shared.base + "/wire/bytes/5000"
+        for _ in 0..<2 { _ = try await cachectl("send", url, "--max-age", "60") }
+        let off = try await cachectl("simulate")
+        #expect(off.status == 1)
+        #expect(
+            off.errors.hasPrefix(
+                "cachectl: the store records nothing: switch that on with 'cachectl simulate --record'"))
+        try await fill()
+        #expect(
+            try await cachectl.object("simulate", "--no-record") as? [String: Bool] == ["recording": false])
+        #expect(try await cachectl("simulate").errors == off.errors)
     }
 
     @Test func `ends with 1 for an empty record, with 4 without a store, with 64 for no size`() async throws {

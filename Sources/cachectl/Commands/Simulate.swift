@@ -12,7 +12,10 @@ struct Simulate: ParsableCommand {
             that would have gone over the network with SIEVE eviction, LRU MISSED the same with LRU. Bytes are body \
             bytes. The recommended size is the smallest that, when doubled, saves less than 1 % more of all bytes.
 
-            EXAMPLE
+            A store records nothing by default. Switch recording on, let the programs use the store for some days, and \
+            simulate:
+
+              cachectl simulate --record
               cachectl simulate --sizes 64MB,256MiB,1GB
             """
     )
@@ -26,8 +29,14 @@ struct Simulate: ParsableCommand {
         ))
     var sizes: Sizes?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Switch the record on for all programs of the store; or off, which erases what was recorded.")
+    var record: Bool?
+
     func run() throws {
         let cache = try store.openCache()
+        if let record { return try set(record, in: cache) }
         let simulation: Simulation
         do throws(CacheError) {
             simulation = try cache.simulation(of: sizes?.bytes)
@@ -35,10 +44,20 @@ struct Simulate: ParsableCommand {
             throw Failure.report(error)
         }
         guard let recommendation = simulation.recommendation else {
+            let isRecording = (try? cache.isRecording()) == true
             throw Failure.report(
-                Failure.nothingFound, "nothing has been recorded yet: send the same requests again, and come back")
+                Failure.nothingFound,
+                isRecording
+                    ? "nothing has been recorded yet: send the same requests again, and come back"
+                    : "the store records nothing: switch that on with 'cachectl simulate --record', and come back")
         }
         show(simulation, recommendation)
+    }
+
+    private func set(_ isRecording: Bool, in cache: Cache) throws {
+        do throws(CacheError) { try cache.setRecording(isRecording) } catch { throw Failure.report(error) }
+        guard !store.json else { return Output.json(RecordSwitch(recording: isRecording)) }
+        Output.line(isRecording ? "the store now records accesses" : "the store no longer records accesses")
     }
 
     private func show(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
@@ -117,6 +136,11 @@ struct SimulationText {
     }
 
     private var time: String { Quantity.age(simulation.seconds * 1000) }
+}
+
+/// The output of `simulate --record --json`.
+private struct RecordSwitch: Encodable {
+    var recording: Bool
 }
 
 /// The output of `simulate --json`.

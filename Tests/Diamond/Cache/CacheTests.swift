@@ -343,6 +343,7 @@ import Testing
         good: Int
     ) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0, gathering: .seconds(86_400))
+        try cache.setRecording(true)
         let used = try entry("used")
         cache.store(used)
         await cache.flush()

@@ -8,6 +8,26 @@ final class AccessRecorder: Sendable {
     private struct Part {
         var counts: [CacheCounts] = []
         var accesses = AccessLog()
+        /// Whether there was an access since the last write.
+        var isUsed = false
+        /// Whether accesses are kept. They are kept until the first write tells whether the store records them.
+        var isRecording = true
+
+        mutating func add(_ access: CacheAccess) -> Bool {
+            isUsed = true
+            return isRecording && accesses.add(access)
+        }
+
+        mutating func set(_ recording: AccessRecording) {
+            switch recording {
+            case .off:
+                isRecording = false
+                _ = accesses.take()
+            case .on(let sampling):
+                isRecording = true
+                accesses.sampling = sampling
+            }
+        }
     }
 
     private static let partCount = 8
@@ -17,7 +37,7 @@ final class AccessRecorder: Sendable {
     /// Records an access.
     ///
     /// - Returns: whether enough accesses wait now that they have to be written.
-    func record(_ access: CacheAccess) -> Bool { part(of: access).withLock { $0.accesses.add(access) } }
+    func record(_ access: CacheAccess) -> Bool { part(of: access).withLock { $0.add(access) } }
 
     /// Records an access, and counts it in an hour.
     ///
@@ -29,22 +49,22 @@ final class AccessRecorder: Sendable {
         _ body: (inout CacheCounts) -> Void
     ) -> Bool {
         part(of: access).withLock { part in
-            let isFull = part.accesses.add(access)
+            let isFull = part.add(access)
             return part.counts.count(in: hour, body) || isFull
         }
     }
 
-    /// Removes and returns the counts and accesses that wait.
-    func take() -> (counts: [CacheCounts], accesses: [CacheAccess]) {
-        var (counts, accesses): ([CacheCounts], [CacheAccess]) = ([], [])
+    /// Moves the counts and accesses that wait to facts that are about to be written.
+    func move(to facts: inout CacheFacts) {
         for part in parts {
             part.withLock { part in
-                counts += part.counts
+                for counts in part.counts { facts.counts.add(counts) }
                 part.counts = []
-                accesses += part.accesses.take()
+                facts.accesses += part.accesses.take()
+                facts.areOfUse = facts.areOfUse || part.isUsed
+                part.isUsed = false
             }
         }
-        return (counts, accesses)
     }
 
     /// Takes back accesses that could not be written, and puts them before newer ones.
@@ -54,9 +74,9 @@ final class AccessRecorder: Sendable {
         }
     }
 
-    /// Sets the sample of accesses that are recorded from now on.
-    func sample(_ sampling: Sampling) {
-        for part in parts { part.withLock { $0.accesses.sampling = sampling } }
+    /// Sets which accesses are recorded from now on.
+    func set(_ recording: AccessRecording) {
+        for part in parts { part.withLock { $0.set(recording) } }
     }
 
     private func part(of access: CacheAccess) -> Guarded<Part> { parts[Self.number(of: access)] }

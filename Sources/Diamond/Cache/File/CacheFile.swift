@@ -73,7 +73,7 @@ package final class CacheFile: Sendable {
     /// - Parameters:
     ///   - patience: the longest wait for another process that writes; `nil` for as long as SQLite waits.
     ///   - overwrites: as in ``SQLiteDatabase/write(patience:overwrites:_:)``.
-    func write<Result>(
+    package func write<Result>(
         patience: Duration? = nil,
         overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result

@@ -7,37 +7,68 @@ extension CacheTable {
     /// The bytes of a cache's bound for each row: the rows take at most one hundredth of the bound.
     private static let boundOfOneAccess: Int64 = 4096
 
-    /// Adds accesses; the oldest go where there are too many.
+    /// Records the bound of a cache that was used, and its accesses if the store records them; the oldest go where there
+    /// are too many.
     ///
     /// - Parameters:
     ///   - capacity: the bound of the cache that records, whose size the ring is measured by.
     ///   - asItCame: whether this process writes bodies and headers as they came, neither compressed nor sealed.
-    /// - Returns: the sample to record from now on, for every process of the store.
+    /// - Returns: which accesses every process of the store records from now on.
     static func record(
         _ accesses: [CacheAccess],
         capacity: Int64,
         asItCame: Bool = false,
         on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> AccessRecording {
+        let facts = try facts(on: connection)
+        if facts.capacity != capacity { try keepFact("capacity", capacity, on: connection) }
+        guard facts.isRecording else { return .off }
+        return .on(
+            try add(accesses, capacity: capacity, asItCame: asItCame, Sampling(shift: facts.shift), on: connection))
+    }
+
+    private static func add(
+        _ accesses: [CacheAccess],
+        capacity: Int64,
+        asItCame: Bool,
+        _ sampling: Sampling,
+        on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
+        guard !accesses.isEmpty else { return sampling }
         let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
         // They come from several parts, each in its order.
         let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
         for access in added { try insert(access, isSizeKnown: asItCame && access.kind != .hit, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
-        let (shift, known) = try facts(on: connection)
-        if known != capacity { try keepFact("capacity", capacity, on: connection) }
         // In one transaction the numbers follow on one another.
-        guard newest / limit > (newest - Int64(added.count)) / limit else { return Sampling(shift: shift) }
-        return try turn(Sampling(shift: shift), on: connection)
+        guard newest / limit > (newest - Int64(added.count)) / limit else { return sampling }
+        return try turn(sampling, on: connection)
     }
 
     private static func facts(
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (shift: Int64, capacity: Int64) {
+    ) throws(SQLiteError) -> (shift: Int64, capacity: Int64, isRecording: Bool) {
         let statement = try connection.statement(
-            "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')")
-        return try statement.step() ? (statement.int64(0), statement.int64(1)) : (0, 0)
+            """
+            SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity'),
+                EXISTS (SELECT 1 FROM fact WHERE name = 'recording')
+            """
+        )
+        guard try statement.step() else { return (0, 0, false) }
+        return (statement.int64(0), statement.int64(1), statement.int64(2) != 0)
+    }
+
+    /// Whether the store records its accesses.
+    package static func isRecording(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try facts(on: connection).isRecording
+    }
+
+    /// Switches the record on, or off: then what was recorded goes as well.
+    package static func setRecording(_ isOn: Bool, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        guard !isOn else { return try keepFact("recording", 1, on: connection) }
+        try connection.statement("DELETE FROM fact WHERE name IN ('recording', 'shift')").run()
+        try connection.statement("DELETE FROM access").run()
     }
 
     /// All that is recorded, in the order in which it happened, and the bound of the cache that recorded last.

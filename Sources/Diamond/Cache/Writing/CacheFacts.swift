@@ -4,7 +4,10 @@ struct CacheFacts: Sendable {
     var visited: Set<Int64> = []
     /// The counts of each hour in which something happened, the newest last.
     var counts: [CacheCounts] = []
+    /// The accesses to record. None are recorded where the store keeps no record.
     var accesses: [CacheAccess] = []
+    /// Whether the cache was used since the last write: hit, or stored into.
+    var areOfUse = false
 
-    var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty }
+    var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty && !areOfUse }
 }

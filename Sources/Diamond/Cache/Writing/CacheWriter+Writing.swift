@@ -80,10 +80,8 @@ extension CacheWriter {
     // MARK: What goes along
 
     func takeFacts() -> CacheFacts {
-        let (counts, accesses) = recorder.take()
         var facts = state.withLock { $0.takeFacts() }
-        facts.accesses = accesses
-        for counts in counts { facts.counts.add(counts) }
+        recorder.move(to: &facts)
         return facts
     }
 
@@ -115,16 +113,16 @@ extension CacheWriter {
         let generation = file.generation
         var changes: [PreparedChange] = []
         for change in group { changes.append(try file.prepared(change)) }
-        let (sampling, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
+        let (recording, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
             try file.refuseSealed(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
-            let sampling = try Self.write(facts, capacity, asItCame: asItCame, on: connection)
+            let recording = try Self.write(facts, capacity, asItCame: asItCame, on: connection)
             // A reader would have to look up in the log what this connection knows.
-            return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
+            return (recording, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
         for key in gone { whenGone(key) }
-        if let sampling { recorder.sample(sampling) }
+        if let recording { recorder.set(recording) }
         return pages
     }
 
@@ -138,16 +136,16 @@ extension CacheWriter {
         return facts
     }
 
-    /// - Returns: the sample to record from now on; `nil` if it is not known.
+    /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
     private static func write(
         _ facts: CacheFacts,
         _ capacity: Int64,
         asItCame: Bool,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Sampling? {
+    ) throws(SQLiteError) -> AccessRecording? {
         if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
         for counts in facts.counts { try CacheTable.add(counts, on: connection) }
-        guard !facts.accesses.isEmpty else { return nil }
+        guard facts.areOfUse || !facts.accesses.isEmpty else { return nil }
         return try CacheTable.record(facts.accesses, capacity: capacity, asItCame: asItCame, on: connection)
     }
 }

@@ -27,21 +27,18 @@ static const char count_sql[] =
 
 static const char insert_hour_sql[] = "INSERT INTO hour VALUES (?, 0, 0, 0, 0, ?, 0, 0, 0)";
 
-static const char record_sql[] =
-    "INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)\n"
-    "VALUES (?, ?, ?, ?, 1, 1, 0, 0, 0)";
-
 static const char facts_sql[] =
-    "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')";
+    "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity'),\n"
+    "    EXISTS (SELECT 1 FROM fact WHERE name = 'recording')";
 
-enum { statement_count = 13, checkpoint_length = 1000 };
+enum { statement_count = 12, checkpoint_length = 1000 };
 
 struct store_peer {
     sqlite3 *database, *checkpointer;
     union {
         struct {
             sqlite3_stmt *begin, *commit, *rollback, *insert, *replace, *find, *delete_body, *delete_tags, *insert_body, *count,
-                *insert_hour, *record, *facts;
+                *insert_hour, *facts;
         };
         sqlite3_stmt *statements[statement_count];
     };
@@ -173,27 +170,12 @@ static bool count_stores(store_peer *peer, size_t count) {
     return run(peer->insert_hour);
 }
 
-/// The entries' rows in the ring of accesses.
-static bool record(store_peer *peer, size_t first, size_t count) {
-    int64_t second = time(NULL);
-    bool is_done = true;
-    for (size_t index = 0; is_done && index < count; index++) {
-        const disk_peer_entry *entry = &peer->entries[first + index];
-        sqlite3_bind_int64(peer->record, 1, key_prefix(entry->key));
-        sqlite3_bind_int64(peer->record, 2, (int64_t)entry->body_size);
-        sqlite3_bind_int64(peer->record, 3, (int64_t)(entry->body_size + entry->headers_size) + 768);
-        sqlite3_bind_int64(peer->record, 4, second);
-        is_done = run(peer->record);
-    }
-    return is_done && run(peer->facts);
-}
-
-/// Up to a group's worth of entries, what they count in the hour, and their accesses. (Whether the file is within its bound
+/// Up to a group's worth of entries, and what they count in the hour. (Whether the file is within its bound
 /// Diamond looks each time a part of it was written, which is far off here.)
 static bool store_group(store_peer *peer, size_t first, size_t count) {
     bool is_done = run(peer->begin);
     for (size_t index = 0; is_done && index < count; index++) is_done = store(peer, &peer->entries[first + index]);
-    is_done = is_done && count_stores(peer, count) && record(peer, first, count) && run(peer->commit);
+    is_done = is_done && count_stores(peer, count) && run(peer->facts) && run(peer->commit);
     if (is_done && peer->log_length >= checkpoint_length) is_done = checkpoint(peer);
     return is_done;
 }
@@ -284,7 +266,6 @@ store_peer *store_peer_open(const char *path, bool is_handed) {
         "INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)",
         count_sql,
         insert_hour_sql,
-        record_sql,
         facts_sql,
     };
     store_peer *peer = calloc(1, sizeof *peer);

@@ -76,10 +76,37 @@ import Testing
 
     private func open(_ capacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
         let clock = clock
-        return try Cache(temporary.store, diskCapacity: capacity, now: { clock.milliseconds })
+        let cache = try Cache(temporary.store, diskCapacity: capacity, now: { clock.milliseconds })
+        try cache.setRecording(true)
+        return cache
     }
 
     private func accesses(_ cache: Cache) throws -> [CacheAccess] { try cache.file.read(CacheTable.accesses).accesses }
+
+    @Test func `is kept only where it is switched on, by all processes of the store`() async throws {
+        let cache = try Cache(temporary.store)
+        let entry = try CacheEntry.stub("a")
+        func use() async {
+            cache.count(.cache, of: entry.stored, under: entry.key)
+            await cache.flush()
+        }
+        cache.store(entry)
+        await use()
+        #expect(try !cache.isRecording())
+        #expect(try temporary.rows("access") == 0)
+        #expect(try cache.recordedCapacity() == Cache.defaultDiskCapacity)
+        let other = try open()
+        #expect(try cache.isRecording())
+        // The first write brings the news.
+        await use()
+        #expect(try temporary.rows("access") == 0)
+        await use()
+        #expect(try temporary.rows("access") == 1)
+        try other.setRecording(false)
+        #expect(try temporary.rows("access") == 0)
+        await use()
+        #expect(try temporary.rows("access") == 0)
+    }
 
     @Test func `has each use once, and outlives its process`() async throws {
         var cache: Cache? = try open()
@@ -155,10 +182,10 @@ import Testing
         let many = (0..<65_536).map { index in
             CacheAccess(prefix: Int64(index % 9000) << 50, bodySize: 1, entrySize: 1, second: 0, kind: .hit)
         }
-        let sampling = try one.file.write { (connection) throws(SQLiteError) in
+        let recording = try one.file.write { (connection) throws(SQLiteError) in
             try CacheTable.record(many, capacity: 1 << 30, on: connection)
         }
-        #expect(sampling == Sampling(shift: 1))
+        #expect(recording == .on(Sampling(shift: 1)))
         #expect(try temporary.rows("access") == 65_536)
         let size = try one.totals().diskBytes
         #expect(size < 6 << 20, "\(size)")  // the log holds it a second time
@@ -191,6 +218,7 @@ import Testing
 
     @Test func `tells hits, newly stored and replaced answers apart`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        _ = try open()
         let engine = temporary.engine(transport, clock: clock)
         var request = Request("http://h/a")
         for _ in 0..<2 {
@@ -224,6 +252,7 @@ import Testing
     @Test(arguments: [false, true])
     func `has what the rows take on disk, where there are any`(isSealed: Bool) async throws {
         let cache = try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 0)
+        try cache.setRecording(true)
         let (kept, gone) = try (CacheEntry.stub("a", size: 1000), CacheEntry.stub("b", size: 1000))
         cache.store(kept)
         cache.count(.cache, of: gone.stored, under: gone.key)

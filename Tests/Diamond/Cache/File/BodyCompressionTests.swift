@@ -148,6 +148,7 @@ import Testing
 
     @Test(arguments: [false, true]) func `are recorded with what they take on disk`(isStreamed: Bool) async throws {
         let cache = try open()
+        try cache.setRecording(true)
         let entry = try entry("a", Self.text(3_000_000))
         if isStreamed { try await cache.stream(entry) } else { cache.store(entry) }
         await cache.flush()

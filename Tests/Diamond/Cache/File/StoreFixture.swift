@@ -4,6 +4,7 @@ import DiamondTesting
 import Foundation
 
 @testable import Diamond
+@testable import DiamondInspection
 
 /// The entries of the files in `Tests/Fixtures/Stores`, one file for each version of the schema that was ever released.
 /// `scripts/fixture` makes the newest anew; the others stay as their versions wrote them.
@@ -37,10 +38,11 @@ enum StoreFixture {
         return entries
     }
 
-    /// Writes a store with all of them, three uses of the first, and a miss.
+    /// Writes a store with all of them, three uses of the first, which are recorded, and a miss.
     static func write(to store: Store) async throws {
         let clear = try clear()
         let cache = try Cache(store, memoryCapacity: 0, now: { now })
+        try cache.setRecording(true)
         for entry in clear { cache.store(entry) }
         await cache.flush()
         for _ in 0..<3 { cache.count(.cache, of: clear[0].stored, under: clear[0].key) }

@@ -13,6 +13,7 @@ import Testing
 
     private func filled() async throws -> Cache {
         let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
+        try cache.setRecording(true)
         let entries = try [
             CacheEntry.stub("https://a.example/1", size: 30, tags: ["t"], identity: "anna"),
             .stub("https://a.example/10", size: 20, tags: ["t", "u"]),

@@ -40,8 +40,6 @@ extension Benchmark {
 private enum Growth {
     static let sizes = [1000, 10_000, 100_000, 1_000_000]
     private static let rounds = 7
-    /// So few that all rounds of all benchmarks together do not fill the ring of accesses: a turn would count for Diamond
-    /// alone, though C records as well.
     private static let count = 1920
 
     static func ofLookUps() async throws -> Benchmark.Measurement {

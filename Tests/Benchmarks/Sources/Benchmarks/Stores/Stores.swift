@@ -8,7 +8,7 @@ extension Benchmark {
             name: "store-1k-grouped",
             method: """
                 processor time of storing 2,048 new entries of 1 KiB, up to 64 in a transaction, to C with the same schema, \
-                statements, rows (its access, its part of the hour) and checksums, with one thread that asks and one that \
+                statements, rows (its part of the hour among them) and checksums, with one thread that asks and one that \
                 writes
                 """,
             unit: "x C",
