@@ -9,7 +9,7 @@ import Testing
         let base = try await SampleServer.shared.base
         // A store that exists, but records nothing yet.
         _ = try await cachectl("send", base + "/wire/bytes/1", "--max-age", "60")
-        #expect(try await cachectl("simulate", "--record").text == "the store records its uses from now on\n")
+        #expect(try await cachectl("simulate", "--record").text == "the store now records accesses\n")
         let url = base + "/wire/bytes/5000"
         for _ in 0..<2 { _ = try await cachectl("send", url, "--max-age", "60") }
     }

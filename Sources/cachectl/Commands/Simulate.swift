@@ -31,7 +31,7 @@ struct Simulate: ParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Switch the record on for all programs of the store; or off, which erases what was recorded.")
+        help: "Record accesses in all programs of the store. --no-record stops, and erases the record.")
     var record: Bool?
 
     func run() throws {
