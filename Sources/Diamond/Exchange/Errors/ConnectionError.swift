@@ -87,7 +87,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     }
 
     /// A one-line message with the failure and its remedy, without secrets.
-    public internal(set) var message: String {
+    public var message: String {
         get { content.value.message }
         set { content.change { $0.message = newValue } }
     }
