@@ -104,7 +104,8 @@ final class ReplayQueueFixture {
     @discardableResult
     func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) throws -> ReplayState? {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.finish(job.id, token: job.token, outcome, draw: 0.5, on: connection, ledger: &ledger)
+            try ReplayTable.finish(
+                job.id, token: job.token, outcome: outcome, draw: 0.5, on: connection, ledger: &ledger)
         }
     }
 
@@ -132,7 +133,7 @@ extension ReplayTable {
     /// Makes what SQL has put into the file count as written.
     static func reseal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         for id in try ids(after: 0, on: connection) {
-            guard var row = try written(id, on: connection)?.row else { continue }
+            guard var row = try storedRow(id, on: connection)?.row else { continue }
             row.digest = ReplayRow.digest(of: try request(of: id, on: connection))
             try connection.execute("UPDATE job SET digest = \(row.digest), checksum = \(row.checksum) WHERE id = \(id)")
         }

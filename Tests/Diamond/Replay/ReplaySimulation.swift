@@ -267,7 +267,8 @@ struct ReplaySimulation {
         guard case .sent(let outcome) = work.stage else { return }
         let row = try ReplayTable.row(work.job.id, on: connection)
         let state = try ReplayTable.finish(
-            work.job.id, token: work.job.token, outcome, draw: .random(in: 0..<1, using: &random), on: connection,
+            work.job.id, token: work.job.token, outcome: outcome, draw: .random(in: 0..<1, using: &random),
+            on: connection,
             ledger: &ledger)
         if state != nil, row?.token != work.job.token { violate("an old token was taken for job \(work.job.id)") }
         if state == .done { world.known[work.job.id]?.isGone = true }
@@ -337,7 +338,7 @@ struct ReplaySimulation {
             world.ghosts.append(ghost)
         case .sent(let outcome):
             let state = try ReplayTable.finish(
-                ghost.job.id, token: ghost.job.token, outcome, draw: 0, on: connection, ledger: &ledger)
+                ghost.job.id, token: ghost.job.token, outcome: outcome, draw: 0, on: connection, ledger: &ledger)
             if state != nil { violate("a dead owner's word was taken for job \(ghost.job.id)") }
         }
     }

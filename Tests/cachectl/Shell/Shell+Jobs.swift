@@ -16,7 +16,7 @@ extension Shell {
         let owner = try await queue.owner.enter()
         for job in try await queue.claim(count, of: .all, by: owner) ?? [] {
             _ = await queue.begin(job)
-            _ = await queue.finish(job, outcome)
+            _ = await queue.finish(job, outcome: outcome)
         }
         queue.owner.leave()
         await queue.close()
@@ -28,7 +28,7 @@ extension Shell {
         try damageQueue(sql)
         try queue().database.write { (connection) throws(SQLiteError) in
             for id in try ReplayTable.ids(after: 0, on: connection) {
-                guard let row = try ReplayTable.written(id, on: connection)?.row else { continue }
+                guard let row = try ReplayTable.storedRow(id, on: connection)?.row else { continue }
                 try connection.execute("UPDATE job SET checksum = \(row.checksum) WHERE id = \(id)")
             }
         }

@@ -100,7 +100,7 @@ import Testing
         let owner = try await queue.owner.enter()
         let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
         #expect(await queue.begin(job))
-        #expect(await queue.finish(job, .answered(status: 401)) == .held)
+        #expect(await queue.finish(job, outcome: .answered(status: 401)) == .held)
         queue.owner.leave()
         try await queue.hold(.lane(.default))
         #expect(try await queue.release(.identity("anna")) == 0)
@@ -118,7 +118,7 @@ import Testing
             })
         try await queue.enqueue(requests(1))
         try queue.database.write { (connection) throws(SQLiteError) in
-            try ReplayTable.add(.lane("images"), reason: "", on: connection, ReplayLedger(now: 0, uptime: 0))
+            try ReplayTable.add(.lane("images"), reason: "", on: connection, ledger: ReplayLedger(now: 0, uptime: 0))
         }
         let most = Guarded(0)
         let number = queue.listeners.add { transitions in most.withLock { $0 = max($0, transitions.count) } }

@@ -77,7 +77,8 @@ struct PassingClock: Clock {
                     guard await queue.begin(job) else { continue }
                     let state = try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
                         try ReplayTable.finish(
-                            job.id, token: job.token, .answered(status: 201), draw: 0, on: connection, ledger: &ledger)
+                            job.id, token: job.token, outcome: .answered(status: 201), draw: 0, on: connection,
+                            ledger: &ledger)
                     }
                     if state == .done { finished.insert(job.id) }
                 }
@@ -163,7 +164,7 @@ struct PassingClock: Clock {
         let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
         #expect(await queue.begin(job))
         life.disk.fail(.writeError, atCall: 1, lasting: true)
-        #expect(await queue.finish(job, .success) == .done)
+        #expect(await queue.finish(job, outcome: .success) == .done)
         #expect(try queue.job(id)?.state == .done)
         #expect(pauses.withLock { $0.prefix(3) == [.seconds(1), .seconds(2), .seconds(3)] })
         queue.owner.leave()

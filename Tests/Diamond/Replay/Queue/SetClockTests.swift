@@ -224,8 +224,8 @@ import Testing
         for number in 1...3 {
             let owner = try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.addOwner(
-                    "owner \(number)", boot: "first", process: 1, program: "test", lease: 60_000, on: connection, ledger
-                )
+                    "owner \(number)", boot: "first", process: 1, program: "test", lease: 60_000, on: connection,
+                    ledger: ledger)
             }
             let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
             try await queue.writer.write { (connection, ledger) throws(SQLiteError) in

@@ -168,7 +168,7 @@ import Testing
     @Test(arguments: rows)
     func `an outcome decides what becomes of a job`(_ row: Row) {
         var job = row.kind.row
-        job.take(row.outcome, at: Kind.now, draw: 0)
+        job.apply(row.outcome, at: Kind.now, draw: 0)
         #expect(job.state == row.state)
         #expect(job.reason == row.reason)
         #expect(job.attempts == row.attempts)

@@ -432,7 +432,7 @@ import Testing
                 sentAt: fixture.now + 86_400_000, isHarmless: true, isPaused: isPaused)
             let hasBegun = try fixture.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.begin(
-                    job.id, token: job.token, by: owner, earlier: earlier, on: connection, ledger: &ledger)
+                    job.id, token: job.token, by: owner, after: earlier, on: connection, ledger: &ledger)
             }
             let row = try #require(try fixture.job(id))
             #expect(hasBegun && row.sentAt == Date(milliseconds: fixture.now) && row.unknownSince == row.sentAt)

@@ -143,7 +143,7 @@ private enum Queues {
         await withDiscardingTaskGroup { group in
             for job in jobs {
                 group.addTask {
-                    _ = await queue.finish(job, .answered(status: 200, isTransient: false, pushBack: nil))
+                    _ = await queue.finish(job, outcome: .answered(status: 200, isTransient: false, pushBack: nil))
                 }
             }
         }
