@@ -1,12 +1,12 @@
 import DiamondSQLite
 
 extension Activity {
-    /// Counts something in; it is counted out when the token ends, or at the latest when it is dropped.
+    /// Begins an interval. It ends with the token, at the latest when that is deallocated.
     ///
     /// - Parameters:
-    ///   - parent: the request or refresh that it belongs to.
-    ///   - attempt: of an attempt and what comes before it.
-    ///   - request: asked for only where there is an observer.
+    ///   - parent: the request or refresh that the interval belongs to.
+    ///   - attempt: the number of the attempt, for an attempt and the waits before it.
+    ///   - request: called only if there is an observer.
     func begin(
         _ kind: ActivityInterval.Kind,
         _ subject: ActivitySubject,
@@ -14,41 +14,51 @@ extension Activity {
         attempt: Int? = nil,
         request: () -> ActivityRequest
     ) -> ActivityToken {
-        let (beginning, news) = state.withLock { $0.begin(kind, subject) }
+        let (beginning, notifications) = state.withLock { $0.begin(kind, subject) }
         let interval =
-            news.observers.isEmpty
-            ? nil : ActivityInterval(beginning.id, kind, subject, of: parent, attempt, request())
-        news.tell { interval.map { .began($0) } }
-        return ActivityToken(beginning, kind, interval, in: self)
+            notifications.observers.isEmpty
+            ? nil
+            : ActivityInterval(
+                id: beginning.id, kind: kind, subject: subject, parent: parent, attempt: attempt, request: request())
+        notifications.deliver { interval.map { .began($0) } }
+        return ActivityToken(beginning, kind: kind, interval: interval, in: self)
     }
 
-    /// - Parameter outcome: asked for only where somebody has observed the begin; `nil` for what was noted.
+    /// Ends the interval of a token.
+    ///
+    /// - Parameter outcome: called only if the begin was observed; `nil` for the outcome that was set before.
     func end(_ token: ActivityToken, _ outcome: () -> ActivityOutcome?) {
-        let news = state.withLock { state -> ActivityNews? in
+        let notifications = state.withLock { state -> ActivityNotifications? in
             guard token.isOpen else { return nil }
             token.isOpen = false
-            return state.end(token.kind, at: token.place)
+            return state.end(token.kind, account: token.account)
         }
-        // Of what has ended, nothing is noted any more.
-        news?.tell { token.story.map { .ended($0.interval, outcome() ?? $0.outcome) } }
+        // Read without the lock: the outcome of an ended interval no longer changes.
+        notifications?.deliver { token.observed.map { .ended($0.interval, outcome() ?? $0.outcome) } }
     }
 
-    func note(_ outcome: ActivityOutcome, _ token: ActivityToken) {
-        state.withLock { _ in if token.isOpen { token.story?.outcome = outcome } }
+    func setOutcome(_ outcome: ActivityOutcome, of token: ActivityToken) {
+        state.withLock { _ in if token.isOpen { token.observed?.outcome = outcome } }
     }
 }
 
 extension ActivityInterval {
     fileprivate init(
-        _ id: ID,
-        _ kind: Kind,
-        _ subject: ActivitySubject,
-        of parent: ID?,
-        _ attempt: Int?,
-        _ request: ActivityRequest
+        id: ID,
+        kind: Kind,
+        subject: ActivitySubject,
+        parent: ID?,
+        attempt: Int?,
+        request: ActivityRequest
     ) {
-        (self.id, self.kind, self.parent, self.attempt) = (id, kind, parent, attempt)
-        (lane, origin, tags) = (subject.lane, subject.origin, subject.tags)
-        (method, writeURL) = (request.method, request.url)
+        self.id = id
+        self.kind = kind
+        self.parent = parent
+        self.attempt = attempt
+        lane = subject.lane
+        origin = subject.origin
+        tags = subject.tags
+        method = request.method
+        writeURL = request.url
     }
 }

@@ -3,10 +3,11 @@ import Synchronization
 
 /// The activity of an engine: its counts and its events.
 ///
-/// The counts cover what waits and what is on the wire, in this process. The events come from every room.
+/// The counts cover waiting requests and exchanges on the wire, in this process. The events come from all parts of the
+/// engine.
 public final class Activity: Sendable {
     let state = Guarded(ActivityState())
-    /// Apart from the state, because every hit asks: a lock here would be everybody's.
+    /// An atomic outside of the state's lock, because every cache hit reads it.
     private let hasObservers = Atomic(false)
     /// The rules that mask secrets in the URLs of events.
     let rules: KeyRules
@@ -21,7 +22,7 @@ public final class Activity: Sendable {
         self.rules = rules
         self.clock = clock
         state.withLock { state in
-            for observer in observers { _ = state.observers.add { observer.notice($0) } }
+            for observer in observers { _ = state.observers.add { observer.receive($0) } }
         }
         hasObservers.store(!observers.isEmpty, ordering: .releasing)
     }
@@ -32,35 +33,35 @@ public final class Activity: Sendable {
 
     // MARK: Counts
 
-    /// Exchanges on the wire now. Requests that wait, or are answered from the cache, are not among them.
+    /// The number of exchanges on the wire. Requests that wait, or that the cache answers, do not count.
     public var inFlight: Int { state.withLock { $0.ledger.total.inFlight } }
 
-    /// All in all, now.
+    /// The current counts of the whole engine.
     public var counts: ActivityCounts { state.withLock { $0.ledger.total } }
 
-    /// The counts now: in all, by lane, by origin and by tag, taken at one moment.
+    /// The current counts: in all, by lane, by origin and by tag, taken at one moment.
     public var snapshot: ActivitySnapshot { state.withLock { $0.ledger.snapshot } }
 
-    /// The snapshots of the activity: the present one first, then one whenever it changes. The sequence ends with the
-    /// engine, or with the waiting task.
+    /// The snapshots of the activity: first the current one, then one whenever it changes. The sequence ends with the engine,
+    /// or with the waiting task.
     ///
-    /// Coalesced: an iteration stores nothing for a slow consumer. It returns the newest snapshot as soon as something
-    /// has changed since the last one it returned.
-    public var changes: ActivityChanges { ActivityChanges(state: state) }
+    /// Snapshots are coalesced: an iteration stores nothing for a slow consumer. It returns the newest snapshot as soon as
+    /// something has changed since the last one.
+    public var changes: some AsyncSequence<ActivitySnapshot, Never> & Sendable { ActivityChanges(state: state) }
 
-    /// Waits until nothing is queued, on the wire, between two attempts, or refreshed, and no connection is left but
-    /// paused ones. Their `completionBlock`s may still be on their way.
+    /// Waits until nothing is queued, on the wire, between two attempts, or refreshed, and only paused connections are left.
+    /// The `completionBlock` of a finished connection may still be about to run.
     ///
-    /// - Returns: `false` when the waiting task was canceled before.
+    /// - Returns: `false` if the waiting task was canceled before.
     @discardableResult
     public func idle() async -> Bool { await state.wait(for: .idle) }
 
     // MARK: Events
 
-    /// Calls `observer` with every event from now on, until the returned token is dropped. The end of an interval that
-    /// began before may come alone.
+    /// Calls a closure with every event from now on, until the returned observation is dropped. It may receive the end of an
+    /// interval that began before.
     ///
-    /// - Parameter observer: called at once, on the thread where it happened, and by many threads at the same time: be
+    /// - Parameter observer: called synchronously, on the thread of the event, and by several threads at the same time. Be
     ///   short, and call nothing of the engine.
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
         let number = state.withLock { state in
@@ -78,20 +79,25 @@ public final class Activity: Sendable {
         }
     }
 
-    /// Sends every event to an observer of a type of its own, from now on, until the returned token is dropped.
+    /// Sends every event to an observer from now on, until the returned observation is dropped.
     public func observe(_ observer: some ActivityObserver) -> ActivityObservation {
-        observe { observer.notice($0) }
+        observe { observer.receive($0) }
     }
 
-    /// Whether anybody is told of events.
+    /// Whether there is an observer of events.
     var isObserved: Bool { hasObservers.load(ordering: .acquiring) }
 
-    /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
+    /// Observes whether anything is on the wire.
+    ///
+    /// - Parameter observer: called when the first exchange begins and when the last one ends.
     func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
         let number = state.withLock { $0.wireObservers.add(observer) }
         return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.wireObservers.remove(number) } }
     }
 
+    /// Sends an event to the observers.
+    ///
+    /// - Parameter event: evaluated only if there is an observer.
     package func report(_ event: @autoclosure () -> ActivityEvent) {
         guard isObserved else { return }
         let observers = state.withLock { $0.observers.all }

@@ -1,24 +1,24 @@
 public import HTTPTypes
 
-/// Something that goes on from one event to another, as ``ActivityEvent/began(_:)`` and ``ActivityEvent/ended(_:_:)`` tell of
-/// it.
+/// A unit of work or a wait that has a begin and an end, reported by ``ActivityEvent/began(_:)`` and
+/// ``ActivityEvent/ended(_:_:)``.
 public struct ActivityInterval: Identifiable, Sendable {
-    /// The kinds of intervals; new ones may come.
+    /// The kinds of intervals. Later versions may add kinds.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
         enum Name: String { case request, queue, attempt, backoff, pause, refresh }
 
         let name: Name
 
-        /// A connection, from when it is enqueued until it has finished; or a call that asks a server, until its answer
-        /// is there.
+        /// A connection, from when it is enqueued until it has finished; or a call that contacts a server, until its response
+        /// is returned.
         public static let request = Kind(name: .request)
-        /// A wait for a place on the wire.
+        /// A wait for a permit.
         public static let queue = Kind(name: .queue)
-        /// One exchange on the wire, from its begin to the end of its body.
+        /// An attempt on the wire, from its begin to the end of the response body.
         public static let attempt = Kind(name: .attempt)
         /// The delay between two attempts.
         public static let backoff = Kind(name: .backoff)
-        /// A connection is held.
+        /// A pause of a connection.
         public static let pause = Kind(name: .pause)
         /// The update of a response that was served stale.
         public static let refresh = Kind(name: .refresh)
@@ -26,7 +26,7 @@ public struct ActivityInterval: Identifiable, Sendable {
         public var description: String { name.rawValue }
     }
 
-    /// Tells this interval from all others of the process, those of other engines included.
+    /// The identity of an interval, unique in the process across engines.
     public struct ID: Hashable, Sendable {
         let number: Int
     }
@@ -35,27 +35,27 @@ public struct ActivityInterval: Identifiable, Sendable {
     public let id: ID
     /// The kind of the interval.
     public let kind: Kind
-    /// The request or refresh that it belongs to; of an attempt that several requests share, the first of them. It may be
-    /// over before this is.
+    /// The request or refresh that the interval belongs to. If several requests share an attempt, the first of them. The
+    /// parent may end before the interval.
     public let parent: ID?
     /// The lane of the request.
     public let lane: Lane
-    /// Scheme, host and port; empty where the request's URL is none.
+    /// The scheme, host and port; empty if the request's URL is malformed.
     public let origin: String
     /// The tags of the request.
     public let tags: Set<String>
     /// The method of the request.
     public let method: HTTPRequest.Method
-    /// Which attempt of its exchange it is, from 1 on, or comes before; `nil` for other kinds.
+    /// The number, from 1, of the attempt, for attempts and for the waits before them; `nil` for other kinds.
     public let attempt: Int?
     let writeURL: @Sendable () -> String
 
-    /// The URL without user info, items sorted by name, secret parameters masked. Written when it is asked for.
+    /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each access.
     public var url: String { writeURL() }
 }
 
-/// The outcome of an interval. Empty where there is nothing to add, such as after a wait, and where the interval was
-/// canceled or forgotten.
+/// The outcome of an interval. It is empty if there is nothing to report, such as after a wait, or if the interval was
+/// canceled.
 public struct ActivityOutcome: Hashable, Sendable {
     /// The status of the response, if there was one.
     public var status: HTTPResponse.Status?
@@ -65,21 +65,23 @@ public struct ActivityOutcome: Hashable, Sendable {
     public var error: String?
 
     init(status: HTTPResponse.Status? = nil, source: Response.Source? = nil, error: String? = nil) {
-        (self.status, self.source, self.error) = (status, source, error)
+        self.status = status
+        self.source = source
+        self.error = error
     }
 
     init(_ response: Response) { self.init(status: response.status, source: response.source) }
 }
 
 extension ActivityInterval: CustomStringConvertible {
-    /// One line, such as `attempt 2 of GET https://h/cities`.
+    /// A one-line description, such as `attempt 2 of GET https://h/cities`.
     public var description: String {
         "\(kind)\(attempt.map { " \($0)" } ?? "") of \(method.rawValue) \(url)"
     }
 }
 
 extension ActivityOutcome: CustomStringConvertible {
-    /// A few words, such as `200 from cache` and `timedOut`; `none` where nothing is known.
+    /// A short description, such as `200 from cache` or `timedOut`; `none` for an empty outcome.
     public var description: String {
         let answer = status.map { "\($0.code)" + (source.map { " from \($0.rawValue)" } ?? "") }
         let parts = [answer, error].compactMap(\.self)

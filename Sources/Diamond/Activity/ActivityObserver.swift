@@ -1,16 +1,16 @@
-/// An observer that is told what happens in an engine, such as one that writes a log. Pass it to
-/// ``Engine/Configuration/observers`` or ``Activity/observe(_:)-(ActivityObserver)``.
+/// Receives an engine's events, for example to log them. Pass it to ``Engine/Configuration/observers`` or
+/// ``Activity/observe(_:)-(ActivityObserver)``.
 public protocol ActivityObserver: Sendable {
-    /// Something has happened. Called at once, on the thread where it happened, and by many threads at the same time: be
-    /// short, and call nothing of the engine.
-    func notice(_ event: ActivityEvent)
+    /// Receives an event. Called synchronously, on the thread of the event, and by several threads at the same time. Be short,
+    /// and call nothing of the engine.
+    func receive(_ event: ActivityEvent)
 }
 
-/// An observer's registration; it lasts as long as this is kept.
+/// The registration of an observer. It ends when this is deallocated.
 public final class ActivityObservation: Sendable {
-    private let cancelation: @Sendable () -> Void
+    private let cancellation: @Sendable () -> Void
 
-    init(_ cancelation: @escaping @Sendable () -> Void) { self.cancelation = cancelation }
+    init(_ cancellation: @escaping @Sendable () -> Void) { self.cancellation = cancellation }
 
-    deinit { cancelation() }
+    deinit { cancellation() }
 }

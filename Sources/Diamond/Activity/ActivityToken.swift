@@ -1,11 +1,11 @@
-/// One counted interval. Ends once, however often it is ended, and at the latest when it is forgotten.
+/// A counted interval. It ends once, at the latest when the token is deallocated. Later calls of `end` have no effect.
 ///
-/// `@unchecked Sendable`: `isOpen` and the outcome that is told are changed only while the lock of the activity is held, and
-/// that only while it is open; who has closed it may read it.
+/// `@unchecked Sendable`: `isOpen` and the outcome are changed only under the lock of the activity, and the outcome only while
+/// the token is open. The thread that has closed the token may read the outcome.
 package final class ActivityToken: @unchecked Sendable {
     /// The interval and the outcome that its end reports.
-    // Apart: most are observed by nobody, and each that waits has two.
-    final class Story {
+    // Allocated only for observers: most tokens have none, and each waiting request has two tokens.
+    final class Observed {
         let interval: ActivityInterval
         var outcome = ActivityOutcome()
 
@@ -13,31 +13,33 @@ package final class ActivityToken: @unchecked Sendable {
     }
 
     let id: ActivityInterval.ID
-    /// The place of its account.
-    let place: Int
-    /// `nil` where no observer was told of its begin.
-    let story: Story?
+    /// The index of the account in the ledger.
+    let account: Int
+    /// The reported interval; `nil` if its begin had no observer.
+    let observed: Observed?
     private let activity: Activity
-    // Last, and beside each other: each that waits has two tokens, and these take no word of their own.
+    // Last and adjacent, so that they share a word: each waiting request has two tokens.
     let kind: ActivityInterval.Kind
     var isOpen = true
 
     init(
         _ beginning: ActivityState.Beginning,
-        _ kind: ActivityInterval.Kind,
-        _ interval: ActivityInterval?,
+        kind: ActivityInterval.Kind,
+        interval: ActivityInterval?,
         in activity: Activity
     ) {
-        (id, place) = (beginning.id, beginning.place)
-        (self.kind, self.activity, story) = (kind, activity, interval.map(Story.init))
+        id = beginning.id
+        account = beginning.account
+        self.kind = kind
+        self.activity = activity
+        observed = interval.map(Observed.init)
     }
 
-    // Nobody else has it any more.
     deinit { if isOpen { end() } }
 
-    /// Notes the outcome that its end reports, unless the end gives one itself.
-    func note(_ outcome: @autoclosure () -> ActivityOutcome) {
-        if story != nil { activity.note(outcome(), self) }
+    /// Sets the outcome that the end reports, unless the end gives one itself.
+    func setOutcome(_ outcome: @autoclosure () -> ActivityOutcome) {
+        if observed != nil { activity.setOutcome(outcome(), of: self) }
     }
 
     package func end() { activity.end(self) { nil } }

@@ -2,38 +2,38 @@
 import HTTPTypes
 public import Logging
 
-/// An observer that writes an engine's events to a `Logger` of swift-log. It needs the package's trait `Logging`.
+/// An observer that writes an engine's events to a `Logger` of swift-log. Needs the package's trait `Logging`.
 ///
 /// A problem with the store, the queue or a redirect is a warning. The end of a request, an attempt or a refresh is
-/// `debug`, even with an error, because errors are the caller's. A job's transition and a content coding that was kept
-/// are `debug`, too. The rest is `trace`.
+/// `debug`, even with an error, because the caller handles errors. A job's transition and an unknown content coding are
+/// `debug` as well. The rest is `trace`.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
     /// Creates an observer. The default logger has the label `diamond`.
     public init(_ logger: Logger = Logger(label: "diamond")) { self.logger = logger }
 
-    public func notice(_ event: ActivityEvent) {
+    public func receive(_ event: ActivityEvent) {
         switch event {
         case .began(let interval): logger.trace("\(interval.kind) began", metadata: interval.metadata)
-        case .ended(let interval, let outcome): end(interval, outcome)
-        case .contentCodingKept(let coding, let origin):
+        case .ended(let interval, let outcome): log(endOf: interval, outcome: outcome)
+        case .unknownContentCoding(let coding, let origin):
             logger.debug("a content coding was not removed", metadata: ["coding": "\(coding)", "server": "\(origin)"])
         case .hit(let source): logger.trace("answered from the cache", metadata: ["source": "\(source.rawValue)"])
         case .miss: logger.trace("nothing usable stored")
         case .stored: logger.trace("stored")
         case .evicted(let count): logger.trace("evicted", metadata: ["count": "\(count)"])
-        case .cacheEntryDropped(let reason): warn("an entry of the cache was dropped", reason)
-        case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason)
+        case .cacheEntryDropped(let reason): warn("an entry of the cache was dropped", reason: reason)
+        case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason: reason)
         case .cacheSetAside(let file): logger.warning("the cache was set aside", metadata: ["file": "\(file)"])
-        case .cacheFailed(let reason): warn("the cache failed", reason)
-        case .oddRedirect(let reason): warn("a redirect was odd", reason)
+        case .cacheFailed(let reason): warn("the cache failed", reason: reason)
+        case .malformedRedirect(let reason): warn("a redirect was odd", reason: reason)
         case .job(let transition): logger.debug("\(transition)")
-        case .queueFailed(let reason): warn("the queue failed", reason)
+        case .queueFailed(let reason): warn("the queue failed", reason: reason)
         }
     }
 
-    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+    private func log(endOf interval: ActivityInterval, outcome: ActivityOutcome) {
         let isMain = [.request, .attempt, .refresh].contains(interval.kind)
         logger.log(
             level: isMain ? .debug : .trace,
@@ -42,7 +42,7 @@ public struct LogObserver: ActivityObserver {
         )
     }
 
-    private func warn(_ message: Logger.Message, _ reason: String) {
+    private func warn(_ message: Logger.Message, reason: String) {
         logger.warning(message, metadata: ["reason": "\(reason)"])
     }
 }

@@ -3,18 +3,18 @@ import DiamondSQLite
 import HTTPTypes
 public import Metrics
 
-/// An observer that counts and times an engine's events for swift-metrics. It needs the package's trait `Metrics`.
+/// An observer that counts and times an engine's events for swift-metrics. Needs the package's trait `Metrics`.
 ///
 /// | metric | kind | dimensions |
 /// |---|---|---|
 /// | `http.client.request.duration` | timer of attempts | method, server, lane, status class and error (or empty) |
-/// | `diamond.request.duration` | timer of requests that ask a server, waits and repetitions included | the same |
-/// | `diamond.queue.duration` | timer of waits for a place on the wire | server, lane |
-/// | `diamond.retries` | counter of attempts behind the first, hedges included | server, lane |
+/// | `diamond.request.duration` | timer of requests that contact a server, waits and retries included | the same |
+/// | `diamond.queue.duration` | timer of waits for a permit | server, lane |
+/// | `diamond.retries` | counter of attempts after the first, hedges included | server, lane |
 /// | `diamond.codings.kept` | counter of bodies with a content coding that is not removed | |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
-/// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
+/// | `diamond.queue.transitions` | counter of the transitions of jobs | verb |
 /// | `diamond.queue.failures`, `diamond.redirects.odd` | counters | |
 ///
 /// No label contains a URL. The first 100 servers and the first 100 lanes have labels of their own. The others are
@@ -31,37 +31,39 @@ public final class MetricsObserver: ActivityObserver {
 
     /// Creates an observer.
     ///
-    /// - Parameter factory: the factory; `nil` for the one that the process has been set up with.
+    /// - Parameter factory: the factory; `nil` for the process's `MetricsSystem.factory`.
     public init(factory: (any MetricsFactory)? = nil) { self.factory = factory ?? MetricsSystem.factory }
 
-    public func notice(_ event: ActivityEvent) {
+    public func receive(_ event: ActivityEvent) {
         switch event {
         case .began(let interval): begin(interval)
-        case .ended(let interval, let outcome): end(interval, outcome)
-        case .contentCodingKept: count("diamond.codings.kept")
-        case .hit(let source): count("diamond.cache.hits", [("source", source.rawValue)])
+        case .ended(let interval, let outcome): end(interval, outcome: outcome)
+        case .unknownContentCoding: count("diamond.codings.kept")
+        case .hit(let source): count("diamond.cache.hits", dimensions: [("source", source.rawValue)])
         case .miss: count("diamond.cache.misses")
         case .stored: count("diamond.cache.stores")
         case .evicted(let entries): count("diamond.cache.evictions", by: entries)
         case .cacheEntryDropped, .cacheEntriesLocked, .cacheSetAside, .cacheFailed: count("diamond.cache.failures")
-        case .job(let transition): count("diamond.queue.transitions", [("verb", transition.verb.description)])
+        case .job(let transition): count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
-        case .oddRedirect: count("diamond.redirects.odd")
+        case .malformedRedirect: count("diamond.redirects.odd")
         }
     }
 
     private func begin(_ interval: ActivityInterval) {
-        // Attempts are counted, not the waits before them: an attempt that begins at once has no wait.
-        if interval.kind == .attempt, interval.attempt ?? 1 > 1 { count("diamond.retries", place(of: interval)) }
+        // Attempts are counted instead of the waits before them, because an immediate retry has no wait.
+        if interval.kind == .attempt, interval.attempt ?? 1 > 1 {
+            count("diamond.retries", dimensions: dimensions(of: interval))
+        }
         guard Self.timers[interval.kind] != nil else { return }
         let now = ContinuousClock.now
         state.withLock { $0.begins[interval.id] = now }
     }
 
-    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+    private func end(_ interval: ActivityInterval, outcome: ActivityOutcome) {
         let begin = state.withLock { $0.begins.removeValue(forKey: interval.id) }
         guard let begin, let label = Self.timers[interval.kind] else { return }
-        var dimensions = place(of: interval)
+        var dimensions = self.dimensions(of: interval)
         if interval.kind != .queue {
             dimensions += [("http.request.method", interval.knownMethod)] + outcome.dimensions
         }
@@ -74,7 +76,7 @@ public final class MetricsObserver: ActivityObserver {
         .queue: "diamond.queue.duration",
     ]
 
-    private func place(of interval: ActivityInterval) -> [(String, String)] {
+    private func dimensions(of interval: ActivityInterval) -> [(String, String)] {
         let server = interval.server.address
         return state.withLock { state in
             [
@@ -84,17 +86,18 @@ public final class MetricsObserver: ActivityObserver {
         }
     }
 
-    private func count(_ label: String, _ dimensions: [(String, String)] = [], by count: Int = 1) {
+    private func count(_ label: String, dimensions: [(String, String)] = [], by count: Int = 1) {
         Counter(label: label, dimensions: dimensions, factory: factory).increment(by: count)
     }
 }
 
-/// Labels of a bounded number: each of them costs memory in the backend that keeps the metrics.
+/// A bounded set of label values. Each value costs memory in the metrics backend.
 struct BoundedLabels {
     private var known: Set<String> = []
 
     static let limit = 100
 
+    /// Returns the text, or `other` once there are ``limit`` values.
     mutating func label(of text: String) -> String {
         if known.count < Self.limit { known.insert(text) }
         return known.contains(text) ? text : "other"
@@ -102,8 +105,8 @@ struct BoundedLabels {
 }
 
 extension ActivityOutcome {
-    /// The status class, such as `2xx` for 204, and the error. Both are present whatever the outcome: some backends end
-    /// the process if a metric has other names of dimensions than before.
+    /// The status class, such as `2xx` for 204, and the error. Both are always present: some backends end the process if the
+    /// names of a metric's dimensions change.
     fileprivate var dimensions: [(String, String)] {
         [
             ("http.response.status_class", status.map { "\($0.code / 100)xx" } ?? ""), ("error.type", error ?? ""),

@@ -12,7 +12,7 @@ public struct SignpostObserver: ActivityObserver {
     /// - Parameter subsystem: the subsystem under which Instruments shows the intervals, in the category `Activity`.
     public init(subsystem: String = "Diamond") { log = OSLog(subsystem: subsystem, category: "Activity") }
 
-    public func notice(_ event: ActivityEvent) {
+    public func receive(_ event: ActivityEvent) {
         switch event {
         case .began(let interval):
             let text = "\(interval.method.rawValue) \(interval.url)" as NSString

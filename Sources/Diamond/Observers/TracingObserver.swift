@@ -3,12 +3,12 @@ import DiamondSQLite
 import HTTPTypes
 public import Tracing
 
-/// An observer that makes spans of an engine's activity for swift-distributed-tracing. It needs the package's trait
+/// An observer that makes spans of an engine's activity for swift-distributed-tracing. Needs the package's trait
 /// `Tracing`.
 ///
-/// A connection, or a call that asks a server, is a span. Each of its attempts is a span below it. Names follow
-/// OpenTelemetry's conventions for HTTP clients. Waits are events of the span. The span of a request is below the span
-/// of the task that enqueues or sends it. An attempt that several requests share is below the first of them.
+/// A connection, or a call that contacts a server, is a span. Its attempts are child spans, and its waits are events of the
+/// span. Names follow OpenTelemetry's conventions for HTTP clients. The parent of a request's span is the span of the task
+/// that enqueues or sends it. The parent of an attempt that several requests share is the first of them.
 ///
 /// The context is not sent to the server.
 public final class TracingObserver: ActivityObserver {
@@ -17,13 +17,13 @@ public final class TracingObserver: ActivityObserver {
 
     /// Creates an observer.
     ///
-    /// - Parameter tracer: the tracer; `nil` for the one that the process has been set up with.
+    /// - Parameter tracer: the tracer; `nil` for the process's `InstrumentationSystem.tracer`.
     public init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
 
-    public func notice(_ event: ActivityEvent) {
+    public func receive(_ event: ActivityEvent) {
         switch event {
         case .began(let interval): begin(interval)
-        case .ended(let interval, let outcome): end(interval, outcome)
+        case .ended(let interval, let outcome): end(interval, outcome: outcome)
         default: break
         }
     }
@@ -34,19 +34,19 @@ public final class TracingObserver: ActivityObserver {
             parent?.addEvent(SpanEvent(name: interval.kind.description))
             return
         }
-        let span = start(interval, below: parent)
+        let span = start(interval, parent: parent)
         span.attributes.merge(interval.attributes)
         spans.withLock { $0[interval.id] = span }
     }
 
-    private func start(_ interval: ActivityInterval, below parent: (any Span)?) -> any Span {
+    private func start(_ interval: ActivityInterval, parent: (any Span)?) -> any Span {
         let method = interval.knownMethod == "_OTHER" ? "HTTP" : interval.knownMethod
         guard interval.kind == .attempt else { return tracer.startAnySpan("\(interval.kind) \(method)") }
         guard let parent else { return tracer.startAnySpan(method, ofKind: .client) }
         return tracer.startAnySpan(method, context: parent.context, ofKind: .client)
     }
 
-    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+    private func end(_ interval: ActivityInterval, outcome: ActivityOutcome) {
         guard let span = spans.withLock({ $0.removeValue(forKey: interval.id) }) else { return }
         if let status = outcome.status { span.attributes["http.response.status_code"] = status.code }
         if let source = outcome.source { span.attributes["diamond.source"] = source.rawValue }

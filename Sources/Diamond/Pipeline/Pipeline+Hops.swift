@@ -132,7 +132,7 @@ extension ConnectionError {
 
 extension ActivityToken {
     @inline(never)
-    func note(_ result: Result<Response, ConnectionError>) { note(ActivityOutcome(result)) }
+    func note(_ result: Result<Response, ConnectionError>) { setOutcome(ActivityOutcome(result)) }
 }
 
 extension ActivityOutcome {

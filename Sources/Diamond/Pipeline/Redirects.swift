@@ -32,7 +32,7 @@ struct Redirects {
     ) throws(ConnectionError) -> Hop? {
         guard limit > 0, response.status.kind == .redirection, context.canFollow(response) else { return nil }
         if let oddity = Redirect.oddity(of: response, from: context.wire) {
-            activity.report(.oddRedirect(reason: oddity))
+            activity.report(.malformedRedirect(reason: oddity))
         }
         let target = Redirect.next(
             after: context.wire, rules: rules, cache: request.cache, timeout: request.timeout, response: response)

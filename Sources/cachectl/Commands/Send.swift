@@ -38,7 +38,7 @@ struct Send: AsyncParsableCommand {
         let observation = engine.activity.observe { event in
             switch event {
             case .cacheFailed(let reason): Output.note("cachectl: not cached: \(reason)")
-            case .contentCodingKept(let coding, _):
+            case .unknownContentCoding(let coding, _):
                 Output.note("cachectl: the body is as it came: its Content-Encoding, '\(coding)', is not known")
             default: break
             }

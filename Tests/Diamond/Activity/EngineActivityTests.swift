@@ -251,7 +251,7 @@ import Testing
 private struct SetAsideObserver: ActivityObserver {
     let count = Guarded(0)
 
-    func notice(_ event: ActivityEvent) {
+    func receive(_ event: ActivityEvent) {
         if case .cacheSetAside = event { count.withLock { $0 += 1 } }
     }
 }

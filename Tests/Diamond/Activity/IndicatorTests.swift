@@ -59,7 +59,7 @@ import Testing
         let old = life.wait
         life.take(.begins)
         life.take(.ends)
-        life.timeIsUp(old)
+        life.timerFired(old)
         #expect(life.state == .delayingEnd)
     }
 }
@@ -69,7 +69,7 @@ extension IndicatorLife {
         switch input {
         case .begins: change(isBusy: true)
         case .ends: change(isBusy: false)
-        case .timeIsUp: timeIsUp(wait)
+        case .timeIsUp: timerFired(wait)
         }
     }
 }

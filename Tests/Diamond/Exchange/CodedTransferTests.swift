@@ -65,7 +65,7 @@ import Testing
         let engine = Engine.timeless { _ in }
         let told = Guarded<[String]>([])
         let observation = engine.activity.observe { event in
-            if case .contentCodingKept(let coding, let origin) = event {
+            if case .unknownContentCoding(let coding, let origin) = event {
                 told.withLock { $0.append("\(coding) \(origin)") }
             }
         }

@@ -15,6 +15,6 @@ final class Answers<Element: Sendable>: Sendable {
 }
 
 extension Answers<ActivityInterval>: ActivityObserver {
-    func notice(_ event: ActivityEvent) { if case .began(let interval) = event { append(interval) } }
+    func receive(_ event: ActivityEvent) { if case .began(let interval) = event { append(interval) } }
 }
 #endif

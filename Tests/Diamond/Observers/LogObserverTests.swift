@@ -49,7 +49,7 @@ import Testing
         ActivityEvent.cacheEntryDropped(reason: "why"), .cacheEntriesLocked(reason: "why"),
         .cacheSetAside(file: "why"), .cacheFailed(reason: "why"),
     ]) func `warns of what is wrong with the store`(event: ActivityEvent) throws {
-        LogObserver(logger(.warning)).notice(event)
+        LogObserver(logger(.warning)).receive(event)
         try #require(handler.entries.map(\.level) == [.warning])
         #expect(handler.entries[0].metadata.values.contains("why"))
     }

@@ -168,7 +168,7 @@ import Testing
         configuration.transport = transport
         let engine = Engine(configuration)
         let observation = engine.activity.observe { event in
-            if case .oddRedirect(let reason) = event { events.withLock { $0.append(reason) } }
+            if case .malformedRedirect(let reason) = event { events.withLock { $0.append(reason) } }
         }
         let response = try await engine.send(Request("http://h/start"))
         withExtendedLifetime(observation) {}

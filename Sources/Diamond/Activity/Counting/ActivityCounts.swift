@@ -1,20 +1,20 @@
-/// The number of intervals of each kind that are going on at one moment.
+/// The number of open intervals of each kind at one moment.
 public struct ActivityCounts: Hashable, Sendable {
-    /// Connections that an engine runs, from when they are enqueued until they have finished, and calls that ask a
-    /// server. Calls that the cache answers are not among them.
+    /// Connections that an engine runs, from when they are enqueued until they have finished, and calls that contact
+    /// a server. Calls that the cache answers do not count.
     public internal(set) var requests = 0
-    /// Waits for a place on the wire.
+    /// Waits for a permit.
     public internal(set) var queued = 0
-    /// Exchanges on the wire. Several requests that share one count once.
+    /// Exchanges on the wire. An exchange that several requests share counts once.
     public internal(set) var inFlight = 0
-    /// Exchanges between two attempts, with no place on the wire.
+    /// Exchanges that wait between two attempts, without a permit.
     public internal(set) var backingOff = 0
-    /// Connections that are held by ``Connection/pause()``; ``requests`` has them, too.
+    /// Connections that ``Connection/pause()`` holds. They count among ``requests`` as well.
     public internal(set) var paused = 0
-    /// Refreshes behind stale answers. While they wait or are on the wire, the other counts have them, too.
+    /// Refreshes of responses that were returned stale. While they wait or are on the wire, the other counts include them.
     public internal(set) var refreshing = 0
 
-    /// Whether nothing goes on by itself. Only paused connections may be left.
+    /// Whether no work is waiting or under way, except paused connections.
     public var isIdle: Bool {
         requests <= paused && queued == 0 && inFlight == 0 && backingOff == 0 && refreshing == 0
     }

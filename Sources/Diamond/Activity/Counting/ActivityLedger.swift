@@ -1,6 +1,6 @@
-/// The counts of what goes on, as a value.
+/// The counts of open intervals, as a value.
 ///
-/// Counted by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none. The sums
+/// It counts by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none. The sums
 /// of a lane, an origin or a tag are computed on demand.
 struct ActivityLedger {
     private struct Account {
@@ -10,59 +10,63 @@ struct ActivityLedger {
 
     private(set) var total = ActivityCounts()
     private var accounts: [Account] = []
-    private var places: [ActivitySubject: Int] = [:]
+    private var indices: [ActivitySubject: Int] = [:]
     private var free: [Int] = []
-    /// The place of the last count. The next count is often of the same subject, which then needs no lookup.
+    /// The index of the last account. The next count is often of the same subject, which then needs no lookup.
     private var last: Int?
 
-    /// Accounts that are kept though nothing is on them: most subjects come back soon.
-    private static let spare = 64
+    /// The number of accounts up to which empty ones are not removed, because most subjects recur soon.
+    private static let capacity = 64
 
-    /// - Returns: the place of the account, for ``end(_:at:)``.
+    /// Counts the begin of an interval.
+    ///
+    /// - Returns: the index of the account, for ``end(_:account:)``.
     mutating func begin(_ kind: ActivityInterval.Kind, _ subject: ActivitySubject) -> Int {
-        let place = place(of: subject)
-        last = place
+        let account = account(of: subject)
+        last = account
         total.add(1, to: kind)
-        accounts[place].counts.add(1, to: kind)
-        return place
+        accounts[account].counts.add(1, to: kind)
+        return account
     }
 
-    private mutating func place(of subject: ActivitySubject) -> Int {
+    private mutating func account(of subject: ActivitySubject) -> Int {
         if let last, accounts[last].subject == subject { return last }
-        return places[subject] ?? open(subject)
+        return indices[subject] ?? open(subject)
     }
 
     /// Counts the end of an interval. Call it once for each begin.
-    mutating func end(_ kind: ActivityInterval.Kind, at place: Int) {
+    mutating func end(_ kind: ActivityInterval.Kind, account: Int) {
         total.add(-1, to: kind)
-        accounts[place].counts.add(-1, to: kind)
-        if places.count > Self.spare, accounts[place].counts.isEmpty { close(place) }
+        accounts[account].counts.add(-1, to: kind)
+        if indices.count > Self.capacity, accounts[account].counts.isEmpty { close(account) }
     }
 
     private mutating func open(_ subject: ActivitySubject) -> Int {
-        let place = free.popLast() ?? accounts.count
-        if place == accounts.count {
+        let index = free.popLast() ?? accounts.count
+        if index == accounts.count {
             accounts.append(Account(subject: subject))
         } else {
-            accounts[place] = Account(subject: subject)
+            accounts[index] = Account(subject: subject)
         }
-        places[subject] = place
-        return place
+        indices[subject] = index
+        return index
     }
 
-    private mutating func close(_ place: Int) {
-        if last == place { last = nil }
-        places[accounts[place].subject] = nil
-        // Its strings are not kept for a subject that may never come back.
-        accounts[place] = Account(subject: ActivitySubject(lane: .default, origin: "", tags: []))
-        free.append(place)
+    private mutating func close(_ index: Int) {
+        if last == index { last = nil }
+        indices[accounts[index].subject] = nil
+        // Frees the strings of the subject.
+        accounts[index] = Account(subject: ActivitySubject(lane: .default, origin: "", tags: []))
+        free.append(index)
     }
 
     /// The number of accounts.
-    var count: Int { places.count }
+    var count: Int { indices.count }
 
     var snapshot: ActivitySnapshot {
-        var (lanes, origins, tags) = ([Lane: ActivityCounts](), [String: ActivityCounts](), [String: ActivityCounts]())
+        var lanes: [Lane: ActivityCounts] = [:]
+        var origins: [String: ActivityCounts] = [:]
+        var tags: [String: ActivityCounts] = [:]
         for account in accounts where !account.counts.isEmpty {
             lanes[account.subject.lane, default: ActivityCounts()] += account.counts
             origins[account.subject.origin, default: ActivityCounts()] += account.counts

@@ -1,19 +1,20 @@
 import DiamondSQLite
 
-/// All that an ``Activity`` knows, behind its one lock.
+/// The state of an ``Activity``, behind its lock.
 struct ActivityState {
     private(set) var ledger = ActivityLedger()
-    /// Counts the changes of the ledger.
+    /// The number of changes of the ledger.
     private(set) var version = 0
-    var observers = Listeners<ActivityReport>()
-    /// Called when something is on the wire and nothing was, and the other way round.
+    var observers = Listeners<ActivityEventHandler>()
+    /// Called when the first exchange on the wire begins and when the last one ends.
     var wireObservers = Listeners<@Sendable () -> Void>()
     private var waiters = ActivityWaiters()
     private var lastNumber = 0
-    /// Whether nothing will change any more.
+    /// Whether the activity was deallocated, so that nothing will change.
     private var isClosed = false
 
-    /// Numbers are taken in blocks, which no other activity of the process gets: one observer may be told of several.
+    /// The number of blocks of interval numbers given out. Each block belongs to one activity, because an observer may receive
+    /// events of several.
     private static let blocks = Guarded(0)
     private static let blockSize = 1024
 
@@ -32,39 +33,44 @@ struct ActivityState {
 
     // MARK: Counting
 
-    mutating func begin(_ kind: ActivityInterval.Kind, _ subject: ActivitySubject) -> (Beginning, ActivityNews) {
+    mutating func begin(_ kind: ActivityInterval.Kind, _ subject: ActivitySubject) -> (Beginning, ActivityNotifications)
+    {
         let wasBusy = ledger.total.inFlight > 0
-        let place = ledger.begin(kind, subject)
-        return (Beginning(id: ActivityInterval.ID(number: number()), place: place), changed(wasBusy))
+        let account = ledger.begin(kind, subject)
+        return (Beginning(id: ActivityInterval.ID(number: number()), account: account), changed(wasBusy: wasBusy))
     }
 
-    mutating func end(_ kind: ActivityInterval.Kind, at place: Int) -> ActivityNews {
+    mutating func end(_ kind: ActivityInterval.Kind, account: Int) -> ActivityNotifications {
         let wasBusy = ledger.total.inFlight > 0
-        ledger.end(kind, at: place)
-        return changed(wasBusy)
+        ledger.end(kind, account: account)
+        return changed(wasBusy: wasBusy)
     }
 
-    private mutating func changed(_ wasBusy: Bool) -> ActivityNews {
+    private mutating func changed(wasBusy: Bool) -> ActivityNotifications {
         version += 1
-        var news = ActivityNews(observers: observers.all)
-        if wasBusy != (ledger.total.inFlight > 0) { news.wire = wireObservers.all }
-        if !waiters.isEmpty { news.woken = waiters.take(version, isIdle: ledger.total.isIdle) }
-        return news
+        var notifications = ActivityNotifications(observers: observers.all)
+        if wasBusy != (ledger.total.inFlight > 0) { notifications.wireObservers = wireObservers.all }
+        if !waiters.isEmpty {
+            notifications.waiters = waiters.removeSatisfied(version: version, isIdle: ledger.total.isIdle)
+        }
+        return notifications
     }
 
     struct Beginning {
         let id: ActivityInterval.ID
-        /// For the end.
-        let place: Int
+        /// The index of the account, for the end.
+        let account: Int
     }
 
     // MARK: Waiting
 
-    /// - Returns: how the wait has ended; `nil` where it lasts.
-    mutating func wait(_ waiter: ActivityWaiters.Waiter, for wish: ActivityWaiters.Wish) -> Bool? {
-        if wish.isMet(version, isIdle: ledger.total.isIdle) { return true }
+    /// Adds a waiter, unless its condition is satisfied or cannot be any more.
+    ///
+    /// - Returns: whether the condition is satisfied; `nil` if the waiter has to wait.
+    mutating func wait(_ waiter: ActivityWaiters.Waiter, for condition: ActivityWaiters.Condition) -> Bool? {
+        if condition.isSatisfied(version: version, isIdle: ledger.total.isIdle) { return true }
         if isClosed { return false }
-        waiters.add(waiter, for: wish)
+        waiters.add(waiter, for: condition)
         return nil
     }
 
@@ -72,24 +78,26 @@ struct ActivityState {
 
     mutating func close() -> [ActivityWaiters.Waiter] {
         isClosed = true
-        return waiters.takeAll()
+        return waiters.removeAll()
     }
 }
 
-typealias ActivityReport = @Sendable (ActivityEvent) -> Void
+typealias ActivityEventHandler = @Sendable (ActivityEvent) -> Void
 
-/// The receivers of a change, to be told once the lock is free.
-struct ActivityNews {
-    var observers: [ActivityReport]
-    var wire: [@Sendable () -> Void] = []
-    var woken: [ActivityWaiters.Waiter] = []
+/// The observers and waiters of a change, to be notified after the lock is released.
+struct ActivityNotifications {
+    var observers: [ActivityEventHandler]
+    var wireObservers: [@Sendable () -> Void] = []
+    var waiters: [ActivityWaiters.Waiter] = []
 
-    /// - Parameter event: made only where there is an observer.
-    func tell(_ event: () -> ActivityEvent?) {
+    /// Notifies the observers and waiters.
+    ///
+    /// - Parameter event: called only if there is an observer.
+    func deliver(_ event: () -> ActivityEvent?) {
         if !observers.isEmpty, let event = event() {
             for observer in observers { observer(event) }
         }
-        for observer in wire { observer() }
-        for waiter in woken { waiter.fulfill(with: true) }
+        for observer in wireObservers { observer() }
+        for waiter in waiters { waiter.fulfill(with: true) }
     }
 }

@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// The subject that an interval is counted under.
+/// The lane, origin and tags that an interval is counted under.
 struct ActivitySubject: Hashable, Sendable {
     var lane: Lane
-    /// Scheme, host and port.
+    /// The scheme, host and port.
     var origin: String
     var tags: Set<String>
 
@@ -15,7 +15,7 @@ struct ActivitySubject: Hashable, Sendable {
 /// The parts of a request that an interval reports, in addition to its subject.
 struct ActivityRequest: Sendable {
     var method: HTTPRequest.Method
-    /// For people: secrets masked.
+    /// Returns the URL for display, with masked secrets.
     var url: @Sendable () -> String
 }
 
@@ -23,12 +23,12 @@ struct ActivityRequest: Sendable {
 struct ActivityScope: Sendable {
     let activity: Activity
     let subject: ActivitySubject
-    /// The interval that they belong to.
+    /// The request or refresh that the intervals belong to.
     let parent: ActivityInterval.ID?
     let method: HTTPRequest.Method
-    /// As it is sent.
+    /// The URL as it is sent.
     let url: String
-    /// The request's own.
+    /// The request's own rules.
     let rules: IdentityRules
 
     func begin(_ kind: ActivityInterval.Kind, attempt: Int = 1) -> ActivityToken {

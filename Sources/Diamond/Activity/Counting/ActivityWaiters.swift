@@ -1,13 +1,14 @@
 import DiamondSQLite
 
-/// Tasks that wait for the counts to change, or for nothing to be counted any more.
+/// The tasks that wait for a change of the counts, or for idleness.
 struct ActivityWaiters {
-    enum Wish {
-        /// For another version than this.
+    enum Condition {
+        /// The version differs from this one.
         case change(since: Int)
+        /// No work is waiting or under way.
         case idle
 
-        func isMet(_ version: Int, isIdle: Bool) -> Bool {
+        func isSatisfied(version: Int, isIdle: Bool) -> Bool {
             switch self {
             case .change(let seen): version != seen
             case .idle: isIdle
@@ -15,34 +16,39 @@ struct ActivityWaiters {
         }
     }
 
-    /// Fulfilled with whether the wish is met; `false` where it will not be.
+    /// A promise of whether the condition is satisfied; `false` if it cannot be any more.
     typealias Waiter = Promise<Bool>
 
-    private var waiting: [ObjectIdentifier: (wish: Wish, waiter: Waiter)] = [:]
+    private var waiting: [ObjectIdentifier: (condition: Condition, waiter: Waiter)] = [:]
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func add(_ waiter: Waiter, for wish: Wish) { waiting[ObjectIdentifier(waiter)] = (wish, waiter) }
+    mutating func add(_ waiter: Waiter, for condition: Condition) {
+        waiting[ObjectIdentifier(waiter)] = (condition, waiter)
+    }
 
     mutating func remove(_ waiter: Waiter) { waiting[ObjectIdentifier(waiter)] = nil }
 
-    mutating func takeAll() -> [Waiter] {
+    mutating func removeAll() -> [Waiter] {
         defer { waiting = [:] }
         return waiting.values.map(\.waiter)
     }
 
-    mutating func take(_ version: Int, isIdle: Bool) -> [Waiter] {
-        let met = waiting.filter { $0.value.wish.isMet(version, isIdle: isIdle) }
-        for key in met.keys { waiting[key] = nil }
-        return met.values.map(\.waiter)
+    /// Removes the waiters whose condition is satisfied, and returns them.
+    mutating func removeSatisfied(version: Int, isIdle: Bool) -> [Waiter] {
+        let satisfied = waiting.filter { $0.value.condition.isSatisfied(version: version, isIdle: isIdle) }
+        for key in satisfied.keys { waiting[key] = nil }
+        return satisfied.values.map(\.waiter)
     }
 }
 
 extension Guarded<ActivityState> {
-    /// - Returns: `false` when the waiting task was canceled, or nothing will change any more.
-    func wait(for wish: ActivityWaiters.Wish) async -> Bool {
+    /// Waits for a condition.
+    ///
+    /// - Returns: `false` if the waiting task was canceled, or the activity was deallocated.
+    func wait(for condition: ActivityWaiters.Condition) async -> Bool {
         let waiter = ActivityWaiters.Waiter()
-        let known = withLock { $0.wait(waiter, for: wish) }
+        let known = withLock { $0.wait(waiter, for: condition) }
         if let known { return known && !Task.isCancelled }
         defer { withLock { $0.remove(waiter) } }
         return await waiter.value { false }

@@ -1,19 +1,20 @@
 import DiamondSQLite
 
-/// Says when an app shows that something is on the wire: after a while, and a little longer than it lasts.
+/// Decides when an app shows a network activity indicator: with a delay after the first exchange begins, and a little longer
+/// than the last one.
 ///
 /// ```swift
 /// let indicator = engine.activity.indicator()
 /// for await isVisible in indicator.visibility { spinner.isHidden = !isVisible }
 /// ```
 ///
-/// It is shown when something is on the wire a second after the first exchange began, and hidden when nothing has been for 0.17
-/// seconds; both may be changed. It goes by the engine's clock. Keep it as long as you use it.
+/// It is visible if something is on the wire one second after the first exchange began, and hidden after 0.17 seconds without
+/// exchanges. Both delays can be changed. It uses the engine's clock. Keep a reference to it while you use it.
 public final class ActivityIndicator: Sendable {
     private struct State {
         var life = IndicatorLife()
         var timer: Task<Void, Never>?
-        var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
+        var observers: [Int: AsyncStream<Bool>.Continuation] = [:]
         var count = 0
     }
 
@@ -24,48 +25,51 @@ public final class ActivityIndicator: Sendable {
     private let clock: any Clock<Duration>
 
     init(_ activity: Activity, showDelay: Duration, hideDelay: Duration) {
-        (self.showDelay, self.hideDelay, clock) = (showDelay, hideDelay, activity.clock)
+        self.showDelay = showDelay
+        self.hideDelay = hideDelay
+        clock = activity.clock
         let observer = activity.observeWire { [weak self, weak activity] in
-            if let activity { self?.look(at: activity) }
+            if let activity { self?.update(from: activity) }
         }
         observation.withLock { $0 = observer }
-        look(at: activity)
+        update(from: activity)
     }
 
     deinit {
         state.withLock { state in
             state.timer?.cancel()
-            for watcher in state.watchers.values { watcher.finish() }
+            for observer in state.observers.values { observer.finish() }
         }
     }
 
-    /// Whether it is to be shown now.
+    /// Whether the indicator is visible now.
     public var isVisible: Bool { state.withLock { $0.life.isVisible } }
 
-    /// Whether it is to be shown, first now, then as that changes; who is slow gets the last only. Ends with the indicator.
+    /// The visibility: first the current value, then its changes. A slow reader gets only the newest value. The stream ends
+    /// with the indicator.
     public var visibility: AsyncStream<Bool> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { watcher in
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { observer in
             let number = state.withLock { state in
-                watcher.yield(state.life.isVisible)
+                observer.yield(state.life.isVisible)
                 state.count += 1
-                state.watchers[state.count] = watcher
+                state.observers[state.count] = observer
                 return state.count
             }
-            watcher.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
+            observer.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
             }
         }
     }
 
-    // Looked at under the indicator's lock: of two threads that come, the last sees what is.
-    private func look(at activity: Activity) { step { $0.change(isBusy: activity.inFlight > 0) } }
+    // The activity is read under the indicator's lock, so that of two threads the last one sets the newest value.
+    private func update(from activity: Activity) { apply { $0.change(isBusy: activity.inFlight > 0) } }
 
-    private func step(_ body: (inout IndicatorLife) -> Void) {
+    private func apply(_ body: (inout IndicatorLife) -> Void) {
         state.withLock { state in
             let before = state.life
             body(&state.life)
             if state.life.isVisible != before.isVisible {
-                for watcher in state.watchers.values { watcher.yield(state.life.isVisible) }
+                for observer in state.observers.values { observer.yield(state.life.isVisible) }
             }
             if state.life.wait != before.wait { restart(&state) }
         }
@@ -73,19 +77,20 @@ public final class ActivityIndicator: Sendable {
 
     private func restart(_ state: inout State) {
         state.timer?.cancel()
-        let (wait, delay) = (state.life.wait, state.life.isVisible ? hideDelay : showDelay)
+        let wait = state.life.wait
+        let delay = state.life.isVisible ? hideDelay : showDelay
         state.timer =
             state.life.isWaiting
-            ? Self.timer(delay, by: clock) { [weak self] in self?.step { $0.timeIsUp(wait) } } : nil
+            ? Self.timer(delay, by: clock) { [weak self] in self?.apply { $0.timerFired(wait) } } : nil
     }
 
     private static func timer(
         _ delay: Duration,
         by clock: some Clock<Duration>,
-        _ ring: @escaping @Sendable () -> Void
+        action: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         let deadline = clock.now.advanced(by: delay)
-        return Task { if (try? await clock.sleep(until: deadline, tolerance: nil)) != nil { ring() } }
+        return Task { if (try? await clock.sleep(until: deadline, tolerance: nil)) != nil { action() } }
     }
 }
 
@@ -93,8 +98,8 @@ extension Activity {
     /// Makes an indicator.
     ///
     /// - Parameters:
-    ///   - showDelay: how long after the first exchange began it is shown, if something is on the wire then; 1 second.
-    ///   - hideDelay: how long nothing has to be on the wire before it is hidden; 0.17 seconds.
+    ///   - showDelay: the delay after the first exchange began, if something is on the wire then; 1 second.
+    ///   - hideDelay: the delay after the last exchange ended; 0.17 seconds.
     public func indicator(
         showDelay: Duration = .seconds(1),
         hideDelay: Duration = .milliseconds(170)

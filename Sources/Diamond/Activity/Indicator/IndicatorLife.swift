@@ -1,10 +1,10 @@
-/// The state of an indicator of activity, as a value. The indicator is not shown for work that is over at once, and
-/// does not flicker between two exchanges. The states are AFNetworking's (`AFNetworkActivityIndicatorManager` 3).
+/// The state machine of an activity indicator, as a value. The indicator is not shown for short work, and does not flicker
+/// between two exchanges. The states are AFNetworking's (`AFNetworkActivityIndicatorManager` 3).
 ///
-/// | | begins | ends | time is up |
+/// | | first exchange begins | last exchange ends | timer fires |
 /// |---|---|---|---|
 /// | notActive | delayingStart | – | – |
-/// | delayingStart | – | – | active, or notActive where nothing is on the wire then |
+/// | delayingStart | – | – | active, or notActive if nothing is on the wire then |
 /// | active | – | delayingEnd | – |
 /// | delayingEnd | active | – | notActive |
 struct IndicatorLife: Equatable {
@@ -12,15 +12,15 @@ struct IndicatorLife: Equatable {
 
     private(set) var state = State.notActive
     private var isBusy = false
-    /// Tells the wait of one state from those before it.
+    /// The number of the current state's timer. Earlier timers have lower numbers.
     private(set) var wait = 0
 
     var isVisible: Bool { state == .active || state == .delayingEnd }
 
-    /// Whether it waits for ``timeIsUp(_:)``.
+    /// Whether the state ends with ``timerFired(_:)``.
     var isWaiting: Bool { state == .delayingStart || state == .delayingEnd }
 
-    /// Something is on the wire, or nothing.
+    /// Sets whether something is on the wire.
     mutating func change(isBusy: Bool) {
         self.isBusy = isBusy
         switch (state, isBusy) {
@@ -31,8 +31,10 @@ struct IndicatorLife: Equatable {
         }
     }
 
-    /// - Parameter wait: the one that has come to its end; without effect where it counts no more.
-    mutating func timeIsUp(_ wait: Int) {
+    /// Handles the end of a timer.
+    ///
+    /// - Parameter wait: the number of the timer. An earlier timer has no effect.
+    mutating func timerFired(_ wait: Int) {
         guard wait == self.wait else { return }
         switch state {
         case .delayingStart: enter(isBusy ? .active : .notActive)

@@ -86,7 +86,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.code = newValue } }
     }
 
-    /// A one-line message with the failure and its remedy, without secrets.
+    /// A one-line message with the failure and its remedy, without secrets. ``Interceptor/transform(_:)-(ConnectionError)`` may
+    /// replace it.
     public var message: String {
         get { content.value.message }
         set { content.change { $0.message = newValue } }

@@ -86,7 +86,7 @@ final class Transfer: Sendable {
             request.mayHaveBody(status: response.status.code),
             let coding = response.headers[.contentEncoding]
         else { return }
-        order.scope.activity.report(.contentCodingKept(coding.printable, origin: order.origin))
+        order.scope.activity.report(.unknownContentCoding(coding.printable, origin: order.origin))
     }
 
     private func wholeAnswer(_ head: ReceivedResponse, _ body: BodyStream) -> Outcome? {

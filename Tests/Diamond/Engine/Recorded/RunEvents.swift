@@ -24,7 +24,7 @@ final class RunEvents: ActivityObserver {
     /// How many intervals have not ended.
     var open: Int { state.withLock { $0.open.count } }
 
-    func notice(_ event: ActivityEvent) {
+    func receive(_ event: ActivityEvent) {
         state.withLock { state in
             state.count += 1
             switch event {
@@ -44,7 +44,7 @@ final class RunEvents: ActivityObserver {
                 )
             case .cacheFailed: state.facts.append("cacheFailed")
             case .queueFailed: state.facts.append("queueFailed")
-            case .oddRedirect: state.facts.append("oddRedirect")
+            case .malformedRedirect: state.facts.append("oddRedirect")
             default: state.facts.append("\(event)")
             }
         }
