@@ -1,8 +1,8 @@
 import HTTPTypes
 
-// Headers, URLs and what an app has put in may hold secrets.
+// Not the synthesized text: headers, URLs and other values of the app may hold secrets.
 extension Engine.Configuration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The store, the name of the key that seals it, and the base URL, without what may be secret.
+    /// The store, the name of the key that seals it, and the base URL, without possible secrets.
     public var description: String {
         let place = baseURL.map { ", base URL \(RequestURL.masked(Array($0.utf8)))" } ?? ""
         let key = seal.map { ", sealed with the key '\($0.keyID)'" } ?? ""
@@ -11,7 +11,7 @@ extension Engine.Configuration: CustomStringConvertible, CustomDebugStringConver
 
     public var debugDescription: String { description }
 
-    /// Names, without the values that may be secret.
+    /// The description and the names of the headers, without values that may be secret.
     public var customMirror: Mirror {
         Mirror(self, children: ["configuration": description, "headers": headers.map(\.name.rawName)] as KeyValuePairs)
     }

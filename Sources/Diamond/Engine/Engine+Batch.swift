@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// Many requests as one.
+/// Batches of requests.
 extension Engine {
     /// Makes a batch of requests, ready to be given dependencies and enqueued.
     ///
     /// - Parameters:
-    ///   - requests: the requests, in the order in which they are run and their results returned.
+    ///   - requests: the requests, in the order of their start and of their results.
     ///   - isFailingFast: whether the first failure cancels the others.
-    ///   - isFailure: whether a response is a failure as well; by default none is, whatever its status.
+    ///   - isFailure: returns whether a response counts as a failure; by default none does, whatever its status.
     public func batch(
         _ requests: some Sequence<Request>,
         isFailingFast: Bool = false,
@@ -19,7 +19,7 @@ extension Engine {
     /// Runs the connections of a batch in their order, each when its dependencies have finished. Connections that any
     /// engine runs already are left as they are.
     public func enqueue(_ batch: Batch) {
-        // All are the engine's before the first can fail: else the others, canceled, would be nobody's.
+        // All are added before the first starts: if it failed fast, it would cancel others that no engine has.
         let added = batch.connections.filter(add)
         for connection in added { connection.start() }
     }
@@ -28,20 +28,21 @@ extension Engine {
     /// calls. Canceling the calling task cancels them.
     ///
     /// - Parameters:
-    ///   - calls: of one type, with one type of output.
-    ///   - isFailingFast: whether the first failure, be it a status other than 2xx or a body that cannot be decoded, cancels
-    ///     the others.
+    ///   - calls: the calls, all of one type.
+    ///   - isFailingFast: whether the first failure cancels the others. A status other than 2xx and a body that cannot be
+    ///     decoded are failures.
     public func send<Call: Endpoint>(
         _ calls: [Call],
         isFailingFast: Bool = false
     ) async -> [Result<Call.Output, ConnectionError>] {
-        let takers = calls.map { (call: $0, handler: handler(of: $0)) }
+        let pairs = calls.map { (call: $0, handler: handler(of: $0)) }
         let batch = Batch(
-            takers.map { connection(for: request(of: $0.call), $0.handler) }, isFailingFast: isFailingFast)
+            pairs.map { connection(for: request(of: $0.call), handler: $0.handler) }, isFailingFast: isFailingFast)
         enqueue(batch)
-        return zip(takers, await batch.results).map { taker, result in
+        return zip(pairs, await batch.results).map { pair, result in
             result.flatMap { response in
-                Result { () throws(ConnectionError) in try output(of: taker.call, from: response, taker.handler) }
+                Result { () throws(ConnectionError) in try output(of: pair.call, from: response, handler: pair.handler)
+                }
             }
         }
     }

@@ -4,14 +4,14 @@ public import HTTPTypes
 extension Engine {
     /// The settings of an engine.
     public struct Configuration: Sendable {
-        /// The store that keeps cache and queue; `nil` for neither.
+        /// The store of the cache and the queue; `nil` for neither.
         public var store: Store?
-        /// The seal of the cache's files, such as ``AESGCMSeal``; `nil`, the default, keeps them in clear. The queue's
-        /// files are in clear in any case. See <doc:Sealing>.
+        /// The seal of the cache's files, such as ``AESGCMSeal``; `nil`, the default, leaves them in clear. The
+        /// queue's files are always in clear. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
-        /// Only with the package's trait `Compression`. Reading takes either form. See <doc:CachingResponses> for the price.
+        /// Needs the package's trait `Compression`. Reading accepts both forms. See <doc:CachingResponses> for the price.
         public var compressesBodies = false
         #endif
         /// The transport that puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the
@@ -24,49 +24,49 @@ extension Engine {
         /// default, refuses relative URLs.
         ///
         /// A relative URL does not lead away from it, because a part of one may come from elsewhere, as in
-        /// `Request("cities/\(name)")`: `//host/` is an error, and so is `..` in its path, bare or escaped, also between
-        /// escaped slashes and backslashes. A URL that begins with one `/` means a path of the same server: `/a` is
-        /// `https://host/a`, whatever the path here. A whole URL, with its scheme, goes where it says.
+        /// `Request("cities/\(name)")`: `//host/` is an error, and so is `..` in its path, plain or escaped, also between
+        /// escaped slashes and backslashes. A URL that begins with one `/` is a path of the same server: `/a` is
+        /// `https://host/a`, whatever the path of the base URL. An absolute URL, with its scheme, is used as it is.
         public var baseURL: String?
-        /// The rules that name which parts of requests do not count for the identity, and which are secret, in addition
-        /// to the requests' own rules; empty by default.
+        /// The rules for the parts of requests that are excluded from the request key, and for those that are secret, in
+        /// addition to the requests' own rules; empty by default.
         public var rules = IdentityRules()
-        /// Names identities and knows secrets; `nil`, the default, for neither.
+        /// The provider of identities and secrets; `nil`, the default, for none.
         public var credentials: (any CredentialProvider)?
-        /// The headers sent with every request that does not set them itself. They are part of the request that is
-        /// keyed. A value of the app's replaces the ``defaultHeaders`` as a whole: add to them to keep them.
+        /// The headers sent with every request that does not set them itself. They count for the request key.
+        /// A new value replaces the ``defaultHeaders`` as a whole: add to them to keep them.
         public var headers: HTTPFields = defaultHeaders
-        /// The decoder for bodies of calls that bring none of their own; by default a `JSONDecoder` as Foundation makes
-        /// it.
+        /// The decoder for the bodies of calls without a decoder of their own; by default a plain `JSONDecoder`.
         public var decoder: any ResponseDecoder = JSONDecoder()
-        /// Bytes the memory tier keeps at most: 32 MiB; ``Cache/memoryCapacity`` changes it later.
+        /// The capacity of the memory tier in bytes, 32 MiB. ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
-        /// Bytes the disk tier keeps at most: 256 MiB; ``Cache/diskCapacity`` changes it later.
+        /// The capacity of the disk tier in bytes, 256 MiB. ``Cache/diskCapacity`` changes it later.
         public var diskCapacity = Cache.defaultDiskCapacity
         /// The greatest size of a response's body in bytes, without content coding: 64 MiB, for requests that have no
         /// ``Request/bodyLimit`` of their own. More is the error `bodyTooLarge`, as soon as the bytes have come or are
         /// announced.
         public var bodyLimit = 64 << 20
-        /// Redirects followed for one request: 20; 0 returns the redirect itself.
+        /// The greatest number of redirects that are followed for one request, 20; 0 returns the redirect itself.
         public var redirectLimit = 20
-        /// Exchanges on the wire at the same time: 64; ``Engine/lanes`` changes it later.
+        /// The greatest number of exchanges on the wire at the same time, 64. ``Engine/lanes`` changes it later.
         public var width = 64
-        /// Exchanges with one origin (scheme, host and port) at the same time: 6.
+        /// The greatest number of exchanges with one origin (scheme, host and port) at the same time, 6.
         public var originWidth = 6
         /// The retry policy for requests that have none of their own; three attempts. See <doc:Retrying>.
         public var retry = RetryPolicy.default
         /// The budget for retries to one origin: at most a tenth of its requests, and 10 in addition, in 10 seconds.
         public var retryBudget = RetryBudgetPolicy()
-        /// Knows whether the network is there; `nil`, the default, asks the system. See <doc:Replaying>.
+        /// The source of the network's state; `nil`, the default, for the system's. See <doc:Replaying>.
         public var reachability: (any Reachability)?
-        /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
+        /// The policy of a circuit breaker for origins where most exchanges fail; `nil`, the default, for none. Requests to them
+        /// fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
         /// The interceptors that adapt requests, and validate and transform responses and errors, in this order; none
         /// by default. See <doc:Intercepting>.
         public var interceptors: [any Interceptor] = []
-        /// Keeps and sends cookies; `nil`, the default, for none. See <doc:KeepingCookies>.
+        /// The cookie jar that stores and sends cookies; `nil`, the default, for none. See <doc:KeepingCookies>.
         public var cookies: CookieJar?
-        /// The observers that are told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
+        /// The observers of the engine's events, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
         /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
@@ -80,14 +80,14 @@ extension Engine {
         /// The milliseconds since the machine was started. The leases of the queue's jobs go by it; ``clock`` renews
         /// them.
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
-        /// The time that the end of the queue's owner waits for attempts that ignore their cancellation.
+        /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
         package var patience = Duration.seconds(5)
         /// Draws a number from 0 up to 1, for random delays.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-        /// Makes a configuration with the defaults.
+        /// Creates a configuration with the defaults.
         ///
-        /// - Parameter store: the store that keeps cache and queue; `nil` for an engine that has neither.
+        /// - Parameter store: the store of the cache and the queue; `nil` for an engine without them.
         public init(store: Store? = .default) { self.store = store }
     }
 
@@ -112,10 +112,10 @@ extension Engine {
 extension Engine.Configuration {
     /// The default headers. `Accept-Language` has the languages that the user prefers, six at most, where the platform
     /// names any: on Linux by `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, none under `C` and `POSIX`. It is part of
-    /// the selection: answers are kept for each language. `User-Agent`, which is not, has the program's name, the
-    /// version of its bundle, and Diamond.
+    /// the selection: a response is stored for each language. `User-Agent`, which is not, has the program's name, the version
+    /// of its bundle, and Diamond.
     ///
-    /// The value is made each time from what the platform says.
+    /// The value is computed on each access from the platform's current settings.
     public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
 
     /// Whether bodies are compressed; never without the trait.
@@ -127,14 +127,14 @@ extension Engine.Configuration {
         #endif
     }
 
-    /// Returns what an engine adds to requests.
+    /// Returns the environment that resolves requests: base URL, headers, rules and credentials.
     ///
-    /// - Parameter rules: the store's.
+    /// - Parameter rules: the rules of the store.
     func environment(_ rules: KeyRules) -> Environment {
         Environment(baseURL: baseURL, headers: headers, rules: rules.adding(self.rules), provider: credentials)
     }
 
-    /// A request as an engine keys and sends it.
+    /// Returns a request as an engine keys and sends it.
     package func resolve(_ request: Request) async throws(ConnectionError) -> Request {
         try await environment(KeyRules()).resolve(request)
     }

@@ -9,14 +9,14 @@ extension Engine {
         return connection
     }
 
-    /// Makes a connection that writes the body of its answer into a file, as ``Connection/init(_:to:)`` does, for this engine.
+    /// Makes a connection of this engine that writes the body of its response into a file, as ``Connection/init(_:to:)`` does.
     public func connection(for request: Request, to file: URL) -> Connection {
         let connection = connection(for: request)
         connection.write(to: file)
         return connection
     }
 
-    func connection(for request: Request, _ handler: ResponseHandler?) -> Connection {
+    func connection(for request: Request, handler: ResponseHandler?) -> Connection {
         let connection = connection(for: request)
         connection.setHandler(handler)
         return connection
@@ -30,11 +30,13 @@ extension Engine {
         return connection
     }
 
-    /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
-    /// it is.
+    /// Runs a connection when its dependencies have finished. Another engine may have made it. Has no effect if an engine runs
+    /// it already.
     public func enqueue(_ connection: Connection) { members.enqueue(connection) }
 
-    /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
+    /// Adds a connection without starting it.
+    ///
+    /// - Returns: `true` if the caller has to start the connection; `false` if an engine runs it already, or it has finished.
     func add(_ connection: Connection) -> Bool { members.add(connection) }
 
     /// Runs a request as a connection, and returns it.
@@ -45,8 +47,8 @@ extension Engine {
         return connection
     }
 
-    /// Runs a request as a connection that writes the body of its answer into a file, and returns it: a download that
-    /// can be paused, depended on, and given callbacks.
+    /// Runs a request as a connection that writes the body of its response into a file, and returns the connection. Such a
+    /// download can be paused, be a dependency, and have callbacks.
     ///
     /// ```swift
     /// let connection = engine.enqueue(request, to: file).onResult { result in
@@ -60,9 +62,9 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back once with its response, from the cache where the policy allows, or with the
-    /// error. The callback never runs within this call. On an executor with other threads it may run while this call
-    /// returns: everything it needs is in the result. For programs that do not `await`.
+    /// Sends a request and calls back once with its response or the error. The response may come from the cache if the policy
+    /// allows. The callback never runs within this call. On an executor with other threads it may run before this call has
+    /// returned, so use the result and not the returned connection. For programs that do not `await`.
     ///
     /// ```swift
     /// engine.send(request) { result in
@@ -71,9 +73,9 @@ extension Engine {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: in a serial lane, those behind it wait until `callback` has returned.
+    ///   - request: the request. In a serial lane, the requests behind it wait until `callback` has returned.
     ///   - executor: the executor of `callback`; `nil` for ``Configuration/callbackExecutor``.
-    ///   - callback: called also when the connection is canceled.
+    ///   - callback: called once, also if the connection is canceled.
     /// - Returns: the connection, to be canceled or paused.
     @discardableResult
     public func send(
@@ -86,16 +88,15 @@ extension Engine {
         return connection
     }
 
-    /// The connections that the engine runs, in the order in which they were enqueued, or started by a queue of yours:
-    /// those that wait, those on their way, and those that are paused; each until it has finished. Calls to
-    /// ``send(_:)->Response`` are not among them.
+    /// The unfinished connections of the engine, in the order in which they were enqueued, or started by a queue of yours:
+    /// waiting, running and paused ones. Calls to ``send(_:)->Response`` are not included.
     public var connections: [Connection] { members.all }
 
-    /// Cancels those unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or
+    /// Cancels the unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or
     /// URL of their requests. Calls to ``send(_:)->Response`` are canceled with their tasks.
     ///
     /// - Parameter predicate: called in no order; be short.
-    /// - Returns: how many there were.
+    /// - Returns: the number of canceled connections.
     @discardableResult
     public func cancel(where predicate: (Connection) -> Bool) -> Int {
         let chosen = members.all.filter(predicate)
@@ -107,14 +108,14 @@ extension Engine {
     /// were given, without the changes by dependencies. If a key is not known yet, the credential provider is asked; if
     /// the calling task is canceled meanwhile, those connections stay.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of canceled connections.
     @discardableResult
     @concurrent
     public func cancel(_ key: RequestKey) async -> Int {
         let known = members.all.map { ($0, pipeline.knownKey(of: $0.request)) }
         let own = known.filter { $0.1 == key }.map(\.0)
         for connection in own { connection.cancel() }
-        // Each by itself: one whose provider takes long keeps none of the others.
+        // In parallel: a slow credential provider for one connection does not delay the others.
         return await withTaskGroup(of: Bool.self) { group in
             for (connection, own) in known where own == nil {
                 group.addTask { [self] in

@@ -4,29 +4,32 @@ import HTTPTypes
 extension Engine {
     /// Sends a call and decodes its body.
     ///
-    /// Callers that share an exchange each decode for themselves, and none on the caller's actor. The caller that
-    /// opened the exchange decodes before the answer is stored. If it cannot decode the answer, the answer is not
-    /// stored, and what was stored before stays. No other caller has an influence on that, even one with another type.
+    /// Callers that share an exchange each decode for themselves, not on the caller's actor. The caller that opened the
+    /// exchange decodes before the response is stored. If its decoding fails, the response is not stored, and earlier entries
+    /// stay. Other callers do not influence that, even if they decode another type.
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
-        let (request, handler) = (request(of: call), handler(of: call))
-        return try await output(of: call, request, handler, placed(request, handler))
+        let request = request(of: call)
+        let handler = handler(of: call)
+        let connection = enqueueIfSerial(request, handler: handler)
+        return try await output(of: call, request: request, handler: handler, connection: connection)
     }
 
     @concurrent
     private func output<Call: Endpoint>(
         of call: Call,
-        _ request: Request,
-        _ handler: ResponseHandler,
-        _ connection: Connection?
+        request: Request,
+        handler: ResponseHandler,
+        connection: Connection?
     ) async throws(ConnectionError) -> Call.Output {
-        try output(of: call, from: try await response(to: request, handler, connection), handler)
+        let response = try await response(to: request, handler: handler, connection: connection)
+        return try output(of: call, from: response, handler: handler)
     }
 
-    /// Returns the request of a call. A kept request gets the call's kind, so that a handler of such calls gets the
-    /// output later.
+    /// Returns the request of a call. A durable request gets the call's kind, by which the handler of such calls is found
+    /// later.
     func request<Call: Endpoint>(of call: Call) -> Request {
         var request = call.request
         if request.isReplayable, request.replay.kind == nil { request.replay.kind = Call.kind }
@@ -41,18 +44,18 @@ extension Engine {
         }
     }
 
-    /// Returns the output of a call: the one that the handler has decoded, else the response decoded now.
+    /// Returns the output of a call, which the handler has decoded or this decodes now.
     func output<Call: Endpoint>(
         of call: Call,
         from response: Response,
-        _ handler: ResponseHandler
+        handler: ResponseHandler
     ) throws(ConnectionError) -> Call.Output {
         if let decoded = handler.value as? Decoded<Call.Output> { return decoded.output }
         return try response.output(of: call, default: decoder)
     }
 }
 
-// Around it, because a `nil` that has been decoded is no missing one.
+// A wrapper, because a decoded `nil` differs from a missing output.
 private struct Decoded<Output: Sendable>: Sendable {
     let output: Output
 }
@@ -62,12 +65,12 @@ extension Response {
         of call: Call,
         default decoder: any ResponseDecoder
     ) throws(ConnectionError) -> Call.Output {
-        try output(as: Call.self, call.decoder ?? decoder)
+        try output(as: Call.self, using: call.decoder ?? decoder)
     }
 
     func output<Call: Endpoint>(
         as type: Call.Type,
-        _ decoder: any ResponseDecoder
+        using decoder: any ResponseDecoder
     ) throws(ConnectionError) -> Call.Output {
         if let absence = absence(of: Call.Output.self) { return absence }
         if let data = body as? Call.Output { return data }

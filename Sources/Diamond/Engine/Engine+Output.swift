@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Engine {
-    /// Sends a request and returns its response, for this package's other targets.
+    /// Sends a request and returns its successful response, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx.
     package func successfulResponse(to request: Request) async throws(ConnectionError) -> Response {
@@ -10,10 +10,10 @@ extension Engine {
         return response
     }
 
-    /// Sends a request and returns an output made of its response, for this package's other targets. A response that no
-    /// output can be made of is not stored, and what was stored before stays.
+    /// Sends a request and returns an output made from its response, for this package's other targets. If `accept` throws, the
+    /// response is not stored, and earlier entries stay.
     ///
-    /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx. What `accept` throws.
+    /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx. Errors of `accept`.
     package func output<Output: Sendable>(
         of request: Request, _ accept: @escaping @Sendable (Response) throws -> Output
     ) async throws -> Output {
@@ -24,7 +24,8 @@ extension Engine {
             }
         }
         do {
-            let response = try await response(to: request, handler, placed(request, handler))
+            let connection = enqueueIfSerial(request, handler: handler)
+            let response = try await response(to: request, handler: handler, connection: connection)
             return try (handler.value as? Accepted<Output>)?.output ?? accept(response)
         } catch let error as ConnectionError {
             throw (error.cause as? Refusal)?.reason ?? error
@@ -32,32 +33,32 @@ extension Engine {
     }
 }
 
-// Around it, because the output may be an optional.
+// A wrapper, because the output may be an optional.
 private struct Accepted<Output: Sendable>: Sendable {
     let output: Output
 }
 
-/// An error of the caller's, apart from those of the engine.
+/// An error of the caller's `accept`, distinct from the engine's errors.
 private struct Refusal: Error {
     let reason: any Error
 }
 
 extension Engine {
-    /// Keeps a durable request on disk and sends it where nothing stands before it, for this package's other targets.
+    /// Saves a durable request as a job and sends it unless other jobs come first, for this package's other targets.
     ///
-    /// - Parameter whenQueued: called when it is on disk.
-    /// - Throws: ``ConnectionError``; `queued` where it is sent later, `badStatus` for a status other than 2xx.
-    package func keptResponse(
-        to request: Request, whenQueued: @escaping @Sendable () -> Void
+    /// - Parameter whenSaved: called when the job is on disk.
+    /// - Throws: ``ConnectionError``; `queued` if it is sent later, `badStatus` for a status other than 2xx.
+    package func durableResponse(
+        to request: Request, whenSaved: @escaping @Sendable () -> Void
     ) async throws(ConnectionError) -> Response {
         guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
-        let ticket = DurableRequest(whenQueued: whenQueued)
-        let response = try await pipeline.response(to: request, for: Caller(ticket: ticket))
+        let durable = DurableRequest(whenQueued: whenSaved)
+        let response = try await pipeline.response(to: request, for: Caller(ticket: durable))
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }
 
-    /// Returns the identity for which this engine sends a request now; `nil` for none in particular.
+    /// Returns the identity for which this engine sends a request now; `nil` for none.
     package func identity(of request: Request) async throws(ConnectionError) -> String? {
         try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }

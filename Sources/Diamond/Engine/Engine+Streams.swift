@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Bodies that are not collected. See <doc:StreamingResponses>.
+/// Streamed responses, events and downloads. See <doc:StreamingResponses>.
 extension Engine {
-    /// Sends a request, and returns the head of its answer while the body is still being received.
+    /// Sends a request, and returns the head of its response while the body is still being received.
     ///
     /// ```swift
     /// let streamed = try await engine.stream(request)
@@ -11,21 +11,21 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// The request is sent like every other: ``Request/cache`` says whether a stored answer is returned, at once or
-    /// confirmed by the server. A success that comes over the wire is not stored, and holds its permit until the body
-    /// was read to its end or is dropped. Until the head is here the request is sent again as its ``Request/retry``
-    /// says, and ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that time. From then on nothing is
-    /// sent again, and ``Request/timeout`` limits the silence between two pieces.
+    /// The request is sent like every other: ``Request/cache`` decides whether a stored response is returned, at once or
+    /// confirmed by the server. A success that comes over the wire is not stored, and holds its permit until the body was read
+    /// to its end or is dropped. Until the head has arrived, ``Request/retry`` applies, and ``RetryPolicy/attemptTimeout`` and
+    /// ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again, and ``Request/timeout`` limits the time
+    /// between two pieces.
     ///
     /// - Parameters:
-    ///   - request: in a serial lane it waits for its place, but in no order with connections.
+    ///   - request: the request. In a serial lane it waits for its permit, but in no order with connections.
     ///   - limit: the greatest size of the body in bytes; none by default. ``Configuration/bodyLimit`` is for bodies in
     ///     memory.
-    ///   - sharing: whether one exchange serves all callers that send the same request, sharing too, before its head is
-    ///     here. Each caller gets all bytes and leaves when it likes. No caller gets further ahead of the slowest than
-    ///     1 MiB, so a caller that does not read stops all. Not shared: other methods than GET, HEAD and QUERY, the
-    ///     policies `reload` and `noStore`, ranges and conditions, named secrets without an identity.
-    /// - Throws: ``ConnectionError``, as the body does later. An answer with an error status is returned, not thrown.
+    ///   - sharing: whether one exchange serves all callers that send the same request, also with `sharing`, before its head
+    ///     arrives. Each caller gets all bytes, and may stop at any time. No caller gets more than 1 MiB ahead of the slowest,
+    ///     so that a caller that does not read stops all. Not shared: methods other than GET, HEAD and QUERY, the policies
+    ///     `reload` and `noStore`, ranges and conditions, named secrets without an identity.
+    /// - Throws: ``ConnectionError``, as reading the body does later. A response with an error status is returned, not thrown.
     @concurrent
     public func stream(
         _ request: Request,
@@ -36,7 +36,7 @@ extension Engine {
         return try await sharedStreams.open(request, limit: limit, over: pipeline)
     }
 
-    /// Returns the events that a server sends (`text/event-stream`), over as many connections as that takes.
+    /// Returns the events that a server sends (`text/event-stream`), over as many connections as needed.
     ///
     /// ```swift
     /// for try await event in engine.events(request) {
@@ -44,20 +44,20 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// A stream that ends or breaks is opened again, with `Last-Event-ID`, after the time that the server asks for (3
-    /// seconds where it asks for none). After failures in a row a growing, random delay is added. This lasts until the
-    /// loop is left or its task canceled; 204 ends it for good. The first connection is tried as ``Request/retry``
-    /// says, and its failure thrown. A request that must not arrive twice (a POST without `Idempotency-Key`) and one
-    /// that is not to be sent again (`.never`) is sent once.
+    /// A stream that ends or breaks is opened again, with `Last-Event-ID`, after the time that the server names (3 seconds if
+    /// it names none). After failures in a row a growing, random delay is added. This continues until the loop is left or its
+    /// task canceled, or until the status is 204. The first connection follows ``Request/retry``, and its failure is thrown. A
+    /// request that must not be sent twice (a POST without `Idempotency-Key`) or is not to be retried (`.never`) is sent once.
     ///
     /// - Parameters:
-    ///   - request: sent with `Accept: text/event-stream` and `Cache-Control: no-store` where it does not say else.
+    ///   - request: the request, which gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has these
+    ///     headers.
     ///   - lastEventID: the ID of an event that was received before, to continue after it.
     ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB. More is the error
     ///     `bodyTooLarge`.
-    /// - Returns: events that throw ``ConnectionError``: `badStatus` for a first status other than 200, and for a later one that is
-    ///   not among the ``RetryPolicy/statuses``, and `badContentType`, both with the response; and what exchanges fail with that
-    ///   are of no use to repeat. A later `Retry-After` is waited for, however long.
+    /// - Returns: events that throw ``ConnectionError``: `badStatus`, with the response, for a first status other than 200, and
+    ///   for a later one that is not among the ``RetryPolicy/statuses``; `badContentType`, with the response; and errors that a
+    ///   retry would not help. A later `Retry-After` is waited for, however long.
     public func events(
         _ request: Request,
         after lastEventID: String = "",
@@ -67,30 +67,29 @@ extension Engine {
             EventSource(request: request, pipeline: pipeline, lastEventID: lastEventID, limit: eventLimit))
     }
 
-    /// Sends a request, and writes the body of its answer into a file.
+    /// Sends a request, and writes the body of its response into a file.
     ///
     /// ```swift
     /// let download = try await engine.download(request, to: URL(filePath: "cities.zip"))
     /// print(download.size, download.headers[.contentType] ?? "")
     /// ```
     ///
-    /// The bytes go into a hidden file in the same directory. It replaces `file` in one step when it is whole and on
-    /// the disk: there is never a part under that name. If the transfer breaks, the next attempt continues with the
-    /// received bytes if the answer has a length and a strong validator; if not, it starts from the beginning.
-    /// ``Request/retry`` says how often, but its ``RetryPolicy/window`` does not count. The download asks for
-    /// `Accept-Encoding: identity` where the request does not say otherwise. It takes a few mebibytes of memory.
-    /// ``Request/cache`` says whether a stored answer goes into the file; an answer that comes over the wire is not
-    /// stored.
+    /// The bytes are written to a hidden file in the same directory. It replaces `file` atomically when it is complete and
+    /// synced to the disk: an incomplete file never has that name. If the transfer breaks, the next attempt continues with the
+    /// received bytes if the response has a length and a strong validator; if not, it starts from the beginning.
+    /// ``Request/retry`` limits the attempts, but its ``RetryPolicy/window`` does not apply. The request gets
+    /// `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory. ``Request/cache``
+    /// decides whether a stored response is written to the file; a response that comes over the wire is not stored.
     ///
-    /// A download that can be paused and depended on is a ``Connection``: see ``enqueue(_:to:)``.
+    /// For a download that can be paused or be a dependency, use a ``Connection``: see ``enqueue(_:to:)``.
     ///
     /// - Parameters:
-    ///   - request: a GET without conditions or ranges of its own, if a broken transfer is to be continued.
-    ///   - file: where the body goes; its directory has to be there.
-    ///   - limit: bytes at most; none by default.
+    ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
+    ///   - file: the URL of the file. Its directory has to exist.
+    ///   - limit: the greatest size in bytes; none by default.
     ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
-    /// - Throws: ``ConnectionError``, and then there is no file: `cannotWrite`, before anything is sent where the directory
-    ///   is not there or not to be written; `badStatus` for a status other than 2xx, with the response.
+    /// - Throws: ``ConnectionError``; no file appears then. `cannotWrite`, before anything is sent if the directory does not
+    ///   exist or is not writable; `badStatus` for a status other than 2xx, with the response.
     @concurrent
     public func download(
         _ request: Request,
@@ -101,7 +100,7 @@ extension Engine {
         try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
     }
 
-    /// Sends a request, and hands the body of its answer to a sink piece by piece, each when the sink has taken the one
+    /// Sends a request, and passes the body of its response to a sink piece by piece, each when the sink has processed the one
     /// before.
     ///
     /// ```swift
@@ -110,19 +109,19 @@ extension Engine {
     /// print(await checksum.value)
     /// ```
     ///
-    /// It works like a download into a file. If the transfer breaks, the next attempt continues after the bytes taken
-    /// if the answer has a length and a strong validator; if not, it starts from the beginning, which
-    /// ``DownloadSink/begin(_:)`` tells. A stored answer goes into the sink as ``Request/cache`` says; an answer that
+    /// It works like a download into a file. If the transfer breaks, the next attempt continues after the received bytes if
+    /// the response has a length and a strong validator; if not, it starts from the beginning with another call of
+    /// ``DownloadSink/begin(_:)``. ``Request/cache`` decides whether a stored response is passed to the sink; a response that
     /// comes over the wire is not stored.
     ///
     /// - Parameters:
-    ///   - request: a GET without conditions or ranges of its own, if a broken transfer is to be continued.
-    ///   - sink: for this download alone, as long as that takes.
-    ///   - limit: bytes at most; none by default.
+    ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
+    ///   - sink: the sink, which must not be used for another download at the same time.
+    ///   - limit: the greatest size in bytes; none by default.
     ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
-    /// - Throws: ``ConnectionError``: `cannotWrite` where the sink throws, its error as the cause; `badStatus` for a status
-    ///   other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` where the engine is closed:
-    ///   both at once, whatever the sink is about.
+    /// - Throws: ``ConnectionError``: `cannotWrite` if the sink throws, with that error as the cause; `badStatus` for a status
+    ///   other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` if the engine is closed, both
+    ///   without waiting for the sink.
     @concurrent
     @discardableResult
     public func download(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs requests: owns the transport, the cache and the counter of what is on the wire.
+/// Runs requests. Owns the transport, the cache, the replay queue, the lanes and the activity.
 ///
 /// ```swift
 /// let engine = Engine()
@@ -8,13 +8,13 @@ import Foundation
 /// ```
 ///
 /// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
-/// share a store. When the last reference is dropped without ``close(within:)``, connections that are paused, or in a
-/// paused lane, are canceled. So are connections that wait for one that was never enqueued and that is no longer
-/// referenced. Others run to their end.
+/// share a store. If the engine is deallocated without ``close(within:)``, running connections finish. Connections that are
+/// paused, or in a paused lane, are canceled. So are those that wait for a connection that was never enqueued and is no
+/// longer referenced.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
-    /// The reason why there is no cache though one was configured. Requests are sent without it.
+    /// The reason why a configured cache is missing; `nil` otherwise. Requests are sent without it.
     public let cacheFailure: CacheError?
     /// The activity of the engine: counts, and events for observers.
     public let activity: Activity
@@ -27,8 +27,8 @@ public final class Engine: Sendable {
     let calls = ReplayedCalls()
     let sharedStreams = SharedStreams()
 
-    /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason;
-    /// requests are sent all the same.
+    /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason. Requests
+    /// are sent nevertheless.
     public init(_ configuration: Configuration = Configuration()) {
         let activity = Activity(
             rules: KeyRules(own: configuration.rules),
@@ -43,12 +43,12 @@ public final class Engine: Sendable {
             limits: configuration.lanes
         )
         members = ConnectionRegistry(
-            Pipeline(configuration, transport, cache, lanes, activity),
+            Pipeline(configuration, transport: transport, cache: cache, lanes: lanes, activity: activity),
             callbackExecutor: configuration.callbackExecutor
         )
         self.activity = activity
         decoder = configuration.decoder
-        keepToHolds()
+        applyHolds()
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
@@ -74,46 +74,47 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Canceling the calling task ends the call at once, except for code of the app that looks at an answer and ignores
-    /// the cancellation. The call makes no operation, except for a request in a serial lane. Nothing runs on the
-    /// caller's actor, code of the app included, except a lookup in the cache's memory: a stored answer that no
-    /// interceptor, observer, cookie or credential provider has a say in is returned within microseconds. In a serial
-    /// lane, requests sent by one actor keep their order.
+    /// Canceling the calling task ends the call at once, except while code of the app that validates or decodes a response
+    /// ignores the cancellation. The call makes no operation, except for a request in a serial lane. Only a lookup in the
+    /// memory tier runs on the caller's actor: a stored response that involves no interceptor, observer, cookie or credential
+    /// provider is returned within microseconds. In a serial lane, requests sent by one actor keep their order.
     ///
-    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the
-    ///   request is kept for it (``Request/replay``): that is `queued`.
+    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the request is queued
+    ///   because of it (``Request/replay``): that is the error `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
         if let response = pipeline.atHand(request) { return response }
-        return try await response(to: request, nil, placed(request, nil))
+        return try await response(to: request, handler: nil, connection: enqueueIfSerial(request, handler: nil))
     }
 
-    /// Takes a place in a serial lane for a request, before anything is waited for.
+    /// Enqueues a request of a serial lane as a connection, before any suspension, so that requests keep their order.
     ///
-    /// - Returns: `nil` where the lane keeps no order.
-    func placed(_ request: Request, _ handler: ResponseHandler?) -> Connection? {
+    /// - Returns: the connection; `nil` if the lane is not serial.
+    func enqueueIfSerial(_ request: Request, handler: ResponseHandler?) -> Connection? {
         guard lanes.isSerial(request.lane) else { return nil }
-        let connection = connection(for: request, handler)
+        let connection = connection(for: request, handler: handler)
         enqueue(connection)
         return connection
     }
 
+    /// Returns the response to a request.
+    ///
     /// - Parameters:
-    ///   - handler: `nil` to take the response as it is.
-    ///   - connection: the connection that has its place in the lane already.
+    ///   - handler: validates and decodes the response; `nil` to accept it as it is.
+    ///   - connection: the connection of a request in a serial lane.
     @concurrent
     func response(
         to request: Request,
-        _ handler: ResponseHandler?,
-        _ connection: Connection?
+        handler: ResponseHandler?,
+        connection: Connection?
     ) async throws(ConnectionError) -> Response {
         if let connection { return try await connection.response }
         return try await pipeline.response(to: request, for: Caller(handler: handler))
     }
 
-    /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
+    /// Returns the key of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
     /// credential provider names.
     ///
-    /// - Throws: ``ConnectionError`` where the request cannot be sent.
+    /// - Throws: ``ConnectionError`` if the request cannot be sent.
     public func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         if let key = pipeline.knownKey(of: request) { return key }
         return try await computedKey(of: request)
@@ -124,19 +125,20 @@ public final class Engine: Sendable {
         try await pipeline.key(of: request)
     }
 
-    /// Erases the entries stored for a request; `false` where there were none.
+    /// Erases the entries stored for a request.
     ///
-    /// - Throws: ``ConnectionError`` where the request cannot be sent, ``CacheError`` where the store cannot be written.
+    /// - Returns: `false` if there were none.
+    /// - Throws: ``ConnectionError`` if the request cannot be sent, ``CacheError`` if the store cannot be written.
     @discardableResult
     @concurrent
     public func purge(_ request: Request) async throws -> Bool {
         try await revoke(request, isErasure: true)
     }
 
-    /// Marks the entries stored for a request stale (``Cache/invalidate(_:)``); `false` where there was none that was
-    /// not marked already.
+    /// Marks the entries stored for a request stale (``Cache/invalidate(_:)``).
     ///
-    /// - Throws: as ``purge(_:)``.
+    /// - Returns: `false` if there was none that was not marked already.
+    /// - Throws: the errors of ``purge(_:)``.
     @discardableResult
     @concurrent
     public func invalidate(_ request: Request) async throws -> Bool {
@@ -145,7 +147,7 @@ public final class Engine: Sendable {
 
     private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
         let key = try await key(of: request)
-        // What was canceled before may be about to write what it has.
+        // Canceled exchanges may still be storing their partial responses.
         await pipeline.resumeStore.waitForCanceled()
         guard let cache else {
             pipeline.invalidations.add(.key(key), isErasure: isErasure)
@@ -155,9 +157,9 @@ public final class Engine: Sendable {
     }
 
     /// Forgets an identity: erases its entries, for every process of the store, and its cookies. Call it for a logout.
-    /// Exchanges under way for the identity still return to their waiters, but are no longer stored. Its jobs in the
-    /// queue are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity: when it
-    /// has signed in again. A queue that cannot be written is told to the observers.
+    /// Exchanges under way for the identity still return to their callers, but are no longer stored. Its jobs in the queue are
+    /// held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity, when it has signed in
+    /// again. A queue that cannot be written is reported to the observers.
     ///
     /// - Returns: the number of entries that were erased.
     @discardableResult
@@ -169,7 +171,5 @@ public final class Engine: Sendable {
         return try await cache?.purge(.identity(identity)) ?? 0
     }
 
-    /// Cancels the connections that are paused and can be resumed only through a reference to them, and those that wait
-    /// for a connection that can no longer be enqueued. The rest runs to its end.
     deinit { members.abandon() }
 }

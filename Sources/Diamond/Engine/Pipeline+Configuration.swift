@@ -1,13 +1,13 @@
 import Foundation
 
 extension Pipeline {
-    /// The pipeline of an engine.
+    /// Creates the pipeline of an engine.
     convenience init(
         _ configuration: Engine.Configuration,
-        _ transport: any Transport,
-        _ cache: Cache?,
-        _ lanes: Lanes,
-        _ activity: Activity
+        transport: any Transport,
+        cache: Cache?,
+        lanes: Lanes,
+        activity: Activity
     ) {
         let now = configuration.now
         let repetitions = RetryCoordinator(
@@ -34,22 +34,27 @@ extension Pipeline {
             retry: configuration.retry,
             credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },
             redirectLimit: max(0, configuration.redirectLimit),
-            replays: configuration.store.map { Self.queuePlace($0, configuration, environment, activity, lanes) },
+            replays: configuration.store.map {
+                Self.jobSlot(
+                    in: $0, configuration: configuration, environment: environment, activity: activity, lanes: lanes)
+            },
             reachability: configuration.reachability ?? SystemReachability.shared
         )
     }
 
-    private static func queuePlace(
-        _ store: Store,
-        _ configuration: Engine.Configuration,
-        _ environment: Environment,
-        _ activity: Activity,
-        _ lanes: Lanes
+    private static func jobSlot(
+        in store: Store,
+        configuration: Engine.Configuration,
+        environment: Environment,
+        activity: Activity,
+        lanes: Lanes
     ) -> JobSlot {
-        let (now, draw) = (configuration.now, configuration.draw)
+        let now = configuration.now
         var clock = ReplayClock.system
         clock.now = { now().milliseconds }
-        (clock.uptime, clock.sleep, clock.draw) = (configuration.uptime, configuration.clock, draw)
+        clock.uptime = configuration.uptime
+        clock.sleep = configuration.clock
+        clock.draw = configuration.draw
         clock.endTimeout = configuration.patience
         return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {

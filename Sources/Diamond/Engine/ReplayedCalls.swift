@@ -1,22 +1,23 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// The handlers for the results of kept calls, by the kind of the call.
+/// The handlers for the results of queued calls, by the kind of the call.
 final class ReplayedCalls: Sendable {
     typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
 
     private let handlers = Guarded<[ExactText: Handler]>([:])
 
-    func add(_ kind: String, _ handler: @escaping Handler) {
-        // The one in whose place it comes is freed where no lock is held: what it keeps is the app's.
+    func add(kind: String, handler: @escaping Handler) {
+        // The replaced handler is freed while no lock is held, because it may hold objects of the app.
         _ = handlers.withLock { $0.updateValue(handler, forKey: ExactText(kind)) }
     }
 
-    func tell(
-        _ kind: String?,
-        _ id: ReplayJob.ID?,
-        _ state: ReplayState?,
-        _ response: Result<Response, ConnectionError>
+    /// Calls the handler of a kind, if the job has ended.
+    func report(
+        _ response: Result<Response, ConnectionError>,
+        of id: ReplayJob.ID?,
+        kind: String?,
+        state: ReplayState?
     ) async {
         guard let state, state.isEnd, let kind, let id,
             let handler = handlers.withLock({ $0[ExactText(kind)] })
@@ -28,9 +29,9 @@ final class ReplayedCalls: Sendable {
 extension Response {
     func replayed<Call: Endpoint>(
         as type: Call.Type,
-        _ decoder: any ResponseDecoder
+        using decoder: any ResponseDecoder
     ) -> Result<Call.Output, ConnectionError> {
         guard status.kind == .successful else { return .failure(ConnectionError(badStatus: self)) }
-        return Result { () throws(ConnectionError) in try output(as: type, decoder) }
+        return Result { () throws(ConnectionError) in try output(as: type, using: decoder) }
     }
 }

@@ -108,7 +108,7 @@ struct ModelQueue {
         let task = Task { [engine] () -> ConnectionError? in
             defer { kept.fulfill(with: true) }
             do throws(ConnectionError) {
-                _ = try await engine.keptResponse(to: request) { kept.fulfill(with: true) }
+                _ = try await engine.durableResponse(to: request) { kept.fulfill(with: true) }
                 return nil
             } catch {
                 return error

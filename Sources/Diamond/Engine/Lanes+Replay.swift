@@ -1,5 +1,5 @@
 extension LanePauses {
-    /// Makes the pauses that the holds of a store mean.
+    /// Creates the lane pauses for the holds of a store.
     init(_ holds: Set<ReplayHold>) {
         for hold in holds {
             switch hold {
@@ -8,5 +8,13 @@ extension LanePauses {
             case .queue, .key, .identity: break
             }
         }
+    }
+}
+
+extension Lanes: JobLanes {
+    package var unpaused: ReplayTable.Lanes {
+        let pauses = pauses
+        guard !pauses.isEmpty else { return .all }
+        return pauses.isWhole ? .none : .allBut(pauses.lanes)
     }
 }
