@@ -96,7 +96,7 @@ import Testing
     @Test func `who was to be handed it before is let go of where no lock is held`() {
         let (calls, count) = (ReplayedCalls(), Guarded(0))
         for _ in 0..<2 {
-            calls.add("CreateNote") { [adder = Adder(calls, count)] _, _ in withExtendedLifetime(adder) {} }
+            calls.add(kind: "CreateNote") { [adder = Adder(calls, count)] _, _ in withExtendedLifetime(adder) {} }
         }
         #expect(count.withLock { $0 } == 1)
     }
@@ -108,7 +108,7 @@ import Testing
         init(_ calls: ReplayedCalls, _ count: Guarded<Int>) {
             add = { [weak calls] in
                 guard let calls else { return }
-                calls.add("DeleteNote") { _, _ in }
+                calls.add(kind: "DeleteNote") { _, _ in }
                 count.withLock { $0 += 1 }
             }
         }
