@@ -142,7 +142,7 @@ import Testing
         let cities = ModelCollection<City>(context: ModelContext())
         try cities.set(text)
         print(cities.rejected)  // what could not be taken in, and why
-        cities.sortKeys = [.by(\.population, .reverse, named: "population"), .by(\.name, named: "name")]
+        cities.sortKeys = [.by(\.population, order: .reverse, named: "population"), .by(\.name, named: "name")]
         cities.filters["large"] = Filter { $0.population > 1_000_000 }
         cities.filters["old"] = Filter(#Predicate { $0.population > 0 })
         cities.filters["large"] = nil

@@ -1,15 +1,15 @@
 /// The operations that bring a table from one state to another in a single batch, by the rules of UITableView.
 ///
-/// Deletions and the old places of moves count before the batch, insertions and the new places after it. No operation
-/// names a row of a section that is deleted or inserted. A displaced section is deleted and inserted.
+/// Deletions and the old paths of moves are paths before the batch. Insertions and the new paths are paths after it. No
+/// operation has a row of a section that is deleted or inserted. A section that moves is deleted and inserted.
 struct BatchPlan: Equatable {
-    /// The two places of a row, of which one is missing when it was not or is not there.
+    /// The old and new path of a row. One is `nil` for an inserted or deleted row.
     struct RowChange: Equatable {
         var old: RowPath?
         var new: RowPath?
         /// Whether the row's content has changed.
         var isUpdated = false
-        /// Whether the row has kept its place among the untouched rows.
+        /// Whether the row has kept its position relative to the untouched rows.
         var isInPlace = false
     }
 
@@ -23,15 +23,15 @@ struct BatchPlan: Equatable {
     private(set) var deletions: [RowPath] = []
     private(set) var insertions: [RowPath] = []
     private(set) var moves: [Pair] = []
-    /// Rows that are to be configured again after the batch, with both places.
+    /// The rows to configure again after the batch, with old and new paths.
     private(set) var updates: [Pair] = []
 
-    /// The new place of each section that stays, by its old place.
+    /// The new index of each remaining section, by its old index.
     private(set) var newSections: [Int?] = []
-    /// The old place of each section that stays, by its new place.
+    /// The old index of each remaining section, by its new index.
     private(set) var oldSections: [Int?] = []
 
-    /// The touched rows of a section that stays.
+    /// The touched rows of a remaining section.
     private struct Touched {
         var leaving: [Int] = []
         var arriving: [Int] = []
@@ -41,24 +41,26 @@ struct BatchPlan: Equatable {
     /// Plans a batch.
     ///
     /// - Parameters:
-    ///   - oldSections: the row counts of the sections before.
-    ///   - newSections: for each section after, its place before, if it had one.
-    ///   - rows: the rows that were touched. All other rows of sections that stay keep their order.
+    ///   - oldSections: The row counts of the old sections.
+    ///   - newSections: The old index of each new section; `nil` for an inserted one.
+    ///   - rows: The touched rows. All other rows of remaining sections keep their order.
     init(oldSections: [Int], newSections: [Int?], rows: [RowChange]) {
-        planSections(oldCount: oldSections.count, newSections)
+        planSections(newSections, oldCount: oldSections.count)
         var touched: [Int: Touched] = [:]
-        for row in rows { plan(row, &touched) }
-        for (section, rows) in touched { minimize(rows, section, oldCount: oldSections[section]) }
+        for row in rows { plan(row, touched: &touched) }
+        for (section, rows) in touched {
+            minimizeMoves(of: rows, section: section, oldCount: oldSections[section])
+        }
         deletions.sort()
         insertions.sort()
         moves.sort { $0.old < $1.old }
         updates.sort { $0.old < $1.old }
     }
 
-    private mutating func planSections(oldCount: Int, _ sections: [Int?]) {
+    private mutating func planSections(_ sections: [Int?], oldCount: Int) {
         newSections = Array(repeating: nil, count: oldCount)
         oldSections = Array(repeating: nil, count: sections.count)
-        for (old, new) in keptSections(sections) {
+        for (old, new) in remainingSections(sections) {
             newSections[old] = new
             oldSections[new] = old
         }
@@ -66,15 +68,15 @@ struct BatchPlan: Equatable {
         insertedSections = oldSections.indices.filter { oldSections[$0] == nil }
     }
 
-    /// The old and new places of as many sections as keep their order.
-    private func keptSections(_ sections: [Int?]) -> [(old: Int, new: Int)] {
+    /// Returns the old and new indexes of the largest set of sections that keep their order.
+    private func remainingSections(_ sections: [Int?]) -> [(old: Int, new: Int)] {
         let surviving = sections.enumerated().compactMap { new, old in old.map { (old: $0, new: new) } }
         if zip(surviving, surviving.dropFirst()).allSatisfy({ $0.old < $1.old }) { return surviving }
         let weights = Array(repeating: 1, count: surviving.count)
         return IncreasingSubsequence.heaviest(surviving.map(\.old), weights: weights).map { surviving[$0] }
     }
 
-    private mutating func plan(_ row: RowChange, _ touched: inout [Int: Touched]) {
+    private mutating func plan(_ row: RowChange, touched: inout [Int: Touched]) {
         let old = row.old.flatMap { newSections[$0.section] == nil ? nil : $0 }
         let new = row.new.flatMap { oldSections[$0.section] == nil ? nil : $0 }
         switch (old, new) {
@@ -83,7 +85,7 @@ struct BatchPlan: Equatable {
             touched[old.section, default: Touched()].leaving.append(old.row)
         case (nil, let new?):
             insertions.append(new)
-            arrive(new, &touched)
+            addArrival(at: new, to: &touched)
         case (let old?, let new?):
             if row.isUpdated { updates.append(Pair(old: old, new: new)) }
             if row.isInPlace { return }
@@ -92,18 +94,18 @@ struct BatchPlan: Equatable {
             } else {
                 moves.append(Pair(old: old, new: new))
                 touched[old.section, default: Touched()].leaving.append(old.row)
-                arrive(new, &touched)
+                addArrival(at: new, to: &touched)
             }
         case (nil, nil): break
         }
     }
 
-    private func arrive(_ new: RowPath, _ touched: inout [Int: Touched]) {
+    private func addArrival(at new: RowPath, to touched: inout [Int: Touched]) {
         guard let old = oldSections[new.section] else { return }
         touched[old, default: Touched()].arriving.append(new.row)
     }
 
-    private mutating func minimize(_ rows: Touched, _ section: Int, oldCount: Int) {
+    private mutating func minimizeMoves(of rows: Touched, section: Int, oldCount: Int) {
         guard let newSection = newSections[section] else { return }
         let minimal = MoveMinimizer.moves(
             oldCount: oldCount, leaving: rows.leaving, arriving: rows.arriving, staying: rows.staying)
@@ -112,7 +114,7 @@ struct BatchPlan: Equatable {
         }
     }
 
-    /// Whether the batch has no operation.
+    /// Whether the batch has no operations.
     var isEmpty: Bool { count == 0 }
 
     /// The number of operations.

@@ -1,20 +1,20 @@
-/// The reason of a change of a row.
+/// The reason for a change of a row.
 public enum ChangeReason: Hashable, Sendable {
-    /// The model was put into the collection at its place in the order.
+    /// The model was added to the collection at its sorted position.
     case added
-    /// The model was put in at a given place.
+    /// The model was inserted at a given index.
     case inserted
-    /// The model passes the filters now.
+    /// The model now passes the filters.
     case unfiltered
-    /// The model left the collection.
+    /// The model was removed from the collection.
     case removed
-    /// The model does not pass the filters any more, and is still in the collection.
+    /// The model no longer passes the filters. It is still in the collection.
     case filtered
-    /// The row has another place.
+    /// The row has moved.
     case moved
-    /// The model took the place of another, or gave it away.
+    /// The model replaced another one, or was replaced by one.
     case replaced
-    /// The row changed places with another.
+    /// The row was exchanged with another one.
     case exchanged
     /// The model's content has changed.
     case updated
@@ -25,11 +25,11 @@ public final class ChangeOrigin {
     public init() {}
 }
 
-/// The changes of a collection in one transaction, legal as one batch of a table or collection view.
+/// The changes of a collection in one transaction, valid as one batch of a table or collection view.
 ///
-/// Apply all operations inside `performBatchUpdates`, where the data source begins to answer with the new counts. Then
-/// configure the updated rows again, at their new places. Deletions and the `from` of moves are places before the batch;
-/// insertions and the `to` of moves are places after it.
+/// Apply all operations inside `performBatchUpdates`. The data source has to return the new counts from then on. Then
+/// configure the updated rows again, at their new paths. Deletions and the `from` of moves are paths before the batch.
+/// Insertions and the `to` of moves are paths after it.
 public struct ChangeSet<Object: Model> {
     /// A row that was inserted or deleted.
     public struct Row {
@@ -46,11 +46,11 @@ public struct ChangeSet<Object: Model> {
         public let reason: ChangeReason
     }
 
-    /// A row with other content.
+    /// A row with changed content.
     public struct Update {
-        /// The place before the batch.
+        /// The path before the batch.
         public let old: RowPath
-        /// The place after the batch.
+        /// The path after the batch.
         public let new: RowPath
         public let model: Object
     }
@@ -64,22 +64,22 @@ public struct ChangeSet<Object: Model> {
 
     let core: CollectionChanges
 
-    /// Whether too much has changed for single operations: reload everything.
+    /// Whether there are too many changes for single operations. Reload everything then.
     public var isReset: Bool { core.isReset }
 
-    /// The number of the collection's state before, to notice that a change set was missed.
+    /// The collection's ``ModelCollection/generation`` before the changes. Use it to detect missed change sets.
     public var oldGeneration: Int { core.newGeneration - 1 }
 
-    /// The number of the collection's state after.
+    /// The collection's ``ModelCollection/generation`` after the changes.
     public var newGeneration: Int { core.newGeneration }
 
-    /// The origin that the transaction was given.
+    /// The origin passed to the transaction.
     public var origin: ChangeOrigin? { core.origin }
 
-    /// The number of rows in each section before.
+    /// The number of rows in each section before the changes.
     public var oldCounts: [Int] { core.oldCounts }
 
-    /// The number of rows in each section after.
+    /// The number of rows in each section after the changes.
     public var newCounts: [Int] { core.newCounts }
 
     public var deletedSections: [Int] { core.plan.deletedSections }
@@ -105,7 +105,7 @@ public struct ChangeSet<Object: Model> {
         core.plan.updates.map { Update(old: $0.old, new: $0.new, model: model($0.new)) }
     }
 
-    /// Whether there is no operation and no reset.
+    /// Whether there are no operations and no reset.
     public var isEmpty: Bool { !isReset && core.plan.isEmpty }
 
     private func model(_ path: RowPath) -> Object { cast(core.after[path]?.model) }
@@ -118,7 +118,7 @@ public struct ChangeSet<Object: Model> {
     }
 }
 
-/// A change set without the class of its models.
+/// A type-erased change set.
 struct CollectionChanges {
     struct Row {
         let model: Model
@@ -138,15 +138,15 @@ struct CollectionChanges {
     var oldCounts: [Int] = []
     var newCounts: [Int] = []
     var insertedSections: [Section] = []
-    /// The touched rows by their old places.
+    /// The touched rows by old path.
     var before: [RowPath: Row] = [:]
-    /// The touched rows by their new places.
+    /// The touched rows by new path.
     var after: [RowPath: Row] = [:]
 }
 
 /// An event of a collection.
 public enum CollectionEvent<Object: Model> {
-    /// The collection is about to change, for the first time in a transaction.
+    /// The collection is about to change for the first time in a transaction.
     case willChange
     /// The transaction has ended.
     case didChange(ChangeSet<Object>)

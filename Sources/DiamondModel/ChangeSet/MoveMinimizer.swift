@@ -1,7 +1,7 @@
 /// The fewest moves that bring the rows of one section into their new order.
 ///
-/// Untouched rows keep their order, and are counted in blocks between the touched ones. A heaviest increasing subsequence
-/// of touched rows and blocks stays in place. That takes O(k log k) for k touched rows.
+/// Untouched rows keep their order. They form blocks between the touched rows. The heaviest increasing subsequence of touched
+/// rows and blocks stays in place; all others move. Takes O(k log k) time for k touched rows.
 struct MoveMinimizer {
     struct Move: Hashable {
         let from: Int
@@ -13,7 +13,7 @@ struct MoveMinimizer {
         /// The number of untouched rows before it.
         let oldGap: Int
         let newGap: Int
-        /// The index of a touched row; -1 for a block, which comes behind the touched rows of its gap.
+        /// The index of a touched row; -1 for a block, which follows the touched rows of its gap.
         let old: Int
         let new: Int
         let weight: Int
@@ -29,10 +29,10 @@ struct MoveMinimizer {
     /// Returns the moves of a section.
     ///
     /// - Parameters:
-    ///   - oldCount: the number of rows before.
-    ///   - leaving: the old indexes of rows that leave the section.
-    ///   - arriving: the new indexes of rows that come into it.
-    ///   - staying: the touched rows that stay in it, with both indexes.
+    ///   - oldCount: The old number of rows.
+    ///   - leaving: The old indexes of rows that leave the section.
+    ///   - arriving: The new indexes of rows that enter the section.
+    ///   - staying: The touched rows that stay in the section, with both indexes.
     static func moves(oldCount: Int, leaving: [Int], arriving: [Int], staying: [Move]) -> [Move] {
         if staying.isEmpty { return [] }
         let minimizer = MoveMinimizer(
@@ -63,7 +63,7 @@ struct MoveMinimizer {
             old: move.from, new: move.to, weight: 1)
     }
 
-    /// The untouched rows, cut wherever a touched row is or was.
+    /// The untouched rows, split at the old and new positions of touched rows.
     private var blocks: [Element] {
         let untouched = oldCount - touchedOld.count
         let cuts = Set(gaps(touchedOld) + gaps(touchedNew) + [0]).sorted().filter { $0 < untouched }
@@ -85,7 +85,7 @@ struct MoveMinimizer {
 }
 
 extension [Int] {
-    /// The number of elements of a sorted array that are less than a value.
+    /// Returns the number of elements of a sorted array that are less than a value.
     fileprivate func countBelow(_ value: Int) -> Int {
         var low = 0
         var high = count

@@ -1,4 +1,4 @@
-/// The place of a row: its section and its position there.
+/// The path of a row: its section and its index in the section.
 public struct RowPath: Hashable, Comparable, Sendable, Codable {
     public var section: Int
     public var row: Int

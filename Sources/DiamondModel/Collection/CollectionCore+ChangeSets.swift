@@ -1,7 +1,7 @@
 import Diamond
 
 extension CollectionCore {
-    /// The changes of the transaction that is about to be committed.
+    /// Returns the changes of the current transaction, before its commit.
     func changes() -> CollectionChanges {
         var changes = CollectionChanges()
         changes.newGeneration = generation + 1
@@ -20,7 +20,7 @@ extension CollectionCore {
         return changes
     }
 
-    /// The touched rows, by what the row lists know of their old places.
+    /// Returns the touched rows. Their old paths come from the row lists.
     private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
         for (index, section) in sections.enumerated() { section.index = index }
         return touched.compactMap { entry in
@@ -30,12 +30,12 @@ extension CollectionCore {
             let new = entry.row.map { row in
                 RowPath(section: row.section.index, row: row.section.rows.newIndex(of: row))
             }
-            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow, &changes)
+            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow, changes: &changes)
         }
     }
 
-    /// All rows, after everything was arranged again. The instances are the symbols of Heckel's algorithm ("A technique
-    /// for isolating differences between files", 1978), each once in the old and once in the new list.
+    /// Returns all rows, after everything was rearranged. Compares the old and new rows by Heckel's algorithm ("A technique for
+    /// isolating differences between files", 1978). The entries are its symbols.
     private func allRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
         var olds: [ObjectIdentifier: (Entry, RowPath)] = [:]
         for (section, old) in (snapshot ?? []).enumerated() {
@@ -48,17 +48,17 @@ extension CollectionCore {
             for (row, entry) in record.rows.entries.enumerated() {
                 let old = olds.removeValue(forKey: ObjectIdentifier(entry))?.1
                 let new = RowPath(section: section, row: row)
-                change(of: entry, from: old, to: new, isInPlace: false, &changes).map { rows.append($0) }
+                change(of: entry, from: old, to: new, isInPlace: false, changes: &changes).map { rows.append($0) }
             }
         }
         for (entry, old) in olds.values {
-            change(of: entry, from: old, to: nil, isInPlace: false, &changes).map { rows.append($0) }
+            change(of: entry, from: old, to: nil, isInPlace: false, changes: &changes).map { rows.append($0) }
         }
         return rows
     }
 
     private func change(
-        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool, _ changes: inout CollectionChanges
+        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool, changes: inout CollectionChanges
     ) -> BatchPlan.RowChange? {
         let row = CollectionChanges.Row(model: entry.model, reason: entry.reason)
         if let old { changes.before[old] = row }

@@ -1,41 +1,43 @@
 import Diamond
 
 extension CollectionCore {
-    /// The base position of a model that is put in.
+    /// The position for a new model.
     enum Position {
-        /// At the end, on show by the sort rules.
+        /// The end of the insertion order, shown by the sort rules.
         case sorted
-        /// At an index on show, whatever the sort rules say.
+        /// An index among the visible rows, regardless of the sort rules.
         case index(Int)
-        /// Before an entry in the insertion order, or at its end, on show by the sort rules.
+        /// Before an entry in the insertion order, or at its end for `nil`, shown by the sort rules.
         case before(Entry?)
     }
 
-    // MARK: Putting in
+    // MARK: Adding
 
-    /// Puts a model in.
+    /// Adds a model.
     ///
-    /// - Returns: whether it was not in the collection before.
-    func add(_ model: Model, at position: Position, _ reason: ChangeReason) throws -> Bool {
+    /// - Returns: Whether it was not in the collection before.
+    func add(_ model: Model, at position: Position, reason: ChangeReason) throws -> Bool {
         if entry(of: model) != nil { return false }
         if case .index(let index) = position { try check(index, within: visibleCount) }
         try admit([model])
-        transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
+        transaction { insert(revivedEntry(of: model) ?? Entry(model, in: self), at: position, reason: reason) }
         return true
     }
 
-    /// Puts in models that are not there, all or none.
+    /// Adds models that are not in the collection: all or none.
     func add(_ models: [Model]) throws {
         try admit(models)
         transaction {
-            for model in models { insert(revived(model) ?? Entry(model, in: self), at: .sorted, .added) }
+            for model in models {
+                insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .sorted, reason: .added)
+            }
         }
     }
 
-    /// Checks whether models may enter the collection, and registers them with the context: all or none.
+    /// Checks whether models may be added, and registers them with the context: all or none.
     ///
-    /// - Parameter gone: the entries that leave in exchange.
-    func admit(_ models: [Model], for gone: [Entry] = []) throws {
+    /// - Parameter gone: The entries that they replace.
+    func admit(_ models: [Model], replacing gone: [Entry] = []) throws {
         let gone = Set(gone.map(ObjectIdentifier.init))
         let context = context ?? (gone.count == entries.count ? models.first?.context : nil)
         var ids: [ModelID: Model] = [:]
@@ -54,13 +56,13 @@ extension CollectionCore {
         if let context { for model in models { try context.register(model) } }
     }
 
-    /// Takes a deletion back that is not sent yet: the model is in a collection again.
-    private func forgetDeletion(of model: Model, in context: ModelContext) {
+    /// Cancels an unsent deletion of a model that is added again.
+    private func cancelDeletion(of model: Model, in context: ModelContext) {
         context.order.deleted.remove(ModelKey(Swift.type(of: model), model.modelID))
     }
 
-    /// The entry of a model that left in this transaction, and is still kept for the change set.
-    func revived(_ model: Model) -> Entry? {
+    /// Returns the entry of a model that was removed in this transaction, and makes it a member again.
+    func revivedEntry(of model: Model) -> Entry? {
         for link in model.tracking.links {
             guard let entry = link.takeUnretainedValue() as? Entry, entry.owner === self else { continue }
             entry.isMember = true
@@ -69,70 +71,71 @@ extension CollectionCore {
         return nil
     }
 
-    func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
+    func insert(_ entry: Entry, at position: Position, reason: ChangeReason) {
         hasChangedMembers = true
-        if let context, !context.order.deleted.isEmpty { forgetDeletion(of: entry.model, in: context) }
+        if let context, !context.order.deleted.isEmpty { cancelDeletion(of: entry.model, in: context) }
         enter(entry)
         switch position {
         case .sorted: order.append(entry)
         case .before(let next): order.insert(entry, before: next)
         case .index(let index):
-            order.insert(entry, before: base(at: index))
-            return show(entry, at: index, reason)
+            order.insert(entry, before: visibleEntry(at: index))
+            return show(entry, at: index, reason: reason)
         }
-        if isVisible(entry.model) { place(entry, reason) } else { touch(entry) }
+        if isVisible(entry.model) { place(entry, reason: reason) } else { touch(entry) }
     }
 
-    /// Puts a model back that has left: into its place in the insertion order, and where a row was put somewhere by hand, at
-    /// its index.
-    func putBack(_ model: Model, before next: Entry?, pinnedAt index: Int?) {
+    /// Adds a removed model at its old position in the insertion order. If its row was pinned, also restores the index.
+    func reinsert(_ model: Model, before next: Entry?, pinnedAt index: Int?) {
         transaction {
-            let entry = revived(model) ?? Entry(model, in: self)
-            insert(entry, at: .before(next), .added)
+            let entry = revivedEntry(of: model) ?? Entry(model, in: self)
+            insert(entry, at: .before(next), reason: .added)
             guard let index, entry.row != nil else { return }
-            takeAway(entry, .added)
-            show(entry, at: index, .added)
+            removeRow(of: entry, reason: .added)
+            show(entry, at: index, reason: .added)
         }
     }
 
-    /// Puts a model in the place of one that has the same id by now.
-    func substitute(_ old: Entry, by model: Model) {
+    /// Replaces a model by another one with the same id.
+    func replace(_ old: Entry, with model: Model) {
         let next = old.next
         let isThere = entry(of: model) != nil
         transaction {
-            remove(old, .replaced)
-            if !isThere { insert(revived(model) ?? Entry(model, in: self), at: .before(next), .replaced) }
+            remove(old, reason: .replaced)
+            if !isThere {
+                insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .before(next), reason: .replaced)
+            }
         }
     }
 
-    /// The entry on show at an index, which a base position goes before; `nil` at the end.
-    private func base(at index: Int) -> Entry? {
+    /// Returns the entry of the row at an index, or `nil` at the end.
+    private func visibleEntry(at index: Int) -> Entry? {
         guard index < visibleCount else { return nil }
         let path = path(at: index)
         return sections[path.section].rows[path.row]
     }
 
-    /// Shows an entry at an index, as near to it as its section allows. Without sort rules that is its place by the
-    /// insertion order; with them the row is pinned where it was put.
-    private func show(_ entry: Entry, at index: Int, _ reason: ChangeReason) {
+    /// Shows an entry at an index, or as near to it as its section allows. Without sort rules, that is its place in the
+    /// insertion order. With sort rules, the row is pinned.
+    private func show(_ entry: Entry, at index: Int, reason: ChangeReason) {
         guard isVisible(entry.model) else { return touch(entry) }
-        // The insertion order is the order on show, so that the index is the place.
-        if sorts.isEmpty, sectionRule == nil { return put(entry, in: sections[0], at: index, reason) }
-        if sorts.isEmpty { return place(entry, reason) }
+        // The rows are in insertion order, so the index is the position.
+        if sorts.isEmpty, sectionRule == nil { return put(entry, in: sections[0], at: index, reason: reason) }
+        if sorts.isEmpty { return place(entry, reason: reason) }
         let section = section(for: entry.model)
         let start = sections.firstIndex { $0 === section }.map { offsets[$0] } ?? 0
-        put(entry, in: section, at: min(max(index - start, 0), section.rows.count), reason)
+        put(entry, in: section, at: min(max(index - start, 0), section.rows.count), reason: reason)
         entry.isPinned = true
     }
 
-    // MARK: Taking out
+    // MARK: Removing
 
-    func remove(_ entry: Entry, _ reason: ChangeReason = .removed) {
+    func remove(_ entry: Entry, reason: ChangeReason = .removed) {
         guard entry.isMember else { return }
         transaction {
             hasChangedMembers = true
             touch(entry)
-            takeAway(entry, reason)
+            removeRow(of: entry, reason: reason)
             entry.reason = reason
             entry.isMember = false
             entry.isPinned = false
@@ -151,41 +154,42 @@ extension CollectionCore {
 
     // MARK: Moving
 
-    /// Moves the row at an index to the index that it has afterwards.
-    func move(from index: Int, to target: Int, _ reason: ChangeReason = .moved) throws {
+    /// Moves a row. `target` is its index after the move.
+    func move(from index: Int, to target: Int, reason: ChangeReason = .moved) throws {
         try check(index, within: visibleCount - 1)
         try check(target, within: visibleCount - 1)
-        guard index != target, let entry = base(at: index) else { return }
+        guard index != target, let entry = visibleEntry(at: index) else { return }
         transaction {
             hasChangedMembers = true
-            takeAway(entry, reason)
+            removeRow(of: entry, reason: reason)
             order.remove(entry)
-            order.insert(entry, before: base(at: target))
-            show(entry, at: target, reason)
+            order.insert(entry, before: visibleEntry(at: target))
+            show(entry, at: target, reason: reason)
         }
     }
 
     func exchange(_ first: Int, _ second: Int) throws {
-        let (low, high) = (min(first, second), max(first, second))
+        let low = min(first, second)
+        let high = max(first, second)
         try check(low, within: visibleCount - 1)
         try check(high, within: visibleCount - 1)
         guard low != high else { return }
         try transaction {
-            try move(from: high, to: low, .exchanged)
-            try move(from: low + 1, to: high, .exchanged)
+            try move(from: high, to: low, reason: .exchanged)
+            try move(from: low + 1, to: high, reason: .exchanged)
         }
     }
 
-    /// Puts a model in the place of another.
+    /// Replaces the model of a row, and returns the old one.
     func replace(at index: Int, with model: Model) throws -> Model {
         try check(index, within: visibleCount - 1)
-        guard let old = base(at: index) else { throw ModelError(.outOfRange, "there is no row \(index)") }
+        guard let old = visibleEntry(at: index) else { throw ModelError(.outOfRange, "there is no row \(index)") }
         if old.model === model { return model }
         if entry(of: model) != nil { throw ModelError.duplicate(model.modelID) }
-        try admit([model], for: [old])
+        try admit([model], replacing: [old])
         transaction {
-            remove(old, .replaced)
-            insert(revived(model) ?? Entry(model, in: self), at: .index(index), .replaced)
+            remove(old, reason: .replaced)
+            insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .index(index), reason: .replaced)
         }
         return old.model
     }
@@ -199,14 +203,18 @@ extension CollectionCore {
 
     // MARK: Filters and order
 
-    /// Shows and hides rows after a change of the filters.
+    /// Updates the rows after a change of the filters.
     func filtersDidChange() {
         let changed = order.filter { isVisible($0.model) != ($0.row != nil) }
         if changed.isEmpty { return }
         transaction {
             if changed.count > entries.count / 5, changed.count > 100 { return rearrange(changed) }
             for entry in changed {
-                if entry.row == nil { place(entry, .unfiltered) } else { takeAway(entry, .filtered) }
+                if entry.row == nil {
+                    place(entry, reason: .unfiltered)
+                } else {
+                    removeRow(of: entry, reason: .filtered)
+                }
             }
         }
     }
@@ -216,7 +224,7 @@ extension CollectionCore {
         for entry in changed { entry.reason = entry.row == nil ? .filtered : .unfiltered }
     }
 
-    /// Sorts all rows again, which pinned rows give their places up for.
+    /// Sorts all rows again, including pinned ones.
     func sort() {
         transaction {
             arrangeAll()

@@ -3,52 +3,52 @@ import Diamond
 extension CollectionCore {
     /// Merges the elements of an array into the models with their ids, and adds the others at the end.
     ///
-    /// Elements that fail are kept in `rejected`, in place of earlier ones for the same objects.
+    /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
     func upsert(_ values: [JSONValue]) {
         transaction {
-            forgetRejections(of: values)
-            read(values) { model in _ = try add(model, at: .sorted, .added) }
+            removeRejections(of: values)
+            read(values) { model in _ = try add(model, at: .sorted, reason: .added) }
         }
     }
 
-    /// Merges as ``upsert(_:)`` does, and adds the others before all that is there.
+    /// Merges like ``upsert(_:)``, and adds the others at the top.
     func upsertAtTop(_ values: [JSONValue]) {
         transaction {
-            forgetRejections(of: values)
-            var arrived: [Model] = []
-            read(values) { arrived.append($0) }
+            removeRejections(of: values)
+            var newModels: [Model] = []
+            read(values) { newModels.append($0) }
             // Observers of the merges may have changed the order.
             let first = order.first
-            for model in arrived { _ = try? add(model, at: .before(first), .added) }
+            for model in newModels { _ = try? add(model, at: .before(first), reason: .added) }
         }
     }
 
-    /// Replaces the content by that of an array: merges by id, adds, removes the other models, and takes over the order.
+    /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and applies the array's order.
     func replaceAll(with values: [JSONValue]) {
         transaction {
             rejected = []
             var models: [Model] = []
-            read(values, refused: { models.append($0) }, take: { models.append($0) })
-            let unsaved = unsavedModels(beside: models)
-            list(models + unsaved)
+            read(values, refused: { models.append($0) }, receive: { models.append($0) })
+            let unsaved = unsavedModels(notIn: models)
+            setAdmitted(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
         }
     }
 
-    /// Merges an answer into the models that are there. None comes and none leaves: members that a user has changed are kept
-    /// until they are saved.
+    /// Merges a response into the present models, without adding or removing any. For collections whose members were changed and
+    /// not yet saved.
     func mergeMembers(with values: [JSONValue]) {
         let rejected = rejected
         transaction {
             read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
         }
-        // The models of those that fail are there.
+        // Failed elements only concern models that stay.
         self.rejected = rejected
     }
 
-    /// The models that an answer does not have, and that have to stay: those with something to save, and those that newer
-    /// answers are of.
-    private func unsavedModels(beside models: [Model]) -> [Model] {
+    /// Returns the models that have to stay although the response does not have them: unsaved ones, and those set by newer
+    /// responses.
+    private func unsavedModels(notIn models: [Model]) -> [Model] {
         guard let time = context?.answerTime else { return [] }
         let answered = Set(models.map(ObjectIdentifier.init))
         return order.map(\.model).filter { model in
@@ -57,33 +57,33 @@ extension CollectionCore {
         }
     }
 
-    /// Whether an element of an answer is gone: destroyed since the call, or deleted here.
+    /// Returns whether an object of a response was destroyed since the call, or deleted on this device.
     private func isGone(_ id: ModelID) -> Bool {
         guard let context, let time = context.answerTime else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
             || context.order.deleted.contains(ModelKey(type, id))
     }
 
-    /// Replaces the content by that of a list, or throws and changes nothing.
+    /// Replaces the content with models, or throws and changes nothing.
     func setModels(_ models: [Model]) throws {
-        let kept = Set(models.map(ObjectIdentifier.init))
-        try admit(models, for: order.filter { !kept.contains(ObjectIdentifier($0.model)) })
-        list(models)
+        let remaining = Set(models.map(ObjectIdentifier.init))
+        try admit(models, replacing: order.filter { !remaining.contains(ObjectIdentifier($0.model)) })
+        setAdmitted(models)
     }
 
-    /// Replaces the content by a list of models that were admitted.
-    private func list(_ models: [Model]) {
+    /// Replaces the content with admitted models.
+    private func setAdmitted(_ models: [Model]) {
         transaction {
-            let kept = Set(models.map(ObjectIdentifier.init))
+            let remaining = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
-            for entry in order.filter({ !kept.contains(ObjectIdentifier($0.model)) }) { leave(entry) }
-            for model in models { relist(model) }
+            for entry in order.filter({ !remaining.contains(ObjectIdentifier($0.model)) }) { drop(entry) }
+            for model in models { moveToEnd(model) }
             hasChangedMembers = true
             arrangeAll()
         }
     }
 
-    private func leave(_ entry: Entry) {
+    private func drop(_ entry: Entry) {
         touch(entry)
         entry.reason = .removed
         entry.isMember = false
@@ -92,21 +92,21 @@ extension CollectionCore {
         forget(entry)
     }
 
-    /// Puts a model at the end of the insertion order.
-    private func relist(_ model: Model) {
+    /// Moves a model to the end of the insertion order, or adds it there.
+    private func moveToEnd(_ model: Model) {
         if let entry = entry(of: model) {
             order.remove(entry)
             order.append(entry)
         } else {
-            insert(revived(model) ?? Entry(model, in: self), at: .sorted, .added)
+            insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .sorted, reason: .added)
         }
     }
 
-    /// Reads the elements of an array, and calls `take` for each. An element that fails is rejected.
+    /// Reads the elements of an array, and passes each model to `receive`. An element that fails is rejected.
     ///
-    /// - Parameter refused: called for a member whose rules refuse its element.
+    /// - Parameter refused: Called with a member whose rules reject its element.
     private func read(
-        _ values: [JSONValue], refused: (Model) -> Void = { _ in }, take: (Model) throws -> Void
+        _ values: [JSONValue], refused: (Model) -> Void = { _ in }, receive: (Model) throws -> Void
     ) {
         var seen: Set<ModelID> = []
         for (index, json) in values.enumerated() {
@@ -115,7 +115,7 @@ extension CollectionCore {
                 guard seen.insert(id).inserted else {
                     throw ModelError(.duplicateID, "the id \(id) stands twice in the array: send each object once")
                 }
-                if !isGone(id) { try take(model(id, json)) }
+                if !isGone(id) { try receive(model(with: id, from: json)) }
             } catch {
                 let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
                 rejected.append(Rejection(index: index, json: json, error: error))
@@ -124,8 +124,8 @@ extension CollectionCore {
         }
     }
 
-    /// Drops the rejections of elements that an array has too, by id, or as a whole where there is none.
-    private func forgetRejections(of values: [JSONValue]) {
+    /// Removes the rejections of elements that are in an array, by id, or by value if there is no id.
+    private func removeRejections(of values: [JSONValue]) {
         if rejected.isEmpty { return }
         let ids = Set(values.compactMap { try? id(of: $0) })
         let others = Set(values.filter { (try? id(of: $0)) == nil })
@@ -142,10 +142,10 @@ extension CollectionCore {
         return id
     }
 
-    /// The member that an element is for.
+    /// Returns the member that an element describes.
     private func member(for json: JSONValue) -> Model? { (try? id(of: json)).flatMap { entries[$0]?.model } }
 
-    private func model(_ id: ModelID, _ json: JSONValue) throws -> Model {
+    private func model(with id: ModelID, from json: JSONValue) throws -> Model {
         if let context { return try context.model(type, from: json) }
         guard let model = entries[id]?.model else {
             let model = try type.decoded(from: json)
@@ -161,8 +161,8 @@ extension CollectionCore {
         return model
     }
 
-    /// The models as a JSON array in the insertion order, with the rejected elements at their indexes, but for those that the
-    /// rules of members have refused.
+    /// The models as a JSON array in insertion order. Rejected elements are at their indexes, except those that the rules of
+    /// members have rejected.
     var json: JSONValue {
         var values = allModels.map(\.json)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
@@ -185,18 +185,19 @@ extension CollectionCore {
     }
 
     func hasEqualModels(to other: CollectionCore) -> Bool {
-        let (left, right) = (allModels, other.allModels)
+        let left = allModels
+        let right = other.allModels
         return left.count == right.count && zip(left, right).allSatisfy { $0.isEqual(to: $1) }
     }
 
-    /// Fills a new collection of the same context with another's models.
-    func share(_ other: CollectionCore) { list(other.allModels) }
+    /// Fills a new collection of the same context with the models of another one.
+    func share(_ other: CollectionCore) { setAdmitted(other.allModels) }
 
-    /// Fills a new collection with copies of another's models.
+    /// Fills a new collection with copies of the models of another one.
     func fillWithCopies(of other: CollectionCore) {
         rejected = other.rejected
         context = nil
-        list(other.allModels.map { $0.copy() })
+        setAdmitted(other.allModels.map { $0.copy() })
         hasChangedMembers = other.hasChangedMembers
     }
 }

@@ -1,10 +1,10 @@
 import Diamond
 
 extension CollectionCore {
-    /// Whether a model passes all filters.
+    /// Returns whether a model passes all filters.
     func isVisible(_ model: Model) -> Bool { filters.allSatisfy { $0(model) } }
 
-    /// Whether one entry stands before another by the sort rules, and by the insertion order where these do not decide.
+    /// Returns whether one entry sorts before another: by the sort rules, then by the insertion order.
     func precedes(_ left: Entry, _ right: Entry) -> Bool {
         for sort in sorts {
             switch sort.compare(left.model, right.model) {
@@ -16,17 +16,17 @@ extension CollectionCore {
         return left.label < right.label
     }
 
-    /// Puts a visible entry at its place in the order.
-    func place(_ entry: Entry, _ reason: ChangeReason) {
+    /// Inserts the row of a visible entry at its sorted position.
+    func place(_ entry: Entry, reason: ChangeReason) {
         touch(entry)
         entry.isPinned = false
         let section = section(for: entry.model)
         let index = section.rows.position { precedes($0, entry) }
-        put(entry, in: section, at: index, reason)
+        put(entry, in: section, at: index, reason: reason)
     }
 
-    /// Puts a visible entry at a place in a section.
-    func put(_ entry: Entry, in section: SectionRecord, at index: Int, _ reason: ChangeReason) {
+    /// Inserts the row of a visible entry at an index of a section.
+    func put(_ entry: Entry, in section: SectionRecord, at index: Int, reason: ChangeReason) {
         touch(entry)
         entry.reason = reason
         entry.row = section.rows.insert(entry, at: index)
@@ -35,7 +35,7 @@ extension CollectionCore {
         sectionsDidChange()
     }
 
-    func takeAway(_ entry: Entry, _ reason: ChangeReason) {
+    func removeRow(of entry: Entry, reason: ChangeReason) {
         guard let row = entry.row else { return }
         touch(entry)
         entry.reason = reason
@@ -46,19 +46,19 @@ extension CollectionCore {
 
     // MARK: Changes of models
 
-    func modelDidChange(_ entry: Entry, _ event: ModelEvent) {
+    func modelDidChange(_ entry: Entry, event: ModelEvent) {
         guard entry.isMember, event.depth <= observedDepth else { return }
         transaction {
-            follow(entry, event)
-            passOn(event)
+            updateRow(of: entry, after: event)
+            forward(event)
         }
     }
 
-    private func follow(_ entry: Entry, _ event: ModelEvent) {
+    private func updateRow(of entry: Entry, after event: ModelEvent) {
         let isVisible = isVisible(entry.model)
         switch (entry.row, isVisible) {
-        case (nil, true): place(entry, .unfiltered)
-        case (_?, false): takeAway(entry, .filtered)
+        case (nil, true): place(entry, reason: .unfiltered)
+        case (_?, false): removeRow(of: entry, reason: .filtered)
         case (nil, false):
             // The row may come back in this transaction, at its old place.
             if entry.oldRow != nil {
@@ -69,14 +69,14 @@ extension CollectionCore {
             touch(entry)
             entry.isUpdated = true
             if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
-            if !isInPlace(entry, row, event) {
-                takeAway(entry, .moved)
-                place(entry, .moved)
+            if !isInPlace(entry, row: row, after: event) {
+                removeRow(of: entry, reason: .moved)
+                place(entry, reason: .moved)
             }
         }
     }
 
-    private func isInPlace(_ entry: Entry, _ row: RowList.Row, _ event: ModelEvent) -> Bool {
+    private func isInPlace(_ entry: Entry, row: RowList.Row, after event: ModelEvent) -> Bool {
         if sectionRule != nil, row.section !== section(for: entry.model) { return false }
         if sorts.isEmpty { return true }
         if entry.isPinned { return !event.changes.contains { change in sorts.contains { $0.isAffected(by: change) } } }
@@ -114,29 +114,29 @@ extension CollectionCore {
         return section
     }
 
-    /// Makes the sections that are there without any rows.
+    /// Creates the sections of an empty collection.
     func makeSections() {
         sections = []
         sectionsByKey = [:]
         if let sectionRule {
-            for key in sectionRule.kept { _ = section(key: key) }
+            for key in sectionRule.permanentKeys { _ = section(key: key) }
         } else {
             _ = section(key: "")
         }
     }
 
     func dropEmptySections() {
-        guard let sectionRule, !sectionRule.keepsEmpty else { return }
-        let empty = sections.filter { $0.rows.count == 0 && !sectionRule.kept.contains($0.key) }
+        guard let sectionRule, !sectionRule.keepsEmptySections else { return }
+        let empty = sections.filter { $0.rows.count == 0 && !sectionRule.permanentKeys.contains($0.key) }
         if empty.isEmpty { return }
         for section in empty { sectionsByKey[section.key] = nil }
-        sections.removeAll { $0.rows.count == 0 && !sectionRule.kept.contains($0.key) }
+        sections.removeAll { $0.rows.count == 0 && !sectionRule.permanentKeys.contains($0.key) }
         sectionsDidChange()
     }
 
     // MARK: Everything at once
 
-    /// Arranges all rows again, after a change of the sort rules, the sections or most of the models.
+    /// Rearranges all rows, after a change of the sort rules, the sections or most of the models.
     func arrangeAll() {
         takeSnapshot()
         let old = sectionsByKey
@@ -152,7 +152,7 @@ extension CollectionCore {
             entry.isPinned = false
             if entry.oldRow != nil { entry.reason = .moved }
         }
-        for (section, entries) in grouped(visible, old) {
+        for (section, entries) in grouped(visible, reusing: old) {
             section.rows.rebuild(entries) { entry, row in entry.row = row }
         }
         sectionsDidChange()
@@ -162,8 +162,8 @@ extension CollectionCore {
         sorts.isEmpty ? entries : entries.sorted { precedes($0, $1) }
     }
 
-    /// The entries by section; every section is named, an empty one too.
-    private func grouped(_ entries: [Entry], _ old: [String: SectionRecord]) -> [(SectionRecord, [Entry])] {
+    /// Returns the entries by section, including empty sections.
+    private func grouped(_ entries: [Entry], reusing old: [String: SectionRecord]) -> [(SectionRecord, [Entry])] {
         guard let sectionRule else { return [(sections[0], entries)] }
         var groups: [String: [Entry]] = [:]
         for entry in entries { groups[sectionRule.key(entry.model), default: []].append(entry) }

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import Observation
 
-/// A collection without the class of its models, which keeps its work out of generic code.
+/// A type-erased collection. Keeps the implementation out of generic code.
 @usableFromInline
 final class CollectionCore {
     let type: Model.Type
@@ -10,14 +10,14 @@ final class CollectionCore {
 
     private(set) var entries: [ModelID: Entry] = [:]
     var order = InsertionOrder()
-    /// The sections on show, in their order; always one where there is no rule for sections.
+    /// The visible sections in order. Always one without a section rule.
     var sections: [SectionRecord] = []
     /// The sections at the last commit.
     private(set) var committed: [SectionRecord] = []
     var sectionsByKey: [String: SectionRecord] = [:]
     private var cachedOffsets: [Int]?
 
-    /// The filters that all have to pass.
+    /// The filters. A visible model passes all of them.
     var filters: [(Model) -> Bool] = []
     var sorts: [SortRule] = []
     var sectionRule: SectionRules?
@@ -25,11 +25,11 @@ final class CollectionCore {
     var rejected: [Rejection] = []
     /// The number of commits.
     private(set) var generation = 0
-    /// The most operations of a change set; one with more is a reset.
+    /// The maximum number of operations of a change set. A change set with more is a reset.
     var resetLimit = 1000
-    /// The levels of nested models whose changes update their rows.
+    /// The number of levels of nested models whose changes update their rows.
     var observedDepth = 1
-    /// Whether models came, went or moved since the last sync.
+    /// Whether models were added, removed or moved since the last sync.
     var hasChangedMembers = false {
         didSet {
             guard hasChangedMembers else { return }
@@ -37,9 +37,9 @@ final class CollectionCore {
             memberChanges += 1
         }
     }
-    /// The number of times that members were changed.
+    /// The number of changes of members.
     private(set) var memberChanges = 0
-    /// Whether models came, went or moved in this transaction.
+    /// Whether models were added, removed or moved in this transaction.
     private var hasOtherMembers = false
 
     // MARK: The transaction
@@ -59,7 +59,7 @@ final class CollectionCore {
     private var isDelivering = false
     var willObserve: () -> Void = {}
     var didObserve: () -> Void = {}
-    /// The state of loading, once it is asked for.
+    /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
     private weak var owner: Model?
     private var ownerProperty: AnyProperty?
@@ -82,10 +82,10 @@ extension CollectionCore {
         return pager
     }
 
-    /// The number of models on show.
+    /// The number of visible models.
     var visibleCount: Int { sections.count == 1 ? sections[0].rows.count : offsets[sections.count] }
 
-    /// The index of the first row of each section, and the number of rows at the end.
+    /// The index of the first row of each section, followed by the number of rows.
     var offsets: [Int] {
         if let cachedOffsets { return cachedOffsets }
         var offsets = [0]
@@ -99,7 +99,7 @@ extension CollectionCore {
         let offsets = offsets
         var low = 0
         var high = sections.count
-        // The last section that begins at the index or before; empty ones before it have the same offset.
+        // The last section that starts at or before the index. Empty sections before it have the same offset.
         while high - low > 1 {
             let middle = (low + high) / 2
             if offsets[middle] <= index { low = middle } else { high = middle }
@@ -124,7 +124,7 @@ extension CollectionCore {
         path(of: model).map { (sections.count == 1 ? 0 : offsets[$0.section]) + $0.row }
     }
 
-    /// The entry of a model that is in the collection.
+    /// Returns the entry of a member.
     func entry(of model: Model) -> Entry? {
         for link in model.tracking.links {
             if let entry = link.takeUnretainedValue() as? Entry, entry.owner === self, entry.isMember { return entry }
@@ -134,7 +134,7 @@ extension CollectionCore {
 
     var visibleModels: [Model] { sections.flatMap { $0.rows.entries.map(\.model) } }
 
-    /// All models in the order in which they were put in, filtered ones included.
+    /// All models in insertion order, including filtered ones.
     var allModels: [Model] { order.map(\.model) }
 }
 
@@ -176,8 +176,8 @@ extension CollectionCore {
         settle()
         didObserve()
         if let changes { deliver(changes) }
-        // The changes of models have reached the owner already.
-        if hadOtherMembers { tellOwner() }
+        // Changes of models have already been forwarded to the owner.
+        if hadOtherMembers { notifyOwner() }
     }
 
     private func deliver(_ changes: CollectionChanges) {
@@ -188,7 +188,7 @@ extension CollectionCore {
         isDelivering = false
     }
 
-    /// Takes the present state for that of the last commit.
+    /// Makes the current state the last committed one.
     private func settle() {
         for section in sections { section.rows.commit() }
         for (index, section) in sections.enumerated() { section.oldIndex = index }
@@ -209,7 +209,7 @@ extension CollectionCore {
         sectionsDidChange()
     }
 
-    /// Keeps the rows of the last commit before all are arranged again.
+    /// Saves the rows of the last commit, before all rows are rearranged.
     func takeSnapshot() {
         begin()
         if snapshot == nil { snapshot = committed.map { ($0, $0.rows.oldEntries) } }
@@ -241,13 +241,13 @@ extension CollectionCore {
         if context == nil { context = model.context }
     }
 
-    private func tellOwner() {
+    private func notifyOwner() {
         guard let owner, let ownerProperty else { return }
         let change = PropertyChange(property: ownerProperty, old: generation - 1, new: generation)
         owner.receive(collection: change)
     }
 
-    func passOn(_ event: ModelEvent) {
+    func forward(_ event: ModelEvent) {
         modelObservers.notify(event)
         if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
     }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// A condition for being on show.
+/// A condition that visible models of a collection meet.
 public struct Filter<Object: Model> {
     let isPassed: (Object) -> Bool
 
-    /// Creates a filter of a closure, which returns whether a model stays on show.
+    /// Creates a filter from a closure that returns whether a model is visible.
     public init(_ isPassed: @escaping (Object) -> Bool) { self.isPassed = isPassed }
 
-    /// Creates a filter of a predicate. A model that the predicate cannot judge is not on show.
+    /// Creates a filter from a predicate. Models for which the predicate throws are not visible.
     public init(_ predicate: Predicate<Object>) {
         isPassed = { (try? predicate.evaluate($0)) ?? false }
     }

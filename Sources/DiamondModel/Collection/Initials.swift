@@ -6,7 +6,7 @@ enum Initials {
     private static let rows = Array("あかさたなはまやらわ")
     private static let rest = "#"
 
-    /// The key of the section that a text belongs to.
+    /// Returns the key of a text's section.
     static func key(of text: String) -> String {
         guard let first = text.trimmingCharacters(in: .whitespacesAndNewlines).first else { return rest }
         if let row = kanaRow(of: first) { return row }
@@ -16,19 +16,19 @@ enum Initials {
         return String(letter)
     }
 
-    /// The row of a kana: hiragana or katakana of either width, small or voiced.
+    /// Returns the row of a kana: hiragana or katakana, full or half width, small or voiced.
     private static func kanaRow(of character: Character) -> String? {
         let wide = String(character).applyingTransform(.fullwidthToHalfwidth, reverse: true) ?? String(character)
         let hiragana = wide.applyingTransform(.hiraganaToKatakana, reverse: true) ?? wide
         guard let scalar = hiragana.decomposedStringWithCanonicalMapping.unicodeScalars.first,
             (0x3041...0x3096).contains(scalar.value)
         else { return nil }
-        let kana = standing(Character(scalar))
+        let kana = fullSize(Character(scalar))
         return rows.last { $0 <= kana }.map { String($0) }
     }
 
-    /// The kana that a small one stands for: ゃ is of the row of や, and ゎ of that of わ.
-    private static func standing(_ kana: Character) -> Character {
+    /// Returns the kana that determines the row of a small kana: や for ゃ, わ for ゎ.
+    private static func fullSize(_ kana: Character) -> Character {
         switch kana {
         case "ぁ", "ぃ", "ぅ", "ぇ", "ぉ": "あ"
         case "っ": "た"

@@ -12,7 +12,7 @@ extension ModelCollection: Codable {
         case isInvalid
     }
 
-    /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` have the names of the rules.
+    /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` have the names of its rules.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -26,7 +26,7 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Writes all models, filtered ones included, the names of filters and sort keys, and the position in the source.
+    /// Encodes all models including filtered ones, the names of filters and sort keys, and the position in the source.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(json, forKey: .models)
@@ -39,7 +39,7 @@ extension ModelCollection: Codable {
         try container.encode(pager.state.isInvalid, forKey: .isInvalid)
     }
 
-    /// Sets the ones of the given filters and sort keys that were active when the collection was encoded, by their names.
+    /// Sets those of the given filters and sort keys whose names were active when the collection was encoded.
     public func restore(filters: [String: Filter<Object>] = [:], sortKeys: [SortKey<Object>] = []) {
         self.filters = filters.filter { savedFilters.contains($0.key) }
         self.sortKeys = savedSortKeys.compactMap { name in sortKeys.first { $0.name == name } }

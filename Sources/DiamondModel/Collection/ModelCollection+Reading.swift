@@ -1,13 +1,13 @@
 extension ModelCollection: RandomAccessCollection {
     public var startIndex: Int { 0 }
 
-    /// The number of models on show.
+    /// The number of visible models.
     public var endIndex: Int {
         track()
         return core.visibleCount
     }
 
-    /// The model on show at an index, in logarithmic time.
+    /// The visible model at an index, in logarithmic time.
     public subscript(index: Int) -> Object {
         track()
         precondition(index >= 0 && index < core.visibleCount, "the index \(index) is beyond \(core.visibleCount) rows")
@@ -16,13 +16,13 @@ extension ModelCollection: RandomAccessCollection {
 
     public func makeIterator() -> IndexingIterator<[Object]> { models.makeIterator() }
 
-    /// The models on show.
+    /// The visible models.
     public var models: [Object] {
         track()
         return core.visibleModels.map(cast)
     }
 
-    /// All models in the insertion order, filtered ones included.
+    /// All models in insertion order, including filtered ones.
     public var allModels: [Object] {
         track()
         return core.allModels.map(cast)
@@ -32,31 +32,31 @@ extension ModelCollection: RandomAccessCollection {
 }
 
 extension ModelCollection {
-    /// The model with an id, also one that is filtered out.
+    /// The model with an id, even if it is filtered out.
     public subscript(id id: ModelID) -> Object? {
         track()
         return core.entries[id].map { cast($0.model) }
     }
 
-    /// The model at a path; `nil` where there is none.
+    /// The model at a path, or `nil` if there is none.
     public subscript(path: RowPath) -> Object? {
         track()
         return core.contains(path) ? cast(core.model(at: path)) : nil
     }
 
-    /// Returns the path of a model; `nil` when it is not on show.
+    /// Returns the path of a model, or `nil` if it is not visible.
     public func path(of model: Object) -> RowPath? {
         track()
         return core.path(of: model)
     }
 
-    /// Returns the index of a model; `nil` when it is not on show.
+    /// Returns the index of a model, or `nil` if it is not visible.
     public func index(of model: Object) -> Int? {
         track()
         return core.index(of: model)
     }
 
-    /// Whether the model is in the collection, on show or not.
+    /// Returns whether a model is in the collection, visible or not.
     public func contains(_ model: Object) -> Bool {
         track()
         return core.entry(of: model) != nil
@@ -75,7 +75,7 @@ extension ModelCollection {
         public let indices: Range<Int>
     }
 
-    /// The sections on show; one where there is no ``sectionRule``.
+    /// The visible sections. One without a ``sectionRule``.
     public var sections: [Section] {
         track()
         let offsets = core.offsets
@@ -86,13 +86,13 @@ extension ModelCollection {
         }
     }
 
-    /// The titles for a table's section index, each once.
+    /// The distinct titles for a table's section index.
     public var sectionIndexTitles: [String] {
         var seen: Set<String> = []
         return sections.map(\.indexTitle).filter { seen.insert($0).inserted }
     }
 
-    /// Returns the section for an index title: the first with the title, or else the last before it.
+    /// Returns the section for an index title: the first with that title, or the last that sorts before it.
     public func section(forIndexTitle title: String) -> Int {
         let sections = sections
         if let index = sections.firstIndex(where: { $0.indexTitle == title }) { return index }

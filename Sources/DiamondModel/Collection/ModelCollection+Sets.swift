@@ -1,5 +1,5 @@
 extension ModelCollection {
-    /// The share that a copy of a collection has in the models.
+    /// The depth of a copy of a collection.
     public enum CopyDepth: Sendable {
         /// The copy holds the same models.
         case collection
@@ -10,7 +10,7 @@ extension ModelCollection {
     /// Returns a copy with the same filters, sort keys and sections.
     public func copy(_ depth: CopyDepth = .collection) -> ModelCollection {
         let copy = ModelCollection(context: depth == .collection ? context : nil)
-        copy.takeRules(of: self)
+        copy.copyRules(of: self)
         switch depth {
         case .collection: copy.core.share(core)
         case .models: copy.core.fillWithCopies(of: core)
@@ -19,7 +19,7 @@ extension ModelCollection {
         return copy
     }
 
-    private func takeRules(of other: ModelCollection) {
+    private func copyRules(of other: ModelCollection) {
         filters = other.filters
         sortKeys = other.sortKeys
         sectionRule = other.sectionRule

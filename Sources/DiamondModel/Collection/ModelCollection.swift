@@ -1,21 +1,22 @@
 import Diamond
 public import Observation
 
-/// An ordered set of models of one class, by id, that tells its exact changes.
+/// An ordered set of models of one class, unique by id, that reports its exact changes.
 ///
-/// The models that pass the ``filters`` are on show: its rows. They stand in the order of ``sortKeys`` or else of their
-/// insertion, in the sections of ``sectionRule``. Indexes and paths count rows. The other models stay in the collection.
+/// The models that pass the ``filters`` are visible: they are the collection's rows. Rows are ordered by ``sortKeys``, or by
+/// insertion without sort keys, in the sections of ``sectionRule``. Indexes and paths count rows. Filtered models stay in the
+/// collection.
 ///
 /// A collection is not Sendable. It belongs to the isolation domain of its models.
 public final class ModelCollection<Object: Model>: Observable {
     let core: CollectionCore
     private let registrar = ObservationRegistrar()
-    // Made once: a key path of a generic class is costly to make.
+    // Created once, because creating a key path of a generic class is slow.
     private let contentKeyPath: KeyPath<ModelCollection, Int> = \.generation
 
     /// Creates an empty collection.
     ///
-    /// - Parameter context: the context that JSON is read into. Without one the collection takes that of its first model.
+    /// - Parameter context: The context for JSON. Without one, the collection uses the context of its first model.
     public init(context: ModelContext? = nil) {
         core = CollectionCore(of: Object.self, context: context)
         core.willObserve = { [weak self] in self?.willChangeContent() }
@@ -34,7 +35,7 @@ public final class ModelCollection<Object: Model>: Observable {
 
     /// The names of the filters that were active when the collection was encoded.
     public internal(set) var savedFilters: [String] = []
-    /// The names of the sort keys that were in force when the collection was encoded, in their order.
+    /// The names of the sort keys that were active when the collection was encoded, in order.
     public internal(set) var savedSortKeys: [String] = []
 
     private func willChangeContent() { registrar.willSet(self, keyPath: contentKeyPath) }
@@ -44,7 +45,7 @@ public final class ModelCollection<Object: Model>: Observable {
 
     // MARK: Rules
 
-    /// The filters by their names. A row passes all of them.
+    /// The filters by name. A visible model passes all of them.
     public var filters: [String: Filter<Object>] = [:] {
         didSet {
             core.filters = filters.values.map { filter in
@@ -54,7 +55,7 @@ public final class ModelCollection<Object: Model>: Observable {
         }
     }
 
-    /// The criteria of the order, the most important first. Without any it is the insertion order.
+    /// The sort criteria, most important first. Without any, rows are in insertion order.
     public var sortKeys: [SortKey<Object>] = [] {
         didSet {
             core.sorts = sortKeys.map(\.rule)
@@ -71,13 +72,13 @@ public final class ModelCollection<Object: Model>: Observable {
         }
     }
 
-    /// The number of section rules so far.
+    /// The number of section rules that were set so far.
     private(set) var sectionRuleNumber = 0
 
-    /// Sorts all rows. Rows that were put in or moved by index give up their places.
+    /// Sorts all rows, including rows that were inserted or moved by index.
     public func sort() { core.sort() }
 
-    /// The most operations that a change set names; beyond it asks to reload everything. 1,000 by default.
+    /// The maximum number of operations in a change set. Above it, ``ChangeSet/isReset`` is `true`. 1,000 by default.
     public var resetLimit: Int {
         get { core.resetLimit }
         set { core.resetLimit = newValue }
@@ -89,29 +90,29 @@ public final class ModelCollection<Object: Model>: Observable {
         set { core.observedDepth = newValue }
     }
 
-    /// The context of the models; `nil` when they are copies.
+    /// The context of the models; `nil` if they are copies.
     public var context: ModelContext? { core.context }
 
-    /// The number of the state, which every change set raises by one.
+    /// The number of the current state. Every change set increases it by one.
     public var generation: Int { core.generation }
 
     // MARK: Transactions and observers
 
-    /// Runs `body`, and tells all its changes in one change set, which names `origin` as its origin.
+    /// Runs `body`, and reports all its changes in one change set with the given origin.
     public func transaction<Result, Failure: Error>(
         origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try core.transaction(origin: origin, body)
     }
 
-    /// Calls `receive` with the change set of every transaction, until the token is dropped.
+    /// Calls `receive` with the change set of every transaction, until the token is deallocated.
     ///
-    /// An observer that changes the collection causes another change set, which all hear after the present one.
+    /// If an observer changes the collection, all observers receive that change set after the current one.
     public func observe(_ receive: @escaping (ChangeSet<Object>) -> Void) -> ObserverToken {
         core.didObservers.add { receive(ChangeSet(core: $0)) }
     }
 
-    /// Calls `receive` before the first change of every transaction and with its change set, until the token is dropped.
+    /// Calls `receive` before the first change of every transaction, and with its change set, until the token is deallocated.
     public func observeEvents(_ receive: @escaping (CollectionEvent<Object>) -> Void) -> ObserverToken {
         let will = core.willObservers.add { receive(.willChange) }
         let did = core.didObservers.add { receive(.didChange(ChangeSet(core: $0))) }
@@ -121,12 +122,12 @@ public final class ModelCollection<Object: Model>: Observable {
         }
     }
 
-    /// Calls `receive` with the events of all models in the collection, until the token is dropped.
+    /// Calls `receive` with the events of all models in the collection, until the token is deallocated.
     public func observeModels(_ receive: @escaping (ModelEvent) -> Void) -> ObserverToken {
         core.modelObservers.add(receive)
     }
 
-    /// The change sets from now on.
+    /// Returns the change sets from now on.
     public func changes() -> EventSequence<ChangeSet<Object>> {
         EventSequence { buffer in
             core.didObservers.add(

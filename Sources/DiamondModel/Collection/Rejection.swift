@@ -1,6 +1,6 @@
 public import Diamond
 
-/// An element of a JSON array that is no model of the collection, kept so that nothing is lost.
+/// An element of a JSON array that could not be read as a model. It is kept, so that it can be written back.
 public struct Rejection: Hashable, Sendable {
     /// The index in the array.
     public let index: Int

@@ -2,21 +2,21 @@
 public struct SectionRule<Object: Model> {
     /// Returns the key of a model's section.
     public var key: (Object) -> String
-    /// Returns whether the section of one key stands before that of another.
+    /// Returns whether the section with one key sorts before the section with another.
     public var precedes: (String, String) -> Bool = { $0 < $1 }
     /// Returns the title of a section.
     public var title: (String) -> String = { $0 }
-    /// Returns the title of a section in a table's section index.
+    /// Returns the title of a section in a section index.
     public var indexTitle: (String) -> String = { $0 }
-    /// The keys of sections that are shown even without rows.
-    public var kept: [String] = []
-    /// Whether a section stays when its last row leaves.
-    public var keepsEmpty = false
+    /// The keys of sections that exist even if they never had rows.
+    public var permanentKeys: [String] = []
+    /// Whether a section stays when its last row is removed.
+    public var keepsEmptySections = false
 
-    /// Creates a rule that makes a section of each key.
+    /// Creates a rule with a section for each key.
     public init(key: @escaping (Object) -> String) { self.key = key }
 
-    /// Returns a rule that makes a section of each value of a property.
+    /// Returns a rule with a section for each value of a property.
     public static func by(_ keyPath: KeyPath<Object, String>) -> SectionRule {
         SectionRule { $0[keyPath: keyPath] }
     }
@@ -30,15 +30,16 @@ public struct SectionRule<Object: Model> {
 
     var rules: SectionRules {
         SectionRules(
-            key: { [key] in key(unsafeDowncast($0, to: Object.self)) }, precedes: precedes, kept: kept,
-            keepsEmpty: keepsEmpty)
+            key: { [key] in key(unsafeDowncast($0, to: Object.self)) }, precedes: precedes,
+            permanentKeys: permanentKeys,
+            keepsEmptySections: keepsEmptySections)
     }
 }
 
-/// The division into sections without the class of the models.
+/// A type-erased section rule.
 struct SectionRules {
     let key: (Model) -> String
     let precedes: (String, String) -> Bool
-    let kept: [String]
-    let keepsEmpty: Bool
+    let permanentKeys: [String]
+    let keepsEmptySections: Bool
 }

@@ -111,7 +111,7 @@ public final class ModelContext {
         guard self[type(of: model).identityClass, id] == nil else { throw ModelError.duplicate(id) }
     }
 
-    /// Calls `receive` whenever a model gets another id, until the token is dropped.
+    /// Calls `receive` whenever a model gets another id, until the token is deallocated.
     public func observeIDs(_ receive: @escaping (IDChange) -> Void) -> ObserverToken { observers.add(receive) }
 
     /// Takes in the answer to a call: merges keep what a user has set and not saved, and what is newer than the answer.

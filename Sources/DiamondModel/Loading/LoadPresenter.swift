@@ -37,7 +37,7 @@ public final class LoadPresenter {
         return model.loadState.isLoading && !model.loadState.isLoadingMore
     }
 
-    /// Calls `receive` with what is to be shown, whenever that may have changed, until the token is dropped.
+    /// Calls `receive` with what is to be shown, whenever that may have changed, until the token is deallocated.
     public func observe(_ receive: @escaping (Presentation) -> Void) -> ObserverToken { observers.add(receive) }
 
     /// Tells what to show from now on, and loads what has to be loaded.

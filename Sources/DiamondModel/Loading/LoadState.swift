@@ -56,7 +56,7 @@ public final class LoadState {
         return now().timeIntervalSince(loadedAt) > expiry / .seconds(1)
     }
 
-    /// Calls `receive` with the events of loading, until the token is dropped.
+    /// Calls `receive` with the events of loading, until the token is deallocated.
     ///
     /// - Parameters:
     ///   - kinds: the events to be told; all of them by default.

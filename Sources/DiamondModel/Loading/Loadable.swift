@@ -77,7 +77,7 @@ public protocol Loadable: AnyObject {
     /// Whether there is something to show; `true` by default.
     var hasContent: Bool { get }
 
-    /// Calls `receive` after changes of what there is to show, until the token is dropped; never by default.
+    /// Calls `receive` after changes of what there is to show, until the token is deallocated; never by default.
     func observeContent(_ receive: @escaping () -> Void) -> ObserverToken?
 }
 
@@ -159,7 +159,7 @@ extension Loadable {
         resetSource()
     }
 
-    /// Calls `receive` with the object and the events of loading, until the token is dropped.
+    /// Calls `receive` with the object and the events of loading, until the token is deallocated.
     public func observeLoading(
         _ kinds: Set<LoadEvent.Kind> = Set(LoadEvent.Kind.allCases),
         _ receive: @escaping (Self, LoadEvent) -> Void

@@ -121,7 +121,7 @@ final class ChildLink: OwnerLink {
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 
     /// Replaces the nested model by another one with the same id.
-    func substitute(_ child: Model) {
+    func replaceChild(with child: Model) {
         guard let parent else { return }
         parent.transact(source: .server) {
             let slot = PropertyVisitor.Slot(property: property, value: child)

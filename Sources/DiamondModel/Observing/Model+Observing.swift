@@ -1,10 +1,10 @@
 extension Model {
-    /// Calls `receive` after every transaction that changes the model, until the token is dropped.
+    /// Calls `receive` after every transaction that changes the model, until the token is deallocated.
     public final func observe(_ receive: @escaping (ModelEvent) -> Void) -> ObserverToken {
         observers.add(receive)
     }
 
-    /// Calls `receive` after every transaction that changes a property, until the token is dropped.
+    /// Calls `receive` after every transaction that changes a property, until the token is deallocated.
     public final func observe<Owner: Model, Value>(
         _ property: Property<Owner, Value>, _ receive: @escaping (ValueChange<Value>) -> Void
     ) -> ObserverToken {

@@ -1,6 +1,6 @@
 /// A model's membership in a collection.
 final class Entry: OwnerLink {
-    /// The collection; `nil` when an observer has dropped it while the entry still receives an event.
+    /// The collection. It is weak, because an observer may release it while the entry still receives an event.
     private weak var core: CollectionCore?
 
     // In the insertion order.
@@ -8,17 +8,17 @@ final class Entry: OwnerLink {
     unowned(unsafe) var previous: Entry?
     unowned(unsafe) var next: Entry?
 
-    /// The place among the rows; `nil` for a model that is filtered out.
+    /// The current row; `nil` for a filtered model.
     var row: RowList.Row?
-    /// The place at the last commit.
+    /// The row at the last commit.
     var oldRow: RowList.Row?
-    /// Whether the row was placed by index, out of the sort order.
+    /// Whether the row was placed by index, regardless of the sort order.
     var isPinned = false
-    /// Whether the model is in the collection; not after its removal, until the commit.
+    /// Whether the model is in the collection. A removed entry exists until the commit.
     var isMember = true
     var isTouched = false
     var isUpdated = false
-    /// The reason of the last change of place.
+    /// The reason for the last change of the row.
     var reason = ChangeReason.added
 
     init(_ model: Model, in core: CollectionCore) {
@@ -28,7 +28,7 @@ final class Entry: OwnerLink {
 
     var owner: CollectionCore? { core }
 
-    override func receive(_ event: ModelEvent) { core?.modelDidChange(self, event) }
+    override func receive(_ event: ModelEvent) { core?.modelDidChange(self, event: event) }
 
     override func receiveID(from old: ModelID, to new: ModelID) { core?.rekey(self, from: old, to: new) }
 
@@ -43,7 +43,7 @@ final class SectionRecord {
     private(set) lazy var rows = RowList(of: self)
     /// The index at the last commit; `nil` for a new section.
     var oldIndex: Int?
-    /// The index now, as of the making of a change set.
+    /// The current index, set when a change set is made.
     var index = 0
 
     init(key: String) { self.key = key }

@@ -1,4 +1,4 @@
-/// Sums over the beginnings of a list of counts, in logarithmic time (Fenwick, 1994).
+/// Prefix sums of a list of counts, in logarithmic time (Fenwick, 1994).
 struct Fenwick {
     private var sums: [Int]
 
@@ -18,7 +18,7 @@ struct Fenwick {
         }
     }
 
-    /// The sum of the first counts.
+    /// Returns the sum of the first counts.
     func sum(ofFirst count: Int) -> Int {
         var index = count
         var sum = 0
@@ -29,7 +29,7 @@ struct Fenwick {
         return sum
     }
 
-    /// The count that holds the unit of a rank, and the rank within it.
+    /// Returns the index of the count that contains a rank, and the rank within it.
     func position(of rank: Int) -> (index: Int, rank: Int) {
         var index = 0
         var rank = rank

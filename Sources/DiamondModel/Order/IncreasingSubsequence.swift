@@ -1,6 +1,6 @@
 /// The heaviest increasing subsequence of weighted values.
 enum IncreasingSubsequence {
-    /// Returns the places of the elements of a heaviest increasing subsequence, in order.
+    /// Returns the indexes of the elements of a heaviest increasing subsequence, in order.
     ///
     /// - Parameters:
     ///   - values: distinct values.
@@ -25,7 +25,7 @@ enum IncreasingSubsequence {
         return chain.reversed()
     }
 
-    /// Maxima over the beginnings of a list, each with its place.
+    /// Prefix maxima of a list, each with its index.
     private struct PrefixMaxima {
         private var entries: [(weight: Int, place: Int)]
 

@@ -1,6 +1,6 @@
-/// A collection's insertion order: a linked list of entries with labels to compare.
+/// The insertion order of a collection: a linked list of entries with labels for comparison.
 ///
-/// Insertion between two labels without room spreads the labels around them (Bender and others, "Two simplified
+/// If there is no label left between two entries, the labels around them are spread (Bender and others, "Two simplified
 /// algorithms for maintaining order in a list", 2002).
 struct InsertionOrder {
     private(set) unowned(unsafe) var first: Entry?
@@ -11,7 +11,7 @@ struct InsertionOrder {
 
     mutating func append(_ entry: Entry) { insert(entry, before: nil) }
 
-    /// Puts an entry before another, or at the end.
+    /// Inserts an entry before another, or at the end.
     mutating func insert(_ entry: Entry, before next: Entry?) {
         let previous = next == nil ? last : next?.previous
         entry.previous = previous
@@ -34,9 +34,11 @@ struct InsertionOrder {
         return high - low >= 2 ? low + (high - low) / 2 : nil
     }
 
-    /// Gives new labels to the smallest range around an entry that is sparse enough.
+    /// Relabels the smallest range around an entry that is sparse enough.
     private static func spread(around entry: Entry) {
-        var (low, high, count) = (entry, entry, Int64(1))
+        var low = entry
+        var high = entry
+        var count: Int64 = 1
         let center = entry.previous?.label ?? entry.next?.label ?? end / 2
         var width: Int64 = 1
         var capacity = 1.0

@@ -1,19 +1,19 @@
-/// The rows of one section in their order, with their positions now and at the last commit.
+/// The ordered rows of a section, with their current indexes and those at the last commit.
 ///
-/// Rows lie in chunks. One tree over the chunks counts the rows at the last commit, another the present rows. A removed
-/// row stays in its chunk until the commit, so that both positions are found in logarithmic time.
+/// Rows are stored in chunks. One tree over the chunks counts the current rows, another one the rows at the last commit. A
+/// removed row stays in its chunk until the commit, so both indexes are found in logarithmic time.
 final class RowList {
-    /// A place of an entry.
+    /// A row of an entry.
     final class Row {
         unowned(unsafe) let entry: Entry
         fileprivate unowned(unsafe) var chunk: Chunk
         fileprivate(set) unowned(unsafe) var section: SectionRecord
-        /// Whether the row was there at the last commit.
+        /// Whether the row existed at the last commit.
         fileprivate(set) var isOld: Bool
-        /// Whether the row is there now.
+        /// Whether the row exists now.
         fileprivate(set) var isNew = true
 
-        fileprivate init(_ entry: Entry, _ section: SectionRecord, _ chunk: Chunk, isOld: Bool) {
+        fileprivate init(_ entry: Entry, section: SectionRecord, chunk: Chunk, isOld: Bool) {
             self.entry = entry
             self.section = section
             self.chunk = chunk
@@ -56,7 +56,7 @@ final class RowList {
         preconditionFailure("the index \(index) is beyond \(count) rows")
     }
 
-    /// The position of a row now.
+    /// Returns the current index of a row.
     func newIndex(of row: Row) -> Int {
         let chunk = row.chunk
         var index = newCounts.sum(ofFirst: chunk.position)
@@ -67,7 +67,7 @@ final class RowList {
         return index
     }
 
-    /// The position that a row had at the last commit.
+    /// Returns the index of a row at the last commit.
     func oldIndex(of row: Row) -> Int {
         let chunk = row.chunk
         var index = oldCounts.sum(ofFirst: chunk.position)
@@ -94,9 +94,9 @@ final class RowList {
     /// The entries of the rows at the last commit.
     var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
 
-    /// The position of the first row that `precedes` is false for, among rows that are sorted by it.
+    /// Returns the index of the first row for which `precedes` is false. The rows have to be sorted by it.
     ///
-    /// Rows that were put where they are by hand are passed over.
+    /// Skips pinned rows.
     func position(where precedes: (Entry) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
@@ -105,7 +105,7 @@ final class RowList {
             guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
             if precedes(row.entry) { low = place + 1 } else { high = middle }
         }
-        // All chunks before `low` begin with a preceding row: the boundary is in the last of them.
+        // All chunks before `low` start with a preceding row, so the boundary is in the last of them.
         guard low > 0 else { return 0 }
         let chunk = chunks[low - 1]
         return newCounts.sum(ofFirst: low - 1) + boundary(in: chunk, where: precedes)
@@ -140,7 +140,7 @@ final class RowList {
 
     func insert(_ entry: Entry, at index: Int) -> Row {
         let (chunk, place) = place(of: index)
-        let row = Row(entry, section, chunk, isOld: false)
+        let row = Row(entry, section: section, chunk: chunk, isOld: false)
         chunk.rows.insert(row, at: place)
         chunk.newCount += 1
         newCounts.add(1, at: chunk.position)
@@ -230,7 +230,7 @@ final class RowList {
         chunks = stride(from: 0, to: Swift.max(entries.count, 1), by: Self.chunkSize).map { start in
             let chunk = Chunk()
             for entry in entries[start..<Swift.min(start + Self.chunkSize, entries.count)] {
-                let row = Row(entry, section, chunk, isOld: true)
+                let row = Row(entry, section: section, chunk: chunk, isOld: true)
                 chunk.rows.append(row)
                 place(entry, row)
             }

@@ -41,7 +41,7 @@ struct CollectionPlace {
     func restore(_ model: Model) {
         guard core.entries[model.modelID] == nil else { return }
         let isUnchanged = core.memberChanges == memberChanges
-        core.putBack(model, before: neighbor, pinnedAt: pinnedIndex)
+        core.reinsert(model, before: neighbor, pinnedAt: pinnedIndex)
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
     }
 

@@ -152,8 +152,8 @@ struct PendingSave {
         else { return }
         context.replace(twin)
         for link in twin.links {
-            if let entry = link as? Entry { entry.owner?.substitute(entry, by: model) }
-            if let child = link as? ChildLink { child.substitute(model) }
+            if let entry = link as? Entry { entry.owner?.replace(entry, with: model) }
+            if let child = link as? ChildLink { child.replaceChild(with: model) }
         }
     }
 

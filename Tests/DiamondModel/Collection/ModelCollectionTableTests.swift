@@ -170,7 +170,7 @@ private final class Game {
         case .none: collection.sortKeys = []
         case .rank: collection.sortKeys = [.by(\.rank, named: "rank")]
         case .rankAndVersion:
-            collection.sortKeys = [.by(\.rank, .reverse, named: "rank"), .by(\.version, named: "version")]
+            collection.sortKeys = [.by(\.rank, order: .reverse, named: "rank"), .by(\.version, named: "version")]
         }
     }
 

@@ -64,7 +64,7 @@ import Testing
         #expect(ids == [4, 3, 2, 1, 5])
         items[3].rank = 0
         #expect(ids == [1, 4, 3, 2, 5])
-        items.sortKeys = [SortKey("rank", KeyPathComparator(\.rank, order: .reverse))]
+        items.sortKeys = [SortKey("rank", comparator: KeyPathComparator(\.rank, order: .reverse))]
         #expect(ids == [2, 3, 4, 5, 1])
         items.sortKeys = []
         #expect(ids == [1, 2, 3, 4, 5])
@@ -104,7 +104,7 @@ import Testing
         rule.precedes = { $0 > $1 }
         rule.title = { "Group \($0)" }
         rule.indexTitle = { $0.uppercased() }
-        rule.kept = ["z"]
+        rule.permanentKeys = ["z"]
         items.sectionRule = rule
         items[1].group = "b"
         #expect(items.sections.map(\.key) == ["z", "b", "a"])
@@ -117,7 +117,7 @@ import Testing
         #expect(items.path(of: items[0]) == RowPath(section: 1, row: 0))
         items[0].group = "a"
         #expect(items.sections.map(\.key) == ["z", "a"])
-        rule.keepsEmpty = true
+        rule.keepsEmptySections = true
         items.sectionRule = rule
         items[0].group = "c"
         items[0].group = "a"

@@ -177,7 +177,7 @@ import Testing
     @Test func `A deletion that is taken back leads to the exact places, and a second deletion is none`() throws {
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
         for list in lists { try list.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]]) }
-        lists[1].sortKeys = [.by(\.id, .reverse, named: "id")]
+        lists[1].sortKeys = [.by(\.id, order: .reverse, named: "id")]
         let notes = try [7, 8].map { try #require(lists[0][id: ModelID($0)]) }
         for note in notes { lists[0].delete(note) }
         lists[0].delete(notes[0])

@@ -379,7 +379,7 @@ import Testing
         let context = ModelContext(engine: api.engine)
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
         for (index, list) in lists.enumerated() {
-            if isSorted { list.sortKeys = [.by(\.stars, .reverse, named: "stars")] }
+            if isSorted { list.sortKeys = [.by(\.stars, order: .reverse, named: "stars")] }
             let ids = index == 0 ? [5, 7, 9] : [7, 9, 5]
             try list.set(.array(ids.map { ["id": JSONValue($0), "text": "x", "stars": JSONValue($0 / 6)] }))
         }

@@ -8,7 +8,7 @@ import Testing
     private func table(_ editing: RowEditing<Item>? = RowEditing(), isSectioned: Bool = false) -> SimulatedTable {
         if isSectioned {
             var rule = SectionRule<Item>.by(\.group)
-            rule.kept = ["c"]
+            rule.permanentKeys = ["c"]
             items.sectionRule = rule
         }
         return SimulatedTable(TableSource([.rows(["x"]), .collection(items, editing: editing)]), content: label)

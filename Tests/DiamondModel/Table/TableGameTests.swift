@@ -54,7 +54,7 @@ private final class TableGame {
 
     private var rule: SectionRule<Item> {
         var rule = SectionRule<Item>.by(\.group)
-        if below(2) == 0 { rule.kept = ["b", "e"] }
+        if below(2) == 0 { rule.permanentKeys = ["b", "e"] }
         rule.title = { [name = below(2)] in "\(name) \($0)" }
         return rule
     }
