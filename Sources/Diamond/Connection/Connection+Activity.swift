@@ -9,7 +9,7 @@ extension Connection {
             core.activityToken == nil && !core.life.isFinished ? core.registry?.pipeline : nil
         }
         guard let pipeline else { return }
-        let token = pipeline.begin(.request, request)
+        let token = pipeline.begin(.request, for: request)
         let (isSet, isPauseUnrecorded) = core.withLock { core in
             guard core.activityToken == nil, !core.life.isFinished else { return (false, false) }
             core.activityToken = token
@@ -24,7 +24,7 @@ extension Connection {
     func recordPause() {
         while let change = core.withLock({ $0.beginRecordingPause() }) {
             change.ended?.end()
-            let token = change.isHeld ? change.pipeline?.begin(.pause, request, of: change.parent) : nil
+            let token = change.isHeld ? change.pipeline?.begin(.pause, for: request, of: change.parent) : nil
             core.withLock { $0.pauseCounter.endCounting(token) }
         }
     }

@@ -12,8 +12,8 @@ extension Connection {
         if let prepared = core.withLock({ $0.isPrepared ? $0.updatedRequest.value : nil }) { return prepared }
         let request = try updatedRequest(for: run)
         // `prepare(_:)` may wait for a connection of the same engine.
-        run.stepAside(true)
-        defer { run.stepAside(false) }
+        run.setWaiting(true)
+        defer { run.setWaiting(false) }
         let prepared = try await pipeline.time.left(of: request).value { [self] () async throws(ConnectionError) in
             try await self.prepared(request)
         }
@@ -53,11 +53,11 @@ extension Connection {
     /// The handler with which the subclass validates and decodes responses; `nil` for a plain connection.
     var ownHandler: ResponseHandler? {
         guard !isPlain else { return nil }
-        let check: ResponseHandler.Take = { [self] response throws(ConnectionError) in
+        let check: ResponseHandler.Handle = { [self] response throws(ConnectionError) in
             try self.check(response)
             return nil
         }
-        return ResponseHandler(look: check) { [self] response throws(ConnectionError) in
+        return ResponseHandler(preview: check) { [self] response throws(ConnectionError) in
             try self.check(response)
             try decodeBody(of: response)
             return nil

@@ -178,7 +178,7 @@ struct ConnectionLife {
             waitsUntil = nil
         case .waiting(let date): waitsUntil = date
         case .began: waitsUntil = nil
-        case .aside, .personal: break
+        case .permitReleased, .personal: break
         }
         return .nothing
     }

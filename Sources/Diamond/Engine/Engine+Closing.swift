@@ -18,16 +18,16 @@ extension Engine {
     ///   server that shuts down should stop accepting requests first. Canceling the calling task ends the limit.
     @concurrent
     public func close(within limit: Duration = .zero) async {
-        if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.wire.repetitions.clock) }
+        if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
-        pipeline.wire.repetitions.waits.close()
+        pipeline.exchangeEnvironment.retryCoordinator.waits.close()
         pipeline.credentialRefreshes?.close()
         await transport.close()
         // After the transport, so that exchanges on the wire get its error.
         pipeline.sharing.exchanges.cancelBegun()
-        lanes.open()
+        lanes.ignorePauses()
         // With a real clock: the configured clock may be a test's, which stands still.
         await waitForIdle(limit: .seconds(5), clock: ExchangeClock(ContinuousClock()))
         await pipeline.replays?.opened?.close()

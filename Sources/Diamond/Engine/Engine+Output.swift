@@ -53,7 +53,7 @@ extension Engine {
     ) async throws(ConnectionError) -> Response {
         guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
         let durable = DurableRequest(whenQueued: whenSaved)
-        let response = try await pipeline.response(to: request, for: Caller(ticket: durable))
+        let response = try await pipeline.response(to: request, for: Caller(durableRequest: durable))
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }

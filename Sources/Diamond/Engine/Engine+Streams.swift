@@ -130,7 +130,7 @@ extension Engine {
         limit: Int = .max,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Download {
-        let waits = pipeline.wire.repetitions.waits
+        let waits = pipeline.exchangeEnvironment.retryCoordinator.waits
         let feed = DownloadFeed(sink, limit: limit, progress: progress, among: waits)
         return try await pipeline.download(request, into: feed)
     }

@@ -27,7 +27,7 @@ extension Engine {
         from source: UploadSource,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Response {
-        try await pipeline.upload(request, Upload(source, progress: progress))
+        try await pipeline.upload(request, from: Upload(source, progress: progress))
     }
 
     /// Sends a call with a body that the app produces meanwhile, and decodes the body of its response, as
@@ -40,7 +40,7 @@ extension Engine {
     ) async throws(ConnectionError) -> Call.Output {
         let handler = handler(of: call)
         let upload = Upload(source, progress: progress)
-        let response = try await pipeline.upload(request(of: call), upload, for: Caller(handler: handler))
+        let response = try await pipeline.upload(request(of: call), from: upload, for: Caller(handler: handler))
         return try output(of: call, from: response, handler: handler)
     }
 }

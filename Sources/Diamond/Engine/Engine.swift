@@ -82,7 +82,7 @@ public final class Engine: Sendable {
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the request is queued
     ///   because of it (``Request/replay``): that is the error `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
-        if let response = pipeline.atHand(request) { return response }
+        if let response = pipeline.responseInMemory(to: request) { return response }
         return try await response(to: request, handler: nil, connection: enqueueIfSerial(request, handler: nil))
     }
 
@@ -166,7 +166,7 @@ public final class Engine: Sendable {
     @concurrent
     public func forget(identity: String) async throws(CacheError) -> Int {
         pipeline.forget(identity)
-        pipeline.wire.cookies?.removeAll(of: identity)
+        pipeline.exchangeEnvironment.cookies?.removeAll(of: identity)
         await holdJobs(of: identity)
         return try await cache?.purge(.identity(identity)) ?? 0
     }

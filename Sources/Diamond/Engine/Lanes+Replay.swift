@@ -3,7 +3,7 @@ extension LanePauses {
     init(_ holds: Set<ReplayHold>) {
         for hold in holds {
             switch hold {
-            case .engine: isWhole = true
+            case .engine: includesAllLanes = true
             case .lane(let lane): lanes.insert(lane)
             case .queue, .key, .identity: break
             }
@@ -15,6 +15,6 @@ extension Lanes: JobLanes {
     package var unpaused: ReplayTable.Lanes {
         let pauses = pauses
         guard !pauses.isEmpty else { return .all }
-        return pauses.isWhole ? .none : .allBut(pauses.lanes)
+        return pauses.includesAllLanes ? .none : .allBut(pauses.lanes)
     }
 }

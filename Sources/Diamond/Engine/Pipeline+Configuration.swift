@@ -10,7 +10,7 @@ extension Pipeline {
         activity: Activity
     ) {
         let now = configuration.now
-        let repetitions = RetryCoordinator(
+        let retryCoordinator = RetryCoordinator(
             clock: ExchangeClock(configuration.clock),
             budget: configuration.retryBudget,
             circuit: configuration.circuit,
@@ -19,11 +19,11 @@ extension Pipeline {
         let environment = configuration.environment(cache?.rules ?? KeyRules())
         let provider = configuration.credentials as? any RefreshableCredentialProvider
         self.init(
-            wire: Exchange.Wire(
+            exchangeEnvironment: ExchangeEnvironment(
                 transport: transport,
                 now: { now().milliseconds },
                 bodyLimit: configuration.bodyLimit,
-                repetitions: repetitions,
+                retryCoordinator: retryCoordinator,
                 interceptors: configuration.interceptors,
                 cookies: configuration.cookies
             ),
@@ -32,7 +32,7 @@ extension Pipeline {
             lanes: lanes,
             environment: environment,
             retry: configuration.retry,
-            credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },
+            credentialRefreshes: provider.map { CredentialRefreshes($0, retryCoordinator.clock) },
             redirectLimit: max(0, configuration.redirectLimit),
             replays: configuration.store.map {
                 Self.jobSlot(
@@ -60,7 +60,7 @@ extension Pipeline {
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }
-            queue.watchHolds { lanes.keep(to: LanePauses($0)) }
+            queue.watchHolds { lanes.setHeld(LanePauses($0)) }
             return queue
         }
     }

@@ -1,172 +1,187 @@
 import HTTPTypes
 
-/// Doing one attempt, or two beside each other.
+/// Preparing one attempt, and racing two.
 extension Exchange {
-    /// An attempt that is about to begin.
-    struct Launch: Sendable {
+    /// An attempt that is ready to be sent.
+    struct PreparedAttempt: Sendable {
         let number: Int
         let transfer: Transfer
         let limit: ExchangeAttempt.Limit?
 
-        func attempt() async -> ExchangeAttempt {
-            let order = transfer.order
-            let token = order.scope.begin(.attempt, attempt: number)
+        func run() async -> ExchangeAttempt {
+            let options = transfer.options
+            let token = options.scope.begin(.attempt, attempt: number)
             let attempt = await ExchangeAttempt(transfer, limit: limit)
             token.end(attempt.ending)
-            transfer.wire.repetitions.note(attempt.outcome, of: transfer.admission, from: order.origin)
+            transfer.environment.retryCoordinator.note(
+                attempt.outcome, of: transfer.admission, from: options.origin)
             return attempt
         }
     }
 
+    /// The parts of an attempt that are the same before and after interceptors have adapted its request.
+    private struct Preparation {
+        let number: Int
+        /// The response of which only the rest is requested.
+        let partialResponse: IndirectOptional<PartialResponse>
+        let resumeWriter: (any ResumeWriting)?
+        /// The jar's count of removals before its cookies were read.
+        let removals: Int?
+        let isHedge: Bool
+    }
+
+    /// Prepares an attempt: adds cookies, lets interceptors adapt the request, and passes the circuit breaker and the gate.
+    ///
     /// - Parameters:
-    ///   - number: of the attempt.
-    ///   - incomplete: what was received before: only the rest is asked for.
-    ///   - keeper: keeps what it receives.
-    ///   - isBeside: whether another attempt is on the wire.
-    func launch(
+    ///   - number: the number of the attempt.
+    ///   - partialResponse: the response of which only the rest is requested.
+    ///   - resumeWriter: saves what the attempt receives.
+    ///   - isHedge: whether another attempt is on the wire.
+    func prepareAttempt(
         _ number: Int,
-        behind incomplete: IndirectOptional<PartialResponse> = .none,
-        keeper: (any ResumeWriting)? = nil,
-        isBeside: Bool = false
-    ) async throws(ConnectionError) -> Launch {
-        // Before its cookies are read: a session that ends from now on is not begun again by the answer.
-        let removals = wire.cookies?.removals
-        let outgoing = outgoing(behind: incomplete)
-        guard wire.interceptors.isEmpty, order.gate == nil else {
-            return try await launchAside(number, outgoing, behind: incomplete, keeper, isBeside: isBeside, removals)
+        resuming partialResponse: IndirectOptional<PartialResponse> = .none,
+        resumeWriter: (any ResumeWriting)? = nil,
+        isHedge: Bool = false
+    ) async throws(ConnectionError) -> PreparedAttempt {
+        // Counted before the cookies are read: the response must not bring back a session that ends from now on.
+        let preparation = Preparation(
+            number: number, partialResponse: partialResponse, resumeWriter: resumeWriter,
+            removals: environment.cookies?.removals, isHedge: isHedge)
+        let outgoing = outgoing(resuming: partialResponse)
+        guard environment.interceptors.isEmpty, options.gate == nil else {
+            return try await adaptAndPrepare(outgoing, for: preparation)
         }
-        return try launch(number, outgoing, spent: .zero, behind: incomplete, keeper, removals)
+        return try prepare(outgoing, for: preparation, spent: .zero)
     }
 
-    /// Launches an attempt for which interceptors or a gate are asked.
-    // Not inlined, to keep the async frames of waiting callers small.
+    /// Prepares an attempt that interceptors adapt, or that passes a gate.
     @inline(never)
-    private func launchAside(
-        _ number: Int,
+    private func adaptAndPrepare(
         _ outgoing: ExchangeOptions.AdaptedRequest,
-        behind incomplete: IndirectOptional<PartialResponse>,
-        _ keeper: (any ResumeWriting)?,
-        isBeside: Bool,
-        _ removals: Int?
-    ) async throws(ConnectionError) -> Launch {
-        let (adapted, spent) =
-            wire.interceptors.isEmpty ? (outgoing, .zero) : try await adapted(outgoing, number)
-        // What has blocked its thread comes back late: nothing is to leave.
-        let isLate = spent > .zero && order.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
+        for preparation: Preparation
+    ) async throws(ConnectionError) -> PreparedAttempt {
+        let begin = elapsed
+        var adapted = outgoing
+        var spent = Duration.zero
+        if !environment.interceptors.isEmpty {
+            adapted = try await self.adapted(outgoing, number: preparation.number)
+            spent = elapsed - begin
+        }
+        // An interceptor that blocks its thread returns after its limit: then nothing is sent.
+        let isLate = spent > .zero && options.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
         guard !isLate else { throw ConnectionError(outOfTime: history.mayHaveArrived) }
-        let launch = try launch(number, adapted, spent: spent, behind: incomplete, keeper, removals)
-        guard let gate = order.gate else { return launch }
-        // Last: what it lets pass counts as sent.
-        try await pass(gate, isBeside: isBeside, with: launch.transfer.admission)
-        return Launch(number: number, transfer: launch.transfer, limit: limit(after: spent))
+        let prepared = try prepare(adapted, for: preparation, spent: spent)
+        guard let gate = options.gate else { return prepared }
+        // The last step, because a request that has passed the gate counts as sent.
+        try await pass(gate, isHedge: preparation.isHedge, with: prepared.transfer.admission)
+        return PreparedAttempt(
+            number: preparation.number, transfer: prepared.transfer, limit: limit(after: spent))
     }
 
     @inline(never)
-    private func launch(
-        _ number: Int,
+    private func prepare(
         _ outgoing: ExchangeOptions.AdaptedRequest,
-        spent: Duration,
-        behind incomplete: IndirectOptional<PartialResponse>,
-        _ keeper: (any ResumeWriting)?,
-        _ removals: Int?
-    ) throws(ConnectionError) -> Launch {
-        // What the app does in between may take its time, and nothing has left yet.
-        try askToBegin()
-        if outgoing.isPersonal { order.hear(.personal) }
-        let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
-        return Launch(number: number, transfer: transfer, limit: limit(after: spent))
+        for preparation: Preparation,
+        spent: Duration
+    ) throws(ConnectionError) -> PreparedAttempt {
+        // Interceptors may have taken their time, and nothing of the attempt was sent yet.
+        try beginAttempt()
+        if outgoing.isPersonal { options.report(.personal) }
+        let transfer = try transfer(outgoing, for: preparation)
+        return PreparedAttempt(number: preparation.number, transfer: transfer, limit: limit(after: spent))
     }
 
     private func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
-        order.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
+        options.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }
 
     private func pass(
-        _ gate: SendGate, isBeside: Bool, with admission: CircuitBreaker.Admission
+        _ gate: SendGate,
+        isHedge: Bool,
+        with admission: CircuitBreaker.Admission
     ) async throws(ConnectionError) {
         do throws(ConnectionError) {
-            try await gate.pass(isBeside: isBeside)
-            do throws(ConnectionError) { try askToBegin() } catch {
-                gate.takeBack()
+            try await gate.pass(isHedge: isHedge)
+            do throws(ConnectionError) { try beginAttempt() } catch {
+                gate.noteUnprocessed()
                 throw error
             }
         } catch {
-            // Whoever is to prove the server well has not asked it.
-            repetitions.note(.failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: order.origin)
+            // A probe of the circuit breaker that was not sent proves nothing.
+            retryCoordinator.note(
+                .failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: options.origin)
             throw error
         }
     }
 
-    private func outgoing(behind incomplete: IndirectOptional<PartialResponse>) -> ExchangeOptions.AdaptedRequest {
-        // The rest, where something is here: a signature may cover the range.
-        var outgoing = incomplete.value?.requestForRest(of: request) ?? request
+    private func outgoing(resuming partialResponse: IndirectOptional<PartialResponse>) -> ExchangeOptions.AdaptedRequest
+    {
+        // The range is added before interceptors see the request: a signature may cover it.
+        var outgoing = partialResponse.value?.requestForRest(of: request) ?? request
         outgoing.needsNewConnection = history.needsNewConnection
-        return order.withCookies(outgoing, of: wire)
+        return options.withCookies(outgoing, in: environment)
     }
 
-    /// - Returns: the time that it took, too, which is of the attempt's.
     private func adapted(
         _ outgoing: ExchangeOptions.AdaptedRequest,
-        _ number: Int
-    ) async throws(ConnectionError) -> (ExchangeOptions.AdaptedRequest, spent: Duration) {
-        let begin = elapsed
-        let limit = order.policy.attemptLimit(elapsed: begin)
-        let left = RemainingTime(limit, among: repetitions.waits, isUnderWay: history.mayHaveArrived)
-        let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
-            try await order.adapted(outgoing, by: wire, attempt: number)
+        number: Int
+    ) async throws(ConnectionError) -> ExchangeOptions.AdaptedRequest {
+        let limit = options.policy.attemptLimit(elapsed: elapsed)
+        let left = RemainingTime(limit, among: retryCoordinator.waits, isUnderWay: history.mayHaveArrived)
+        return try await left.value { [options, environment] () async throws(ConnectionError) in
+            try await options.adapted(outgoing, in: environment, attempt: number)
         }
-        return (adapted, elapsed - begin)
     }
 
     private func transfer(
         _ outgoing: ExchangeOptions.AdaptedRequest,
-        behind incomplete: IndirectOptional<PartialResponse>,
-        _ keeper: (any ResumeWriting)?,
-        _ removals: Int?
+        for preparation: Preparation
     ) throws(ConnectionError) -> Transfer {
-        let admission = repetitions.admit(to: order.origin)
+        let admission = retryCoordinator.admit(to: options.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }
         return Transfer(
-            outgoing, of: order, removals: removals, before: incomplete, keeper: keeper, history: history,
-            admission: admission, over: wire)
+            outgoing, of: options, removals: preparation.removals, resuming: preparation.partialResponse,
+            resumeWriter: preparation.resumeWriter, history: history, admission: admission, in: environment)
     }
 
+    /// Runs an attempt, and a second one in parallel if the first takes long.
+    ///
     /// - Parameters:
-    ///   - delay: after which another attempt begins.
-    ///   - number: of that.
-    ///   - spare: takes a place for it, and gives it back.
-    /// - Returns: the attempt that counts, and the other where there was one.
+    ///   - delay: the time after which the second attempt begins.
+    ///   - number: the number of the second attempt.
+    ///   - spare: acquires a permit for it.
     func hedged(
-        _ first: Launch,
+        _ first: PreparedAttempt,
         after delay: Duration,
-        beside number: Int,
-        _ spare: @escaping LanePermit.Spare
-    ) async -> (attempt: ExchangeAttempt, other: ExchangeAttempt?) {
-        let hedge = Hedge(delay: delay, clock: repetitions.clock) { [statuses = order.policy.statuses] attempt in
+        number: Int,
+        spare: @escaping LanePermit.Spare
+    ) async -> Hedge.Race {
+        let hedge = Hedge(delay: delay, clock: retryCoordinator.clock) { [statuses = options.policy.statuses] attempt in
             attempt.isAnswer(unless: statuses)
         }
         return await hedge.race {
-            await first.attempt()
-        } beside: {
-            guard let leave = spare() else { return nil }
-            defer { leave() }
-            guard repetitions.withdraw(from: order.origin) else { return nil }
-            guard let second = try? await launch(number, isBeside: true) else {
-                repetitions.refund(to: order.origin)
+            await first.run()
+        } against: {
+            guard let release = spare() else { return nil }
+            defer { release() }
+            guard retryCoordinator.withdraw(from: options.origin) else { return nil }
+            guard let second = try? await prepareAttempt(number, isHedge: true) else {
+                retryCoordinator.refund(to: options.origin)
                 return nil
             }
-            let attempt = await second.attempt()
-            // Whoever watches the bytes sees those of the one that counts.
-            if hedge.isAnswer(attempt) { order.hear(.began(second.transfer.meter)) }
+            let attempt = await second.run()
+            // Progress is that of the attempt that counts.
+            if hedge.isAnswer(attempt) { options.report(.began(second.transfer.meter)) }
             return attempt
         }
     }
 }
 
 extension ExchangeOptions {
-    /// After which another attempt begins; `nil` for never, also where two at the same time would do harm, or cost much.
+    /// The time after which a second attempt begins in parallel; `nil` for never, and for requests where two at the same
+    /// time would do harm or cost much.
     var hedgeDelay: Duration? {
-        guard let delay = policy.hedgeDelay, case .none = request.body, pouring == nil, request.method.isSafe else {
+        guard let delay = policy.hedgeDelay, case .none = request.body, destination == nil, request.method.isSafe else {
             return nil
         }
         return delay

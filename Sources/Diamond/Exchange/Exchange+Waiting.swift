@@ -1,77 +1,80 @@
 import Foundation
 
-/// From one attempt to the next.
+/// The steps between two attempts.
 extension Exchange {
     /// Waits until the next attempt may begin.
     ///
-    /// - Returns: from when on none begins, where the way back to the wire took until then.
+    /// - Returns: the time since the begin of the exchange after which no attempt begins, if that has passed meanwhile.
     mutating func ready(
-        for decision: RetryDecision, _ permit: inout LanePermit
+        for decision: RetryDecision,
+        permit: inout LanePermit
     ) async throws(ConnectionError) -> Duration? {
         if case .retry(let delay, _, _) = decision {
-            try await wait(delay, &permit)
+            try await wait(delay, permit: &permit)
         } else {
-            try await refresh(&permit)
+            try await refreshCredential(&permit)
         }
-        // Whoever is paused waits in no line; and again, because it may have been paused in that.
-        try askToBegin()
-        let end = try await retake(&permit)
-        try askToBegin()
+        // A paused connection does not queue for a permit; and it may be paused while it does.
+        try beginAttempt()
+        let end = try await reacquire(&permit)
+        try beginAttempt()
         return end
     }
 
-    /// Gives back what was paid for an attempt that did not come about: others have repetitions to pay.
+    /// Returns the payment for an attempt that was not made to the budget.
     func refund(_ decision: RetryDecision) {
-        if case .retry(_, isFree: false, _) = decision { repetitions.refund(to: order.origin) }
+        if case .retry(_, isFree: false, _) = decision { retryCoordinator.refund(to: options.origin) }
     }
 
-    private func wait(_ delay: Duration, _ permit: inout LanePermit) async throws(ConnectionError) {
-        leave(&permit)
+    private func wait(_ delay: Duration, permit: inout LanePermit) async throws(ConnectionError) {
+        release(&permit)
         if delay > .zero {
-            order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
-            order.gate?.rest()
+            options.report(.waiting(until: Date(milliseconds: environment.now() + delay.milliseconds)))
+            options.gate?.noteBackoff()
             try await sleep(delay)
         }
     }
 
     private func sleep(_ delay: Duration) async throws(ConnectionError) {
-        let token = order.scope.begin(.backoff, attempt: number)
+        let token = options.scope.begin(.backoff, attempt: number)
         defer { token.end() }
-        guard await repetitions.waits.sleep(delay) else { throw .cancelled }
+        guard await retryCoordinator.waits.sleep(delay) else { throw .cancelled }
     }
 
-    /// Nothing of the attempt that comes next has left: one that was paused meanwhile is given up.
-    func askToBegin() throws(ConnectionError) {
-        guard order.mayBegin?() ?? true else { throw .cancelled }
-    }
-
-    /// Takes the place on the wire again.
+    /// Notes that the next attempt begins.
     ///
-    /// - Returns: from when on no other attempt begins, where the way back took until then.
-    private func retake(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
-        guard let end = order.policy.lastStart else {
-            _ = try await permit.retake(in: order.scope, attempt: number, within: nil)
+    /// - Throws: `cancelled` if the connection was paused meanwhile, because nothing of the attempt was sent.
+    func beginAttempt() throws(ConnectionError) {
+        guard options.beginIfAllowed?() ?? true else { throw .cancelled }
+    }
+
+    /// Acquires the permit again.
+    ///
+    /// - Returns: the time after which no attempt begins, if that has passed meanwhile.
+    private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
+        guard let end = options.policy.lastStart else {
+            _ = try await permit.reacquire(countedIn: options.scope, attempt: number, within: nil)
             return nil
         }
         let rest = max(.zero, end - elapsed)
-        let isBack = try await permit.retake(
-            in: order.scope, attempt: number, within: LanePermit.Limit(time: rest, clock: repetitions.clock))
-        return isBack && elapsed < end ? nil : end
+        let limit = LanePermit.Limit(time: rest, clock: retryCoordinator.clock)
+        let isHeld = try await permit.reacquire(countedIn: options.scope, attempt: number, within: limit)
+        return isHeld && elapsed < end ? nil : end
     }
 
-    // The caller is told even where it is for a moment only: the way back may be long, and another connection may start.
-    private func leave(_ permit: inout LanePermit) {
-        permit.giveBack()
-        order.hear(.aside)
+    // Reported even for a short wait: acquiring the permit again may take long, and another connection may start.
+    private func release(_ permit: inout LanePermit) {
+        permit.release()
+        options.report(.permitReleased)
     }
 
-    // Without its place: what makes the credential may send through the same engine. Where that takes until no other attempt
-    // begins, whoever takes the place again finds it.
-    private mutating func refresh(_ permit: inout LanePermit) async throws(ConnectionError) {
-        leave(&permit)
-        guard let renewal = order.renewal else { return }
-        let end = order.policy.lastStart
-        let outcome = await repetitions.waits.value(within: end.map { $0 - elapsed }) {
+    // The permit is released first: the credential provider may send requests through the same engine. If the refresh
+    // takes until no attempt may begin, reacquiring the permit finds that.
+    private mutating func refreshCredential(_ permit: inout LanePermit) async throws(ConnectionError) {
+        release(&permit)
+        guard let renewal = options.renewal else { return }
+        let end = options.policy.lastStart
+        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) {
             await Result { () async throws(ConnectionError) in try await renewal.request() }
         }
         if let end, elapsed >= end { return }

@@ -1,121 +1,99 @@
 import Foundation
 import HTTPTypes
 
-/// Takes one request over the wire to its whole response, attempt by attempt.
+/// One request on the wire, attempt by attempt, until it has its response.
 ///
-/// The one place that acts on a ``RetryDecision``. Between two attempts it has no place on the wire. What an attempt has
-/// received that broke, the next goes on with; what the last has received is kept for another exchange.
+/// Only this type acts on a ``RetryDecision``. Between two attempts it holds no permit. If a transfer breaks, the next
+/// attempt continues the partial response. What the last attempt has received is saved for a later exchange.
+// Functions that are not inlined keep the async frames of waiting callers small: most exchanges do not need them.
 struct Exchange: Sendable {
-    /// The transport of the exchange's attempts, and all that they share.
-    // A class, because every step of every exchange has it.
-    final class Wire: Sendable {
-        let transport: any Transport
-        /// Milliseconds since 1970.
-        let now: @Sendable () -> Int64
-        /// Bytes of a body at most, for requests that say nothing.
-        let bodyLimit: Int
-        let repetitions: RetryCoordinator
-        let interceptors: [any Interceptor]
-        /// `nil` for none.
-        let cookies: CookieJar?
-
-        init(
-            transport: any Transport,
-            now: @escaping @Sendable () -> Int64,
-            bodyLimit: Int,
-            repetitions: RetryCoordinator,
-            interceptors: [any Interceptor],
-            cookies: CookieJar?
-        ) {
-            (self.transport, self.now, self.bodyLimit) = (transport, now, bodyLimit)
-            (self.repetitions, self.interceptors, self.cookies) = (repetitions, interceptors, cookies)
-        }
-
-        var date: Date { Date(milliseconds: now()) }
-    }
-
-    let wire: Wire
-    let order: ExchangeOptions
+    let environment: ExchangeEnvironment
+    let options: ExchangeOptions
     private(set) var history = RetryHistory()
-    private var incomplete = IndirectOptional<PartialResponse>.none
-    /// With newer credentials than the order's.
+    /// The response that an earlier attempt or exchange has received in part.
+    private var partialResponse = IndirectOptional<PartialResponse>.none
+    /// The request with newer credentials than that of the ``options``.
     var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
+    /// The start of the exchange, by the exchange clock.
     private let begin: Int64
 
-    init(_ order: ExchangeOptions, over wire: Wire) {
-        self.wire = wire
-        self.order = order
-        begin = wire.repetitions.clock.uptime()
+    init(_ options: ExchangeOptions, in environment: ExchangeEnvironment) {
+        self.environment = environment
+        self.options = options
+        begin = environment.retryCoordinator.clock.uptime()
     }
 
-    var repetitions: RetryCoordinator { wire.repetitions }
+    var retryCoordinator: RetryCoordinator { environment.retryCoordinator }
 
     /// The request that is sent, without the additions of its attempts.
-    var request: TransportRequest { renewed.value ?? order.request }
+    var request: TransportRequest { renewed.value ?? options.request }
 
     /// The number of the current or next attempt.
     var number: Int { history.attempts.count + 1 }
 
-    var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
+    var elapsed: Duration { .milliseconds(retryCoordinator.clock.uptime() - begin) }
 
-    /// - Parameter permit: the place on the wire for the first attempt.
-    mutating func arrival(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        repetitions.deposit(to: order.origin, at: begin)
-        guard let keeper = order.keeper else {
-            let outcome = await pursued(&permit)
-            return try tell(outcome)
+    /// Sends the request, again if the retry policy says so, and returns its response.
+    ///
+    /// - Parameter permit: the permit for the first attempt.
+    mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
+        retryCoordinator.deposit(to: options.origin, at: begin)
+        guard let resumeWriter = options.resumeWriter else {
+            let result = await self.result(&permit)
+            return try response(of: result)
         }
-        let outcome = await withTaskCancellationHandler {
-            incomplete = await keeper.partialResponse(for: request)
-            return await pursued(&permit)
+        let result = await withTaskCancellationHandler {
+            partialResponse = await resumeWriter.partialResponse(for: request)
+            return await self.result(&permit)
         } onCancel: {
-            keeper.cancel()
+            resumeWriter.cancel()
         }
-        if case .some = incomplete { await keep(by: keeper, &permit) }
-        return try tell(outcome)
+        if case .some = partialResponse { await savePartialResponse(by: resumeWriter, permit: &permit) }
+        return try response(of: result)
     }
 
-    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func keep(by keeper: any ResumeWriting, _ permit: inout LanePermit) async {
-        guard let incomplete = incomplete.value else { return }
-        // Whoever waits for the disk needs no place on the wire.
-        permit.giveBack()
-        await keeper.keep(incomplete, for: request)
+    private func savePartialResponse(by resumeWriter: any ResumeWriting, permit: inout LanePermit) async {
+        guard let partialResponse = partialResponse.value else { return }
+        // Writing to disk needs no permit.
+        permit.release()
+        await resumeWriter.save(partialResponse, for: request)
     }
 
-    private mutating func pursued(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
-        do throws(ConnectionError) { return .success(try await pursue(&permit)) } catch { return .failure(error) }
-    }
-
-    private func tell(_ outcome: Result<ReceivedResponse, ConnectionError>) throws(ConnectionError) -> ReceivedResponse
-    {
-        do throws(ConnectionError) { return try outcome.get() } catch {
+    /// Returns the response, or throws the error with the attempts that led to it.
+    private func response(
+        of result: Result<ReceivedResponse, ConnectionError>
+    ) throws(ConnectionError) -> ReceivedResponse {
+        do throws(ConnectionError) { return try result.get() } catch {
             var error = error
             error.attempts = history.attempts
             throw error
         }
     }
 
-    private mutating func pursue(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        let attempt = try await attempt(permit)
-        return attempt.isGood ? try finish(attempt) : try await goOn(after: attempt, &permit)
+    private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await send(&permit)) } catch { return .failure(error) }
     }
 
-    // Nor this: most first attempts are good.
+    private mutating func send(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
+        let attempt = try await attempt(holding: permit)
+        return attempt.isGood ? try finish(attempt) : try await retry(after: attempt, permit: &permit)
+    }
+
+    // Most first attempts are good.
     @inline(never)
-    private mutating func goOn(
+    private mutating func retry(
         after first: ExchangeAttempt,
-        _ permit: inout LanePermit
+        permit: inout LanePermit
     ) async throws(ConnectionError) -> ReceivedResponse {
         var attempt = first
         while true {
             let decision = decision(after: attempt)
-            if case .giveUp(let reason) = decision { return try finish(attempt, reason) }
+            if case .giveUp(let reason) = decision { return try finish(attempt, givingUp: reason) }
             record(decision, after: attempt)
             let end: Duration?
-            do throws(ConnectionError) { end = try await ready(for: decision, &permit) } catch {
+            do throws(ConnectionError) { end = try await ready(for: decision, permit: &permit) } catch {
                 refund(decision)
                 throw error
             }
@@ -123,10 +101,10 @@ struct Exchange: Sendable {
                 refund(decision)
                 return try finish(attempt, insteadOfNext: .outOfTime(end))
             }
-            order.hear(.attempt(number))
-            do throws(ConnectionError) { attempt = try await self.attempt(permit) } catch {
+            options.report(.attempt(number))
+            do throws(ConnectionError) { attempt = try await self.attempt(holding: permit) } catch {
                 refund(decision)
-                // Others have opened the circuit meanwhile.
+                // Other exchanges have opened the circuit meanwhile.
                 guard error.code == .circuitOpen else { throw error }
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
@@ -134,57 +112,65 @@ struct Exchange: Sendable {
         }
     }
 
+    /// Finishes with an attempt after which another was decided and could not begin.
     private mutating func finish(
         _ attempt: ExchangeAttempt,
         insteadOfNext reason: RetryReason
     ) throws(ConnectionError) -> ReceivedResponse {
         history.giveUp(reason)
-        return try attempt.arrival(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts)
     }
 
+    /// Finishes with an attempt that succeeded.
     private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
-        return try attempt.arrival(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts)
     }
 
     private mutating func finish(
         _ attempt: ExchangeAttempt,
-        _ reason: RetryReason
+        givingUp reason: RetryReason
     ) throws(ConnectionError) -> ReceivedResponse {
-        // The usual error of a server is no story.
+        // A single attempt with a final error status needs no history.
         let isPlain = history.attempts.isEmpty && reason.code == .final
         if !isPlain { record(.giveUp(reason), after: attempt) }
-        return try attempt.arrival(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts)
     }
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
         history.record(
-            decision, after: attempt.record, mayHaveArrived: attempt.mayHaveArrived(at: wire.now()),
+            decision, after: attempt.record, mayHaveArrived: attempt.mayHaveArrived(at: environment.now()),
             startedAt: attempt.startedAt)
     }
 
-    private mutating func attempt(_ permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt {
-        let launch = try await launch(number, behind: incomplete, keeper: order.keeper)
-        order.hear(.began(launch.transfer.meter))
-        let attempt = try await attempt(of: launch, permit)
-        incomplete = attempt.left
-        if let gate = order.gate, !attempt.isGood, !attempt.mayHaveArrived(at: wire.now()) { gate.takeBack() }
+    private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
+    {
+        let prepared = try await prepareAttempt(
+            number, resuming: partialResponse, resumeWriter: options.resumeWriter)
+        options.report(.began(prepared.transfer.meter))
+        let attempt = try await run(prepared, holding: permit)
+        partialResponse = attempt.partialResponse
+        if let gate = options.gate, !attempt.isGood, !attempt.mayHaveArrived(at: environment.now()) {
+            gate.noteUnprocessed()
+        }
         return attempt
     }
 
-    private mutating func attempt(
-        of launch: Launch,
-        _ permit: borrowing LanePermit
+    private mutating func run(
+        _ prepared: PreparedAttempt,
+        holding permit: borrowing LanePermit
     ) async throws(ConnectionError) -> ExchangeAttempt {
-        guard !hasHedged, case .none = incomplete, let delay = order.hedgeDelay else { return await launch.attempt() }
-        let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, permit.spare)
-        if let other {
+        guard !hasHedged, case .none = partialResponse, let delay = options.hedgeDelay else {
+            return await prepared.run()
+        }
+        let race = await hedged(prepared, after: delay, number: number + 1, spare: permit.spare)
+        if let other = race.other {
             hasHedged = true
-            // What was written may be of the other's answer.
-            await order.keeper?.discard()
+            // What was written may be of the other attempt's response.
+            await options.resumeWriter?.discard()
             history.recordHedge(other.record, startedAt: other.startedAt)
         }
-        return attempt
+        return race.winner
     }
 
     // MARK: Between attempts
@@ -193,35 +179,35 @@ struct Exchange: Sendable {
         attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
     }
 
-    private func situation(after outcome: RetrySituation.Outcome) -> RetrySituation {
+    private func situation(after outcome: RetrySituation.AttemptResult) -> RetrySituation {
         RetrySituation(
-            policy: order.policy,
+            policy: options.policy,
             request: RetryableRequest(
                 request.method,
                 headers: request.headers,
-                canRefreshCredential: order.renewal?.isAllowed() ?? false
+                canRefreshCredential: options.renewal?.isAllowed() ?? false
             ),
             history: history,
             outcome: outcome,
-            isCommitted: order.pouring?.sink.isCommitted ?? false,
-            isBodyConsumed: order.upload?.isConsumed ?? false,
+            isCommitted: options.destination?.sink.isCommitted ?? false,
+            isBodyConsumed: options.upload?.isConsumed ?? false,
             elapsed: elapsed,
-            now: wire.now(),
-            hasBudget: repetitions.canWithdraw(from: order.origin),
-            isCircuitOpen: repetitions.isCircuitOpen(to: order.origin),
-            draw: repetitions.draw()
+            now: environment.now(),
+            hasBudget: retryCoordinator.canWithdraw(from: options.origin),
+            isCircuitOpen: retryCoordinator.isCircuitOpen(to: options.origin),
+            draw: retryCoordinator.draw()
         )
     }
 
-    /// The decision, where what it costs can be paid still.
+    /// Pays for a retry, and returns the decision; gives up if the budget was spent meanwhile.
     private func paid(_ decision: RetryDecision) -> RetryDecision {
         guard case .retry(_, isFree: false, _) = decision else { return decision }
-        return repetitions.withdraw(from: order.origin) ? decision : .giveUp(.budgetEmpty)
+        return retryCoordinator.withdraw(from: options.origin) ? decision : .giveUp(.budgetEmpty)
     }
 }
 
 extension RetryDecision {
-    /// The whole, because the rest cannot be had: at once, and whatever attempts and budget say. It is the engine that has
-    /// asked for less than the caller wants.
+    /// Requests the whole response, because the rest cannot be had: at once, regardless of attempts and budget. The engine
+    /// itself has requested less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)
 }

@@ -1,87 +1,96 @@
 import Foundation
 import HTTPTypes
 
-/// One attempt of an exchange, and what came of it.
+/// One attempt of an exchange, after it has ended.
 struct ExchangeAttempt: Sendable {
     /// The limit for the time of an attempt.
     struct Limit: Sendable {
         let rest: Duration
-        /// The part of its time that was already spent on adapting its request.
+        /// The part of the attempt's time that interceptors have already spent on its request.
         let spent: Duration
     }
 
     let startedAt: Date
     private let end: Transfer.End
-    /// The method of a request that is kept; `nil` for others, which only a whole answer decides.
-    private let keptMethod: HTTPRequest.Method?
+    /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the whole
+    /// response.
+    private let durableMethod: HTTPRequest.Method?
     /// The received part of an incomplete response, which the next attempt continues.
-    let left: IndirectOptional<PartialResponse>
+    let partialResponse: IndirectOptional<PartialResponse>
 
-    /// Sends the request, and takes the whole response, or the rest of it.
+    /// Sends the request, and receives the whole response, or the rest of it.
     ///
     /// - Parameter limit: the limit for its time, which ends with the head if the body goes to a sink; `nil` for none.
     init(_ transfer: Transfer, limit: Limit?) async {
-        startedAt = Date(milliseconds: transfer.wire.now())
-        let outcome = await Self.outcome(of: transfer, limit)
-        (end, left) = (outcome.end, outcome.left)
-        keptMethod = transfer.order.gate.map { _ in transfer.request.method }
+        startedAt = Date(milliseconds: transfer.environment.now())
+        let completion = await Self.completion(of: transfer, within: limit)
+        end = completion.end
+        partialResponse = completion.partialResponse
+        durableMethod = transfer.options.gate.map { _ in transfer.request.method }
     }
 
-    private static func outcome(of transfer: Transfer, _ limit: Limit?) async -> Transfer.Outcome {
-        guard let limit, transfer.order.pouring == nil else { return await transfer.outcome(headLimit: limit) }
-        var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit.rest) { await transfer.outcome() }
-        guard isLate, case .failed(let error, let head) = outcome.end, error.code == .cancelled else {
-            return outcome
+    private static func completion(of transfer: Transfer, within limit: Limit?) async -> Transfer.Completion {
+        guard let limit, transfer.options.destination == nil else {
+            return await transfer.completion(headLimit: limit)
         }
-        outcome.end = .failed(TransportError(late: error, limit), head: head)
-        return outcome
+        let clock = transfer.environment.retryCoordinator.clock
+        var (completion, isLate) = await clock.limit(limit.rest) { await transfer.completion() }
+        guard isLate, case .failed(let error, let head) = completion.end, error.code == .cancelled else {
+            return completion
+        }
+        completion.end = .failed(TransportError(late: error, limit), head: head)
+        return completion
     }
 
-    private func isJudged(by head: ReceivedResponse) -> Bool { keptMethod.map { head.status.decides($0) } ?? false }
+    /// Whether the head of a response decides the job of a durable request.
+    private func isDecided(by head: ReceivedResponse) -> Bool {
+        durableMethod.map { head.status.decides($0) } ?? false
+    }
 
-    // MARK: What came of it
+    // MARK: The end
 
+    /// Whether it has received a response with a status below 400.
     var isGood: Bool {
-        if case .arrived(let arrival, _) = end { arrival.status.code < 400 } else { false }
+        if case .received(let received, _) = end { received.status.code < 400 } else { false }
     }
 
-    /// Whether it has brought what is no failure of the server for now.
+    /// Whether it has received a response whose status is not a temporary failure.
     ///
-    /// - Parameter statuses: those that may pass.
+    /// - Parameter statuses: the statuses of temporary failures.
     func isAnswer(unless statuses: Set<Int>) -> Bool {
-        if case .arrived(let arrival, _) = end { !statuses.contains(arrival.status.code) } else { false }
+        if case .received(let received, _) = end { !statuses.contains(received.status.code) } else { false }
     }
 
-    /// Whether the whole has to be asked for.
+    /// Whether the server has refused to continue a partial response, so that the whole has to be requested.
     var isRefused: Bool { if case .refused = end { true } else { false } }
 
     /// The outcome that the retry decision depends on.
-    var outcome: RetrySituation.Outcome {
+    var outcome: RetrySituation.AttemptResult {
         switch end {
-        case .arrived(let arrival, _): .answered(arrival.status, arrival.headers)
+        case .received(let received, _): .answered(received.status, received.headers)
         case .refused(let status, let headers): .answered(status, headers)
-        case .failed(_, .some(let head)) where isJudged(by: head): .answered(head.status, head.headers)
+        case .failed(_, .some(let head)) where isDecided(by: head): .answered(head.status, head.headers)
         case .failed(let error, let head): .failed(error, afterHead: head.value != nil)
         }
     }
 
-    /// For those who observe it.
+    /// The outcome that activity observers get.
     var ending: ActivityOutcome {
         switch end {
-        case .arrived(_, let status), .refused(let status, _): ActivityOutcome(status: status)
+        case .received(_, let status), .refused(let status, _): ActivityOutcome(status: status)
         case .failed(let error, _): ActivityOutcome(error: error.code.description)
         }
     }
 
-    /// For the history.
+    /// The outcome that the history of attempts records.
     var record: Attempt.Outcome {
         switch end {
-        case .arrived(_, let status), .refused(let status, _): .answered(status)
+        case .received(_, let status), .refused(let status, _): .answered(status)
         case .failed(let error, _): .failed(code: error.code.description, message: error.message)
         }
     }
 
-    /// Whether it may have been processed without anybody knowing.
+    /// Whether the server may have processed the request, without a response that says so.
     ///
     /// - Parameter now: milliseconds since 1970.
     func mayHaveArrived(at now: Int64) -> Bool {
@@ -94,17 +103,17 @@ struct ExchangeAttempt: Sendable {
     }
 
     /// Returns the caller's response, or throws its error.
-    func arrival(after attempts: [Attempt]) throws(ConnectionError) -> ReceivedResponse {
+    func receivedResponse(after attempts: [Attempt]) throws(ConnectionError) -> ReceivedResponse {
         var error: ConnectionError
         switch end {
-        case .arrived(var arrival, _):
-            arrival.attempts = attempts
-            return arrival
+        case .received(var received, _):
+            received.attempts = attempts
+            return received
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"
             error = ConnectionError(.connectionLost, message)
         case .failed(var cause, let head):
-            // Whoever has begun to answer has it, whatever the transport says of what broke then.
+            // A server that has begun to respond has the request, whatever the transport says of the later failure.
             if case .some = head { cause.requestMayHaveBeenSent = true }
             error = ConnectionError(cause)
             error.head = head

@@ -1,20 +1,29 @@
 import DiamondSQLite
 
-/// A race of two attempts, the second begun when the first takes long: the first that brings an answer counts, and the
-/// other is canceled. Where neither does, it is the last.
+/// A race of two attempts. The second begins when the first takes long. The first that brings an answer counts, and the
+/// other is canceled. If neither brings one, the last counts.
 struct Hedge: Sendable {
+    /// The attempts of a race that has ended.
+    struct Race: Sendable {
+        /// The attempt that counts.
+        let winner: ExchangeAttempt
+        /// The other attempt; `nil` where there was none.
+        let other: ExchangeAttempt?
+    }
+
     let delay: Duration
     let clock: ExchangeClock
-    /// Whether nothing better is to be expected of the other.
+    /// Whether an attempt brought an answer, so that the other need not be waited for.
     let isAnswer: @Sendable (ExchangeAttempt) -> Bool
 
-    /// - Parameter second: returns `nil` where there is none.
-    /// - Returns: the one that counts, and the other where there was one.
+    /// Runs the race.
+    ///
+    /// - Parameter second: returns `nil` where a second attempt cannot begin.
     func race(
         _ first: @escaping @Sendable () async -> ExchangeAttempt,
-        beside second: @escaping @Sendable () async -> ExchangeAttempt?
-    ) async -> (attempt: ExchangeAttempt, other: ExchangeAttempt?) {
-        // Whether the second has begun, or will not.
+        against second: @escaping @Sendable () async -> ExchangeAttempt?
+    ) async -> Race {
+        // Whether the second has begun, or will not begin.
         let begun = Guarded<Bool?>(nil)
         return await withTaskGroup(of: ExchangeAttempt?.self) { group in
             group.addTask { await first() }
@@ -25,17 +34,17 @@ struct Hedge: Sendable {
             var ended: [ExchangeAttempt] = []
             for await case let attempt? in group {
                 ended.append(attempt)
-                // One that fails before the second has begun is the retry policy's.
+                // The retry policy handles an attempt that fails before the second has begun.
                 if isAnswer(attempt) || !begun.decide(false) { group.cancelAll() }
             }
             let winner = ended.remove(at: ended.firstIndex(where: isAnswer) ?? ended.count - 1)
-            return (winner, ended.first)
+            return Race(winner: winner, other: ended.first)
         }
     }
 }
 
 extension Guarded<Bool?> {
-    /// Only the first counts.
+    /// Sets the value if it has none yet, and returns whether it is `true` now.
     fileprivate func decide(_ value: Bool) -> Bool {
         withLock { state in
             state = state ?? value

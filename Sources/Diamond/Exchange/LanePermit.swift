@@ -1,44 +1,48 @@
-/// The right to be on the wire: held while bytes move, and while interceptors adapt an attempt. Given back when it goes out of
-/// scope.
+/// The right to be on the wire: held while bytes move, and while interceptors adapt an attempt. Released at the latest when it
+/// goes out of scope.
 struct LanePermit: ~Copyable {
-    private let place: PermitScope
+    private let scope: PermitScope
     private let lanes: Lanes
     private let waiter: any PriorityWaiter
     private var isHeld = true
-    /// Whether it was not there at once: what was read before may have changed.
+    /// Whether the permit was waited for: what was read before may have changed.
     let wasAwaited: Bool
 
-    private init(_ place: PermitScope, _ lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
-        self.place = place
+    private init(_ scope: PermitScope, of lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
+        self.scope = scope
         self.lanes = lanes
         self.wasAwaited = wasAwaited
         self.waiter = waiter
     }
 
-    deinit { if isHeld { lanes.leave(place) } }
+    deinit { if isHeld { lanes.release(scope) } }
 
-    /// Takes a permit where there is one at once; else `nil`.
+    /// Acquires a permit if there is one without a wait; otherwise returns `nil`.
     ///
-    /// - Parameter waiter: who waits in ``retake(in:attempt:within:)``.
-    static func atOnce(for place: PermitScope, of lanes: Lanes, as waiter: any PriorityWaiter) -> LanePermit? {
-        guard lanes.enterAtOnce(place) else { return nil }
-        return LanePermit(place, lanes, wasAwaited: false, for: waiter)
+    /// - Parameter waiter: the waiter of ``reacquire(countedIn:attempt:within:)``.
+    static func acquireIfAvailable(
+        for scope: PermitScope,
+        of lanes: Lanes,
+        as waiter: any PriorityWaiter
+    ) -> LanePermit? {
+        guard lanes.acquireIfAvailable(scope) else { return nil }
+        return LanePermit(scope, of: lanes, wasAwaited: false, for: waiter)
     }
 
     /// Waits for a permit.
     ///
     /// - Parameters:
-    ///   - waiter: who waits, now and in ``retake(in:attempt:within:)``.
-    ///   - scope: counts the wait; asked for when it begins.
+    ///   - waiter: the waiter, now and in ``reacquire(countedIn:attempt:within:)``.
+    ///   - activityScope: the scope that counts the wait; evaluated when the wait begins.
     /// - Throws: `cancelled` with the waiting task.
-    static func awaited(
-        for place: PermitScope,
+    static func acquire(
+        for scope: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
-        in scope: @autoclosure () -> ActivityScope
+        countedIn activityScope: @autoclosure () -> ActivityScope
     ) async throws(ConnectionError) -> LanePermit {
-        guard await lanes.enter(place, for: waiter, in: scope()) else { throw .cancelled }
-        return LanePermit(place, lanes, wasAwaited: true, for: waiter)
+        guard await lanes.acquire(scope, for: waiter, countedIn: activityScope()) else { throw .cancelled }
+        return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
     }
 
     /// Waits for a permit no longer than a limit.
@@ -46,18 +50,20 @@ struct LanePermit: ~Copyable {
     /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
     // Not inlined: few waits are limited.
     @inline(never)
-    static func awaited(
-        for place: PermitScope,
+    static func acquire(
+        for scope: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
-        in scope: @escaping @Sendable () -> ActivityScope,
+        countedIn activityScope: @escaping @Sendable () -> ActivityScope,
         within limit: Limit
     ) async throws(ConnectionError) -> LanePermit {
-        let wait = await limited(by: limit) { await lanes.enter(place, for: waiter, in: scope()) }
+        let wait = await limited(by: limit) {
+            await lanes.acquire(scope, for: waiter, countedIn: activityScope())
+        }
         guard wait.isAdmitted else {
             throw wait.isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
         }
-        return LanePermit(place, lanes, wasAwaited: true, for: waiter)
+        return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
     }
 
     private struct Wait: Sendable {
@@ -72,50 +78,54 @@ struct LanePermit: ~Copyable {
     }
 
     @inline(never)
-    private static func limited(by limit: Limit, _ enter: @escaping @Sendable () async -> Bool) async -> Wait {
-        // A permit that comes with the end of the time is there, to be given back as ever.
-        let (isAdmitted, isLate) = await limit.clock.limit(limit.time, enter)
+    private static func limited(by limit: Limit, _ acquire: @escaping @Sendable () async -> Bool) async -> Wait {
+        // A permit that comes at the limit is held, and released as every other.
+        let (isAdmitted, isLate) = await limit.clock.limit(limit.time, acquire)
         return Wait(isAdmitted: isAdmitted, isLate: isLate)
     }
 
-    /// Gives the permit back before the end: who waits for something else than the wire holds none.
-    mutating func giveBack() {
+    /// Releases the permit early: an exchange that waits for something else than the wire holds none.
+    mutating func release() {
         guard isHeld else { return }
         isHeld = false
-        lanes.leave(place)
+        lanes.release(scope)
     }
 
-    /// Takes another permit of the same kind, where there is one at once; the result gives it back.
-    var spare: Spare { Self.spare(of: place, lanes) }
+    /// Acquires another permit of the same scope, if there is one without a wait. The result releases it.
+    var spare: Spare { Self.spare(of: scope, lanes) }
 
     typealias Spare = @Sendable () -> (@Sendable () -> Void)?
 
-    private static func spare(of place: PermitScope, _ lanes: Lanes) -> Spare {
+    private static func spare(of scope: PermitScope, _ lanes: Lanes) -> Spare {
         {
-            guard lanes.enterAtOnce(place) else { return nil }
-            return { lanes.leave(place) }
+            guard lanes.acquireIfAvailable(scope) else { return nil }
+            return { lanes.release(scope) }
         }
     }
 
     /// Waits for the permit again.
     ///
-    /// - Parameter attempt: the attempt that it is for.
-    /// - Returns: `false` where the time was up before.
+    /// - Parameters:
+    ///   - activityScope: the scope that counts the wait.
+    ///   - attempt: the number of the attempt that it is for.
+    ///   - limit: the limit for the wait; `nil` for none.
+    /// - Returns: `false` if the limit was reached.
     /// - Throws: `cancelled` with the waiting task.
-    mutating func retake(
-        in scope: ActivityScope,
+    mutating func reacquire(
+        countedIn activityScope: ActivityScope,
         attempt: Int,
         within limit: Limit?
     ) async throws(ConnectionError) -> Bool {
-        if !isHeld { isHeld = lanes.enterAtOnce(place) }
+        if !isHeld { isHeld = lanes.acquireIfAvailable(scope) }
         guard !isHeld else { return true }
         let outcome: Wait
         if let limit {
-            outcome = await Self.limited(by: limit) { [place, lanes, waiter] in
-                await lanes.enter(place, for: waiter, in: scope, attempt: attempt)
+            outcome = await Self.limited(by: limit) { [scope, lanes, waiter] in
+                await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
             }
         } else {
-            outcome = Wait(isAdmitted: await lanes.enter(place, for: waiter, in: scope, attempt: attempt))
+            outcome = Wait(
+                isAdmitted: await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt))
         }
         isHeld = outcome.isAdmitted
         guard isHeld || outcome.isLate && !Task.isCancelled else { throw .cancelled }

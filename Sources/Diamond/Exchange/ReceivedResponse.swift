@@ -11,10 +11,22 @@ struct ReceivedResponse: Sendable {
     /// Whether an interceptor has sent a credential of an unknown user with the request. The response is then for its
     /// caller only.
     var isPersonal = false
-    /// The headers that an interceptor has changed of its request, in lower case: no key tells what they said.
+    /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not have
+    /// their values.
     var adaptedHeaders: Set<String> = []
-    /// Whether the body has gone into a ``BodySink``, and is not here.
-    var isPoured = false
+    /// Whether the body goes into a ``BodySink``, and is not here.
+    var isInSink = false
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
+}
+
+extension HTTPResponse.Status {
+    /// Whether the status redirects to another URL (RFC 9110 section 15.4): 300 and 304 do not.
+    var isRedirect: Bool { [301, 302, 303, 307, 308].contains(code) }
+
+    /// Whether the head of a response decides the job of a durable request, even if the body is lost.
+    ///
+    /// The head of a redirect does not, because its target was not requested yet. The head of a success of a safe request does
+    /// not either: such a request is sent for the body, and does no harm a second time.
+    func decides(_ method: HTTPRequest.Method) -> Bool { !isRedirect && !(method.isSafe && code < 400) }
 }

@@ -10,14 +10,14 @@ final class RetryCoordinator: Sendable {
     }
 
     let clock: ExchangeClock
-    /// The waits between two attempts, and before each.
+    /// The waits before and between attempts.
     let waits: PendingWaits
     private let hasCircuits: Bool
     /// Returns a random number from 0 up to 1.
     let draw: @Sendable () -> Double
     private let state: Guarded<State>
 
-    /// - Parameter circuit: `nil` for none.
+    /// - Parameter circuit: the policy of circuit breakers; `nil` for none.
     init(
         clock: ExchangeClock,
         budget: RetryBudgetPolicy,
@@ -37,9 +37,9 @@ final class RetryCoordinator: Sendable {
 
     // MARK: Budgets
 
-    /// For the first attempt of every exchange.
+    /// Adds the share of an exchange to the budget; called for its first attempt.
     ///
-    /// - Parameter now: by the ``clock``.
+    /// - Parameter now: the time by the ``clock``.
     func deposit(to origin: String, at now: Int64) { withBudget(of: origin, at: now) { $0.deposit(at: now) } }
 
     func canWithdraw(from origin: String) -> Bool {
@@ -52,7 +52,7 @@ final class RetryCoordinator: Sendable {
         return withBudget(of: origin, at: now) { $0.withdraw(at: now) }
     }
 
-    /// A repetition that was paid was not sent.
+    /// Returns the payment for a repetition that was not sent.
     func refund(to origin: String) {
         let now = clock.uptime()
         withBudget(of: origin, at: now) { $0.refund(at: now) }
@@ -64,21 +64,23 @@ final class RetryCoordinator: Sendable {
 
     // MARK: Circuits
 
-    /// `pass` where there are no circuits.
+    /// Admits or refuses an attempt; always `pass` without circuit breakers.
     func admit(to origin: String) -> CircuitBreaker.Admission {
         withCircuit(of: origin) { $0.admit(at: $1) } ?? .pass
     }
 
-    /// - Parameter outcome: asked for only where there are circuits.
+    /// Notes the outcome of an attempt.
+    ///
+    /// - Parameter outcome: the outcome; evaluated only if there are circuit breakers.
     func note(
-        _ outcome: @autoclosure () -> RetrySituation.Outcome,
+        _ outcome: @autoclosure () -> RetrySituation.AttemptResult,
         of admission: CircuitBreaker.Admission,
         from origin: String
     ) {
         withCircuit(of: origin) { $0.note(ServerHealth(outcome()), of: admission, at: $1) }
     }
 
-    /// A success is here but for its body, which may never end: whoever waits for a probe need not wait for that.
+    /// Notes the head of a success. A probe ends with it, because the body may never end.
     func noteHead(of admission: CircuitBreaker.Admission, from origin: String) {
         guard case .probe = admission else { return }
         note(.answered(.ok, [:]), of: admission, from: origin)
@@ -86,7 +88,7 @@ final class RetryCoordinator: Sendable {
 
     func isCircuitOpen(to origin: String) -> Bool { withCircuit(of: origin) { $0.isOpen(at: $1) } ?? false }
 
-    // Looked at before the lock: every attempt comes by twice, and hardly an engine has circuits.
+    // The check precedes the lock: every attempt calls this twice, and few engines have circuit breakers.
     @discardableResult
     private func withCircuit<Value>(
         of origin: String,

@@ -8,12 +8,27 @@ public struct LaneLimits: Hashable, Sendable {
     /// answered from the cache, waits, or is paused.
     public var isSerial: Bool
 
-    /// Makes limits. By default a lane is as wide as the engine and keeps no order.
+    /// Creates limits. By default a lane is as wide as the engine and keeps no order.
     public init(width: Int? = nil, isSerial: Bool = false) {
         self.width = width.map { max(1, $0) }
         self.isSerial = isSerial
     }
 
-    /// One after another, in the order in which they were enqueued.
+    /// The limits of a lane that sends one request after another, in the order in which they were enqueued.
     public static let serial = LaneLimits(width: 1, isSerial: true)
+}
+
+/// The lanes in which no exchange begins.
+struct LanePauses: Hashable {
+    var lanes: Set<Lane> = []
+    /// Whether no exchange begins in any lane.
+    var includesAllLanes = false
+
+    var isEmpty: Bool { !includesAllLanes && lanes.isEmpty }
+
+    func contains(_ lane: Lane) -> Bool { includesAllLanes || !lanes.isEmpty && lanes.contains(lane) }
+
+    func union(_ other: LanePauses) -> LanePauses {
+        LanePauses(lanes: lanes.union(other.lanes), includesAllLanes: includesAllLanes || other.includesAllLanes)
+    }
 }

@@ -1,22 +1,22 @@
 import DiamondSQLite
 import Synchronization
 
-/// The limits of an engine's exchanges: the number at the same time in all, to one origin, and in one lane.
+/// The limits for the number of an engine's exchanges at the same time: in total, with one origin, and in one lane.
 ///
-/// Only exchanges count: an answer from the cache needs no permit, and a waiter holds none. The most urgent waiter
-/// begins first; among equals, the one that came first. After 64 others have begun before it, a waiter counts as much
-/// as one that comes then with the next higher priority, so that nothing starves. All limits may be changed at any
-/// time; exchanges on the wire go on.
+/// Only exchanges count: a response from the cache needs no permit, and a waiter holds none. The most urgent waiter
+/// begins first; among waiters of equal urgency, the first to arrive. After 64 others have begun before it, a waiter
+/// counts as much as one that arrives then with the next higher priority, so that no waiter starves. All limits may be
+/// changed at any time; exchanges on the wire continue.
 public final class Lanes: Sendable {
     struct State {
         var queue: PermitQueue<Waiting>
-        /// Whether a waiter got its permit, decided before its task could be told.
+        /// Whether a waiter has got its permit, for waiters whose task cannot be resumed yet.
         var decided: [SlotNumber: Bool] = [:]
     }
 
     struct Waiting {
         var waiter: Waiter
-        /// The token that counts the wait. It is told that the wait has ended once the lock is free.
+        /// The token that counts the wait. It is ended outside the lock.
         var token: ActivityToken?
     }
 
@@ -26,14 +26,14 @@ public final class Lanes: Sendable {
     }
 
     let state: Guarded<State>
-    private let pauseNews = Broadcast<Void>()
-    /// Whether some lane is serial. Apart from the state, because every request asks: a lock here would be everybody's.
-    private let areAnySerial: Atomic<Bool>
+    private let pauseBroadcast = Broadcast<Void>()
+    /// Whether some lane is serial. It is not in the state, because every request reads it and would contend for the lock.
+    private let hasSerialLane: Atomic<Bool>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
         let queue = PermitQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
         state = Guarded(State(queue: queue))
-        areAnySerial = Atomic(limits.values.contains(where: \.isSerial))
+        hasSerialLane = Atomic(limits.values.contains(where: \.isSerial))
     }
 
     /// The greatest number of exchanges at the same time; at least 1.
@@ -54,41 +54,41 @@ public final class Lanes: Sendable {
         set {
             change { queue in
                 queue.limits[lane] = newValue
-                areAnySerial.store(queue.limits.values.contains(where: \.isSerial), ordering: .releasing)
+                hasSerialLane.store(queue.limits.values.contains(where: \.isSerial), ordering: .releasing)
             }
         }
     }
 
     /// Whether a lane keeps the order of its requests.
-    func isSerial(_ lane: Lane) -> Bool { areAnySerial.load(ordering: .acquiring) && self[lane].isSerial }
+    func isSerial(_ lane: Lane) -> Bool { hasSerialLane.load(ordering: .acquiring) && self[lane].isSerial }
 
-    /// Pauses a lane: no exchange begins in it until it is resumed. Answers from the cache are still returned.
+    /// Pauses a lane: no exchange begins in it until it is resumed. Responses from the cache are still returned.
     ///
-    /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
+    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
     public func pause(_ lane: Lane) { changePauses { $0.paused.lanes.insert(lane) } }
 
-    /// Ends ``pause(_:)``; a lane that is held in the store stays so.
+    /// Ends ``pause(_:)``; a lane that is held in the store stays held.
     public func resume(_ lane: Lane) { changePauses { $0.paused.lanes.remove(lane) } }
 
-    /// Pauses all lanes: no exchange begins until they are resumed. Answers from the cache are still returned.
+    /// Pauses all lanes: no exchange begins until they are resumed. Responses from the cache are still returned.
     ///
-    /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
-    public func pauseAll() { changePauses { $0.paused.isWhole = true } }
+    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
+    public func pauseAll() { changePauses { $0.paused.includesAllLanes = true } }
 
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.
-    public func resumeAll() { changePauses { $0.paused.isWhole = false } }
+    public func resumeAll() { changePauses { $0.paused.includesAllLanes = false } }
 
-    /// Pauses exactly what is held in the store, in addition to the pauses of the app.
-    func keep(to holds: LanePauses) { changePauses { $0.held = holds } }
+    /// Sets the pauses that are held in the store, in addition to the pauses of the app.
+    func setHeld(_ holds: LanePauses) { changePauses { $0.held = holds } }
 
-    /// Ends every pause for good: waiters go on to find that the transport is closed.
-    func open() { changePauses { $0.isOpen = true } }
+    /// Ends every pause for good: waiters continue, and find the transport closed.
+    func ignorePauses() { changePauses { $0.ignoresPauses = true } }
 
-    /// Whether nothing begins in a lane: it is paused, or held in the store.
+    /// Whether no exchange begins in a lane, because it is paused, or held in the store.
     public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.queue.pauses.contains(lane) } }
 
-    /// Whether nothing begins in some lane.
-    var areAnyPaused: Bool { state.withLock { !$0.queue.pauses.isEmpty } }
+    /// Whether no exchange begins in some lane.
+    var hasPausedLane: Bool { state.withLock { !$0.queue.pauses.isEmpty } }
 
     /// The number of exchanges that wait for a permit, in all lanes.
     public var waiting: Int { state.withLock { $0.queue.waiting } }
@@ -103,12 +103,12 @@ public final class Lanes: Sendable {
         let admitted = state.withLock { state in
             body(&state.queue)
             let admitted = state.queue.admit()
-            for (number, waiter) in admitted { state.decide(number, waiter.who, true) }
+            for (number, waiter) in admitted { state.decide(number, of: waiter.payload, isAdmitted: true) }
             return admitted
         }
-        for (_, waiter) in admitted { waiter.who.token?.end() }
+        for (_, waiter) in admitted { waiter.payload.token?.end() }
         for (_, waiter) in admitted {
-            switch waiter.who.waiter {
+            switch waiter.payload.waiter {
             case .undecided: break
             case .task(let task): task.resume(returning: true)
             }
@@ -116,14 +116,14 @@ public final class Lanes: Sendable {
     }
 }
 
-// MARK: Listening
+// MARK: Observing
 
 extension Lanes {
-    /// An element whenever what is paused may have changed.
-    package var pauseChanges: AsyncStream<Void> { pauseNews.newest }
+    /// An element whenever the pauses may have changed.
+    package var pauseChanges: AsyncStream<Void> { pauseBroadcast.newest }
 
     private func changePauses(_ body: (inout PermitQueue<Waiting>) -> Void) {
         change(body)
-        pauseNews.send(())
+        pauseBroadcast.send(())
     }
 }

@@ -1,5 +1,5 @@
-/// A queue that the most urgent element leaves first; among equals, the one that came first. An element that waits for
-/// long becomes urgent (``Urgency/aging``). Both ends cost the same however long the queue is.
+/// A queue that the most urgent element leaves first; among equals, the first to arrive. An element that waits long becomes
+/// more urgent (``Urgency/aging``). Appending and removing take constant time.
 struct MostUrgentFirst<Element> {
     private typealias Line = FIFOQueue<(element: Element, urgency: Urgency)>
 
@@ -10,7 +10,7 @@ struct MostUrgentFirst<Element> {
 
     var count: Int { arrived - begun }
 
-    mutating func append(_ element: Element, _ priority: RequestPriority) {
+    mutating func append(_ element: Element, priority: RequestPriority) {
         arrived += 1
         lines[priority.rawValue].append((element, Urgency(priority, begun: begun, arrival: arrived)))
     }

@@ -1,14 +1,14 @@
 import Foundation
 import HTTPTypes
 
-/// Responses whose bodies go into sinks, and requests whose bodies come from sources.
+/// Requests and responses with streamed bodies.
 extension Pipeline {
-    /// Returns the response to a request, with the body of a success in a sink; a body that comes from a server is not stored.
+    /// Returns the response to a request, and streams the body of a success into a sink. A body from a server is not stored.
     ///
-    /// Returns at the end of the body; until then a request that a server answers holds its permit.
+    /// Returns at the end of the body. Until then an exchange holds its permit.
     ///
-    /// - Parameter caller: its handler looks only at a body that is collected in the background.
-    /// - Returns: where the sink is complete a response without body.
+    /// - Parameter caller: the caller. Its handler validates only a body that is collected in the background.
+    /// - Returns: the response, without a body if the sink is complete.
     func stream(
         _ request: Request,
         into sink: any BodySink,
@@ -17,29 +17,29 @@ extension Pipeline {
         let caller = caller.receiving(into: sink)
         do throws(ConnectionError) {
             let response = try await untransformedResponse(to: request, for: caller)
-            // An interceptor that transforms a response looks at its body.
-            return sink.isComplete ? response : try await wire.interceptors.transform(response)
+            // Interceptors transform only responses with their bodies.
+            return sink.isComplete ? response : try await exchangeEnvironment.interceptors.transform(response)
         } catch {
             throw await transformed(error, for: caller)
         }
     }
 
-    /// Returns the response to a request whose body comes from a source. No key tells what that holds: the response is neither
-    /// looked up nor stored, and the exchange is not shared.
+    /// Returns the response to a request whose body comes from a source. The body has no key: the response is neither looked up
+    /// nor stored, and the exchange is not shared.
     func upload(
         _ request: Request,
-        _ upload: Upload,
+        from upload: Upload,
         for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            return try await unkeptResponse(to: try carrying(request, upload), for: caller.uploading(upload))
+            return try await directResponse(to: try withQuery(request, for: upload), for: caller.uploading(upload))
         } catch {
             throw await transformed(error, for: caller)
         }
     }
 
-    /// Returns a request that a body is added to: its parameters go to the query.
-    private func carrying(_ request: Request, _ upload: Upload) throws(ConnectionError) -> Request {
+    /// Returns the request with its parameters in the query, because its body comes from a source.
+    private func withQuery(_ request: Request, for upload: Upload) throws(ConnectionError) -> Request {
         guard !request.isReplayable else {
             let advice = "send a file, or set its replay to .never"
             let message = "\(request) is to be kept, and its body is there only while it is sent: \(advice)"

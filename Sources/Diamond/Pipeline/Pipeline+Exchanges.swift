@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// One exchange: admitted to the wire, attempted, stored.
+/// The stages of one exchange: admission, attempts, storing.
 extension Pipeline {
     /// Exchanges a request for all callers that have joined.
     @inline(never)
@@ -15,7 +15,7 @@ extension Pipeline {
             guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
-            return await exchange(request, &permit) { event in
+            return await exchange(request, permit: &permit) { event in
                 if case .personal = event { flight.dismissOthers() } else { flight.report(event) }
             }
         } catch {
@@ -25,7 +25,7 @@ extension Pipeline {
 
     /// Exchanges a request for its caller alone, in the caller's task.
     ///
-    /// - Parameter whenAdmitted: called when there is a permit.
+    /// - Parameter whenAdmitted: called when the permit is acquired.
     @inline(never)
     func ownExchange(
         _ request: ExchangeRequest,
@@ -38,20 +38,21 @@ extension Pipeline {
         }
         try caller.sink?.open()
         whenAdmitted()
-        return await exchange(request, &permit) { caller.receive($0) }
+        return await exchange(request, permit: &permit) { caller.receive($0) }
     }
 
-    /// - Parameter report: takes the events of the exchange.
+    /// - Parameter report: receives the events of the exchange.
     @inline(never)
     private func exchange(
         _ request: ExchangeRequest,
-        _ permit: inout LanePermit,
-        _ report: @escaping @Sendable (ExchangeEvent) -> Void
+        permit: inout LanePermit,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
         let begin = request.plan.begin ?? time.clock.uptime()
         do throws(ConnectionError) {
             let admitted = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
-            return ExchangeOutcome(try await ending(of: admitted, since: begin, &permit, report), startedAt: begin)
+            let ending = try await ending(of: admitted, since: begin, permit: &permit, report: report)
+            return ExchangeOutcome(ending, startedAt: begin)
         } catch {
             return ExchangeOutcome(.failure(error), startedAt: begin)
         }
@@ -61,76 +62,79 @@ extension Pipeline {
     private func ending(
         of admitted: ExchangeRequest,
         since begin: Int64,
-        _ permit: inout LanePermit,
-        _ report: @escaping @Sendable (ExchangeEvent) -> Void
+        permit: inout LanePermit,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        let keeper = ResumeWriter(plan, in: self)
-        let arrival = try await arrival(of: admitted, report, keeper, &permit)
-        store.freshen(by: arrival, admitted)
-        guard !arrival.isPoured else {
-            store.invalidate(after: arrival, plan.context)
+        let resumeWriter = ResumeWriter(plan, in: self)
+        let received = try await receivedResponse(
+            to: admitted, resumeWriter: resumeWriter, permit: &permit, report: report)
+        store.freshen(by: received, admitted: admitted)
+        guard !received.isInSink else {
+            store.invalidate(after: received, to: plan.context)
             plan.context.caller.sink?.complete()
-            return .response(response(from: arrival, plan.context))
+            return .response(response(from: received, to: plan.context))
         }
-        guard plan.isConditional, let stored = plan.stored, arrival.status == .notModified else {
-            // Code of the app, which may send through this engine, and the disk need no permit.
-            permit.giveBack()
-            return .response(try await stored(arrival, admitted, keeper))
+        guard plan.isConditional, let stored = plan.stored, received.status == .notModified else {
+            // Code of the app may send requests through this engine, and writing to disk needs no permit.
+            permit.release()
+            return .response(try await stored(received, admitted: admitted, resumeWriter: resumeWriter))
         }
-        return try await confirmed(stored, by: arrival, admitted, since: begin, keeper, &permit, report)
+        return try await confirmed(
+            stored, by: received, admitted: admitted, since: begin, resumeWriter: resumeWriter, permit: &permit,
+            report: report)
     }
 
-    private func arrival(
-        of admitted: ExchangeRequest,
-        _ report: @escaping @Sendable (ExchangeEvent) -> Void,
-        _ keeper: ResumeWriter?,
-        _ permit: inout LanePermit
+    private func receivedResponse(
+        to admitted: ExchangeRequest,
+        resumeWriter: ResumeWriter?,
+        permit: inout LanePermit,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ReceivedResponse {
         let plan = admitted.plan
-        var exchange = Exchange(try order(for: admitted, report, keeper), over: wire)
-        do throws(ConnectionError) { return try await exchange.arrival(&permit) } catch {
-            store.invalidate(after: error, plan.context)
+        var exchange = Exchange(
+            try options(for: admitted, resumeWriter: resumeWriter, report: report), in: exchangeEnvironment)
+        do throws(ConnectionError) { return try await exchange.receivedResponse(&permit) } catch {
+            store.invalidate(after: error, to: plan.context)
             throw error
         }
     }
 
     /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored one is
     /// erased, and requested again, once and without conditions (RFC 9111 section 4.3.4).
-    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func confirmed(
         _ stored: StoredCandidate,
-        by arrival: ReceivedResponse,
-        _ admitted: ExchangeRequest,
+        by received: ReceivedResponse,
+        admitted: ExchangeRequest,
         since begin: Int64,
-        _ keeper: ResumeWriter?,
-        _ permit: inout LanePermit,
-        _ report: @escaping @Sendable (ExchangeEvent) -> Void
+        resumeWriter: ResumeWriter?,
+        permit: inout LanePermit,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        guard stored.response.isConfirmed(by: arrival.headers) else {
-            keeper?.end()
-            // What is said to one caller alone may be wrong for others.
-            if !arrival.isPersonal { store.erase(plan.context) }
+        guard stored.response.isConfirmed(by: received.headers) else {
+            resumeWriter?.end()
+            // The answer to a personal request may not apply to other callers.
+            if !received.isPersonal { store.erase(plan.context) }
             let next = try await admission.rebuilt(plan.unconditional(since: begin))
-            return try await ending(of: next, since: begin, &permit, report)
+            return try await ending(of: next, since: begin, permit: &permit, report: report)
         }
-        let confirmed = store.confirm(stored.response, by: arrival, admitted)
+        let confirmed = store.confirm(stored.response, by: received, admitted: admitted)
         defer { if confirmed.isToBeErased { store.erase(plan.context) } }
-        // The caller may take its time to read the body.
-        permit.giveBack()
+        // A caller with a sink may read the body slowly.
+        permit.release()
         let candidate = StoredCandidate(confirmed.stored, reader: stored.reader)
-        switch try await lookup.serve(candidate, .revalidated, for: plan.context, after: arrival.attempts) {
+        switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
         case .response(let response): return .response(response)
         case .unreadable(let error): return .unreadable(error)
         }
     }
 
-    private func order(
+    private func options(
         for admitted: ExchangeRequest,
-        _ report: @escaping @Sendable (ExchangeEvent) -> Void,
-        _ keeper: ResumeWriter?
+        resumeWriter: ResumeWriter?,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) -> ExchangeOptions {
         let plan = admitted.plan
         let context = plan.context
@@ -138,38 +142,40 @@ extension Pipeline {
         return ExchangeOptions(
             request: admitted.request,
             policy: try time.policy(of: context.resolved, since: plan.begin),
-            origin: context.place.origin,
+            origin: context.permitScope.origin,
             renewal: builder.renewal(of: plan),
             scope: plan.scope(in: activity),
-            hear: report,
+            report: report,
             bodyLimit: bodyLimit(of: context),
             identity: context.wire.identity,
             rules: environment.rules.adding(context.wire),
             isForeign: context.traits.contains(.foreign),
             isContinuable: context.isContinuable && caller.sink?.isContinuable ?? true,
-            keeper: keeper,
-            pouring: caller.sink.map { Pouring(sink: $0, url: context.url, origin: context.place.origin) },
+            resumeWriter: resumeWriter,
+            destination: caller.sink.map {
+                BodyDestination(sink: $0, url: context.url, origin: context.permitScope.origin)
+            },
             upload: caller.upload,
             gate: caller.gate,
-            mayBegin: mayBegin(context)
+            beginIfAllowed: beginIfAllowed(for: context)
         )
     }
 
-    /// Returns what an exchange asks before each attempt: whether the run of its connection may send; `nil` where it need not
-    /// ask.
+    /// Returns the function that begins each attempt of an exchange if its connection's run allows it; `nil` if there is nothing
+    /// to check.
     ///
-    /// Only connections with a method that is not safe ask. A pause ends other runs at once, or leaves the exchange to the
-    /// callers that share it. The hop of a redirect is not given up, because a run begins with the first hop.
-    private func mayBegin(_ context: RequestContext) -> (@Sendable () -> Bool)? {
+    /// Only the runs of connections with an unsafe method are checked. A pause ends other runs at once, or leaves the exchange to
+    /// the callers that share it. The hop after a redirect is not given up, because the next run would begin with the first hop.
+    private func beginIfAllowed(for context: RequestContext) -> (@Sendable () -> Bool)? {
         guard let run = context.caller.run, !context.wire.method.isSafe, !context.traits.contains(.redirected) else {
             return nil
         }
-        return { run.mayBegin() }
+        return { run.beginIfAllowed() }
     }
 
-    /// The bytes of a body that are taken.
+    /// Returns the most bytes of a response's body.
     func bodyLimit(of context: RequestContext) -> Int {
-        guard let limit = context.resolved.bodyLimit else { return wire.bodyLimit }
-        return context.traits.contains(.behindSink) ? min(limit, wire.bodyLimit) : limit
+        guard let limit = context.resolved.bodyLimit else { return exchangeEnvironment.bodyLimit }
+        return context.traits.contains(.afterSink) ? min(limit, exchangeEnvironment.bodyLimit) : limit
     }
 }

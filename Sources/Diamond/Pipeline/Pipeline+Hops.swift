@@ -6,19 +6,18 @@ import HTTPTypes
 extension Pipeline {
     /// Serves a stored response.
     ///
-    /// - Returns: `none` where it cannot be read, which is noted.
-    // Not inlined, to keep the async frames of waiting callers small.
+    /// - Returns: `none` if it cannot be read; the progress notes that.
     @inline(never)
     func served(
         _ stored: StoredCandidate,
-        _ source: Response.Source,
+        as source: Response.Source,
         for context: RequestContext,
-        _ progress: inout HopProgress
+        progress: inout HopProgress
     ) async throws(ConnectionError) -> IndirectOptional<Response> {
         guard context.caller.sink != nil else {
-            return .some(lookup.response(from: stored.response, source, for: context.resolved))
+            return .some(lookup.response(from: stored.response, as: source, for: context.resolved))
         }
-        switch try await lookup.serve(stored, source, for: context) {
+        switch try await lookup.serve(stored, as: source, for: context) {
         case .response(let response): return .some(response)
         case .unreadable(let error):
             progress.noteUnreadable(error)
@@ -26,23 +25,22 @@ extension Pipeline {
         }
     }
 
-    /// Serves a stale response, and refreshes it in the background: behind the last piece of a body that is read in pieces,
-    /// because the new response replaces what is read.
-    // Not inlined, to keep the async frames of waiting callers small.
+    /// Serves a stale response, and refreshes it in the background. If the body goes into a sink, the refresh begins after its
+    /// last piece, because the new response replaces the body that is read.
     @inline(never)
     func servedStale(
         _ stored: StoredCandidate,
         for context: RequestContext,
         at instant: InvalidationLog.Instant,
-        _ progress: inout HopProgress
+        progress: inout HopProgress
     ) async throws(ConnectionError) -> IndirectOptional<Response> {
         guard context.caller.sink != nil else {
             refresh(stored, for: context, at: instant)
-            return .some(lookup.response(from: stored.response, .stale, for: context.resolved))
+            return .some(lookup.response(from: stored.response, as: .stale, for: context.resolved))
         }
         do throws(ConnectionError) {
-            // Of what cannot be read there is nothing to confirm, and it is looked up again.
-            let response = try await served(stored, .stale, for: context, &progress)
+            // A response that cannot be read cannot be confirmed, and the hop looks up again.
+            let response = try await served(stored, as: .stale, for: context, progress: &progress)
             if case .some = response { refresh(stored, for: context, at: instant) }
             return response
         } catch {
@@ -52,7 +50,7 @@ extension Pipeline {
     }
 
     private func refresh(_ stored: StoredCandidate, for context: RequestContext, at instant: InvalidationLog.Instant) {
-        // One at a time: while it waits, others may find the same stale response by the thousand.
+        // One refresh at a time: while it waits, thousands of callers may get the same stale response.
         let key = context.identity?.key
         if let key, !refreshing.withLock({ $0.insert(key).inserted }) { return }
         let token = context.begin(.refresh, in: activity)
@@ -61,31 +59,33 @@ extension Pipeline {
             isConditional: stored.response.flags.contains(.hasValidator), isAwaited: false, begin: nil,
             parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
-            let outcome = await outcome(of: plan, HopProgress(begin: nil))
+            let outcome = await outcome(of: plan, progress: HopProgress(begin: nil))
             if let key { _ = refreshing.withLock { $0.remove(key) } }
             token.end(ActivityOutcome(ofRefresh: outcome))
         }
     }
 
-    // Not inlined, as above.
+    /// Returns the result of a hop; a stored response if the result is a failure and the policy allows one.
     @inline(never)
-    func settledElseStored(
+    func resultElseStored(
         _ result: Result<Response, ConnectionError>,
         for context: RequestContext
     ) async throws(ConnectionError) -> Response {
         guard context.caller.sink?.isCommitted != true, await isFailure(result, for: context),
-            let (stored, source) = lookup.fallback(for: context)
+            let fallback = lookup.fallback(for: context)
         else { return try result.get() }
         let attempts = result.attempts
-        guard case .response(let response) = try await lookup.serve(stored, source, for: context, after: attempts)
+        guard
+            case .response(let response) = try await lookup.serve(
+                fallback.stored, as: fallback.source, for: context, after: attempts)
         else {
-            // The server, which failed, is not asked all over again.
+            // The failed request is not sent again.
             return try result.get()
         }
         return response
     }
 
-    /// Whether the server has failed, or its response is refused by the caller; not where a body cannot be written.
+    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
     private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
         switch result {
         case .success(let response):
@@ -99,14 +99,14 @@ extension Pipeline {
 
     // MARK: Counting
 
-    /// Counts a request when its server is asked; that of a connection is counted by the connection.
+    /// Counts a request when it is sent; a connection counts its own request.
     @inline(never)
-    func count(_ context: RequestContext, _ token: inout ActivityToken?) {
+    func count(_ context: RequestContext, by token: inout ActivityToken?) {
         guard context.caller.request == nil, token == nil else { return }
         token = context.begin(.request, in: activity)
     }
 
-    func countMiss(of plan: ExchangePlan, _ progress: HopProgress) {
+    func countMiss(of plan: ExchangePlan, progress: HopProgress) {
         guard let cache, plan.isAwaited, plan.context.identity != nil, !progress.hasMissed else { return }
         activity.report(.miss)
         cache.countMiss()
@@ -123,7 +123,7 @@ extension Result where Success == Response, Failure == ConnectionError {
 }
 
 extension ConnectionError {
-    /// `false` for a status of 3xx or 4xx, also where it is an error for the app, and for faults of the caller.
+    /// Whether the server or the network has failed: not for a status of 3xx or 4xx, nor for errors of the caller.
     fileprivate var isFailure: Bool {
         if let response, (300..<500).contains(response.status.code) { return false }
         return ![.cancelled, .badRequest, .noEngine].contains(code)
@@ -136,8 +136,7 @@ extension ActivityToken {
 }
 
 extension ActivityOutcome {
-    /// The outcome of a refresh; empty where the response would have been another caller's alone, and there is nothing to
-    /// refresh.
+    /// Creates the outcome of a refresh; empty if there was nothing to refresh.
     fileprivate init(ofRefresh outcome: ExchangeOutcome) {
         switch outcome.ending {
         case .response(let response): self.init(response)

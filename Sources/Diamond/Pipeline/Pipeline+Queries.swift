@@ -1,28 +1,29 @@
 import HTTPTypes
 
-/// The questions of the engine and its connections other than requests.
+/// Queries by the engine and its connections that send nothing.
 extension Pipeline {
-    /// Returns a response that lies in memory and may be served as it is, where no code of the app has a say: found without a
-    /// wait, within less time than a change of threads takes.
+    /// Returns a response in memory that may be served without changes, if no code of the app has to be called. It does not wait,
+    /// and takes less time than a change of threads.
     ///
-    /// - Returns: `nil` in every other case, failures included.
-    func atHand(_ request: Request) -> Response? {
+    /// - Returns: `nil` in every other case, even after a failure.
+    func responseInMemory(to request: Request) -> Response? {
         guard cache != nil, isPlain(request), let resolved = try? resolver.resolvedAtOnce(request) else { return nil }
-        return lookup.atHand(resolved, redirectLimit: redirectLimit)
+        return lookup.responseInMemory(to: resolved, redirectLimit: redirectLimit)
     }
 
-    /// Whether nobody is asked or told about a request that the cache can answer, and its key is made of a few bytes.
+    /// Whether no interceptor, jar or observer takes part in a request that the cache can answer, and its key is computed quickly.
     private func isPlain(_ request: Request) -> Bool {
-        wire.interceptors.isEmpty && wire.cookies == nil && request.body == nil && !request.isReplayable
+        exchangeEnvironment.interceptors.isEmpty && exchangeEnvironment.cookies == nil && request.body == nil
+            && !request.isReplayable
             && !lanes.isSerial(request.lane) && !activity.isObserved
     }
 
-    /// Returns the key of a request where it is known already.
+    /// Returns the key of a request if it was computed before; otherwise `nil`.
     func knownKey(of request: Request) -> RequestKey? {
         ResolvedRequest.known(by: request.memo, in: environment.number)?.identity.value?.key
     }
 
-    /// Returns the key of a request; asks the credential provider for its identity.
+    /// Returns the key of a request; the credential provider names its identity if it has none.
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         let resolved = try await resolver.resolved(request)
         if let key = resolved.identity.value?.key { return key }
@@ -31,21 +32,21 @@ extension Pipeline {
         }
     }
 
-    /// Notes that what is under way for an identity is neither stored nor joined any more.
+    /// Notes the logout of an identity: the responses of its running exchanges are not stored, and no caller joins them.
     func forget(_ identity: String) {
         invalidations.addLogout(of: identity)
-        // With a cache, erasing does as much.
+        // With a cache, the erasure of its entries notes this.
         if cache == nil { invalidations.add(.identity(identity), isErasure: true) }
     }
 
-    /// Counts something that a connection does, whose request is not resolved yet.
+    /// Begins an interval of a connection whose request may not be resolved yet.
     func begin(
         _ kind: ActivityInterval.Kind,
-        _ request: Request,
+        for request: Request,
         of parent: ActivityInterval.ID? = nil
     ) -> ActivityToken {
         let known = ResolvedRequest.known(by: request.memo, in: environment.number)
-        let origin = known?.place.origin ?? environment.origin(of: request)
+        let origin = known?.permitScope.origin ?? environment.origin(of: request)
         let subject = ActivitySubject(lane: request.lane, origin: origin, tags: request.tags)
         return activity.begin(kind, subject, of: parent) {
             ActivityRequest(method: request.method) { [environment] in environment.printableURL(of: request) }
@@ -54,12 +55,12 @@ extension Pipeline {
 }
 
 extension Environment {
-    /// Scheme, host and port; empty where the request cannot be sent.
+    /// Returns the origin, as scheme, host and port; empty if the request cannot be sent.
     fileprivate func origin(of request: Request) -> String {
         (try? RequestURL(parsing: resolvedURL(of: request))).map { String(decoding: $0.origin, as: UTF8.self) } ?? ""
     }
 
-    /// Returns the URL of a request for people, with its secrets masked.
+    /// Returns the URL of a request for messages, with its secrets masked.
     fileprivate func printableURL(of request: Request) -> String {
         guard let url = try? resolvedURL(of: request) else { return RequestURL.masked(Array(request.url.utf8)) }
         var request = request

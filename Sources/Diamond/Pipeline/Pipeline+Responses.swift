@@ -1,118 +1,123 @@
 import Foundation
 import HTTPTypes
 
-/// Responses on their way to the cache and to the caller: transformed, validated, decoded.
+/// The processing of a response for the cache and for the caller: transformed, validated, decoded.
 extension Pipeline {
-    /// Returns a response as the caller gets it: transformed first, so that what is validated and decoded is the same from a
-    /// server and from the cache.
+    /// Returns a response as the caller gets it. It is transformed first, so that a response from a server and one from the cache
+    /// are validated and decoded alike.
     func handled(_ response: Response, by caller: Caller) async throws(ConnectionError) -> Response {
-        guard !wire.interceptors.isEmpty else { return try await caller.handler?.taken(response, by: []) ?? response }
-        return try await caller.aside { () async throws(ConnectionError) in
-            guard let handler = caller.handler else { return try await wire.interceptors.transform(response) }
-            return try await handler.taken(response, by: wire.interceptors)
+        guard !exchangeEnvironment.interceptors.isEmpty else {
+            return try await caller.handler?.handle(response, with: []) ?? response
+        }
+        return try await caller.whileWaiting { () async throws(ConnectionError) in
+            guard let handler = caller.handler else {
+                return try await exchangeEnvironment.interceptors.transform(response)
+            }
+            return try await handler.handle(response, with: exchangeEnvironment.interceptors)
         }
     }
 
     /// Returns an error as the caller gets it.
     func transformed(_ error: ConnectionError, for caller: Caller) async -> ConnectionError {
-        guard caller.run?.isOver != true, !wire.interceptors.isEmpty else { return error }
-        return await caller.aside { await wire.interceptors.transform(error) }
+        guard caller.run?.isOver != true, !exchangeEnvironment.interceptors.isEmpty else { return error }
+        return await caller.whileWaiting { await exchangeEnvironment.interceptors.transform(error) }
     }
 
-    func response(from arrival: ReceivedResponse, _ context: RequestContext) -> Response {
+    func response(from received: ReceivedResponse, to context: RequestContext) -> Response {
         var response = Response(
-            status: arrival.status, headers: arrival.headers, body: arrival.body, url: context.url)
-        response.attempts = arrival.attempts
+            status: received.status, headers: received.headers, body: received.body, url: context.url)
+        response.attempts = received.attempts
         return response
     }
 
-    // MARK: Before it is stored
+    // MARK: Storing
 
-    /// Returns the response of an exchange; stores it where it may be.
+    /// Returns the response of an exchange, and stores it if that is allowed.
     ///
-    /// - Parameter keeper: has written the body as it came.
-    /// - Throws: why an interceptor refuses the response, for all callers; then it is not stored. Nor is it where the caller that
-    ///   has started the exchange refuses it, which the others may take.
+    /// The response is not stored either if the caller that has started the exchange refuses it; other callers may accept it.
+    ///
+    /// - Parameter resumeWriter: the writer that has written the body while it was received.
+    /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
     func stored(
-        _ arrival: ReceivedResponse,
-        _ admitted: ExchangeRequest,
-        _ keeper: ResumeWriter?
+        _ received: ReceivedResponse,
+        admitted: ExchangeRequest,
+        resumeWriter: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
-        // Most responses are looked at by no code of the app, and came in one piece: they wait for nobody.
-        guard wire.interceptors.isEmpty, caller.handler == nil, keeper?.hasBegun != true else {
-            return try await storedAside(arrival, admitted, keeper)
+        // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
+        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true else {
+            return try await validatedAndStored(received, admitted: admitted, resumeWriter: resumeWriter)
         }
-        return storedAtOnce(arrival, admitted, keeper)
+        return storedAtOnce(received, admitted: admitted, resumeWriter: resumeWriter)
     }
 
-    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func storedAtOnce(_ arrival: ReceivedResponse, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?)
-        -> Response
-    {
+    private func storedAtOnce(
+        _ received: ReceivedResponse,
+        admitted: ExchangeRequest,
+        resumeWriter: ResumeWriter?
+    ) -> Response {
         let context = admitted.plan.context
-        invalidateOwn(after: arrival, context)
-        if store.isForCache(arrival, admitted.plan), let entry = store.entry(of: arrival, admitted) {
-            keeper?.end()
-            store.store(entry, admitted)
+        invalidateChanged(after: received, to: context)
+        if store.isForCache(received, to: admitted.plan), let entry = store.entry(of: received, to: admitted) {
+            resumeWriter?.end()
+            store.store(entry, admitted: admitted)
         }
-        return response(from: arrival, context)
+        return response(from: received, to: context)
     }
 
-    // Nor this: few need it.
     @inline(never)
-    private func storedAside(
-        _ arrival: ReceivedResponse,
-        _ admitted: ExchangeRequest,
-        _ keeper: ResumeWriter?
+    private func validatedAndStored(
+        _ received: ReceivedResponse,
+        admitted: ExchangeRequest,
+        resumeWriter: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let context = admitted.plan.context
-        let response = response(from: arrival, context)
-        invalidateOwn(after: arrival, context)
-        // A redirect that is followed is not the answer.
-        if !wire.interceptors.isEmpty, !isFollowed(response, from: context) {
-            try await validate(response, for: context, keeper)
+        let response = response(from: received, to: context)
+        invalidateChanged(after: received, to: context)
+        // Interceptors do not validate redirects that are followed.
+        if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
+            try await validate(response, for: context, resumeWriter: resumeWriter)
         }
-        guard store.isForCache(arrival, admitted.plan) else { return response }
-        guard await isOfUse(response, for: context), let entry = store.entry(of: arrival, admitted) else {
-            await keeper?.discard()
+        guard store.isForCache(received, to: admitted.plan) else { return response }
+        guard await mayStore(response, for: context), let entry = store.entry(of: received, to: admitted) else {
+            await resumeWriter?.discard()
             return response
         }
-        let isWritten = await keeper?.finish(as: entry.stored) ?? false
-        store.store(entry, admitted, isWritten: isWritten)
+        let isWritten = await resumeWriter?.finish(as: entry.stored) ?? false
+        store.store(entry, admitted: admitted, isWritten: isWritten)
         return response
     }
 
-    /// Invalidates what an unsafe request has changed.
-    private func invalidateOwn(after arrival: ReceivedResponse, _ context: RequestContext) {
-        if context.identity == nil, !context.wire.method.isSafe { store.invalidate(after: arrival, context) }
+    /// Invalidates the URLs that an unsafe request has changed.
+    private func invalidateChanged(after received: ReceivedResponse, to context: RequestContext) {
+        if context.identity == nil, !context.wire.method.isSafe { store.invalidate(after: received, to: context) }
     }
 
     private func validate(
         _ response: Response,
         for context: RequestContext,
-        _ keeper: ResumeWriter?
+        resumeWriter: ResumeWriter?
     ) async throws(ConnectionError) {
         do throws(ConnectionError) {
             // Others may wait for the response.
-            try await context.caller.aside { () async throws(ConnectionError) in
+            try await context.caller.whileWaiting { () async throws(ConnectionError) in
                 try await Hook.run(isInFlight: true) { () async throws(ConnectionError) in
-                    try await wire.interceptors.validate(response)
+                    try await exchangeEnvironment.interceptors.validate(response)
                 }
             }
         } catch {
-            await keeper?.discard()
+            await resumeWriter?.discard()
             throw error
         }
     }
 
     private func isFollowed(_ response: Response, from context: RequestContext) -> Bool {
-        Redirect.isFollowed(response, from: context.wire, redirectLimit) && context.canFollow(response)
+        Redirect.isFollowed(response, from: context.wire, limit: redirectLimit) && context.canFollow(response)
     }
 
-    /// Returns why the caller refuses a response; looked at once per response. The body of a sink is looked at there. A caller
-    /// that has left a shared exchange still decides whether the response is stored, without taking it.
+    /// Returns the error with which the caller refuses a response; `nil` if it accepts it. A response whose body goes into a sink
+    /// is not checked. A caller that has left a shared exchange still decides whether the response is stored, without side effects.
     func refusal(of response: Response, for context: RequestContext) async -> ConnectionError? {
         var caller = context.caller
         guard caller.handler != nil, caller.sink == nil, !isFollowed(response, from: context) else { return nil }
@@ -121,12 +126,12 @@ extension Pipeline {
         return nil
     }
 
-    /// Whether a response may be stored. That a typed call takes its status for an error says nothing against it: the rules of
-    /// HTTP decide.
-    private func isOfUse(_ response: Response, for context: RequestContext) async -> Bool {
+    /// Whether the caller has nothing against storing a response. An error status that a typed call refuses may be stored: the
+    /// rules of HTTP decide that.
+    private func mayStore(_ response: Response, for context: RequestContext) async -> Bool {
         guard context.caller.handler != nil else { return true }
         let refusal =
-            wire.interceptors.isEmpty
+            exchangeEnvironment.interceptors.isEmpty
             ? await self.refusal(of: response, for: context)
             : await Hook.run(isInFlight: true) { await self.refusal(of: response, for: context) }
         return refusal == nil || refusal?.code == .badStatus

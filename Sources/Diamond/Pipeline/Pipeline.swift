@@ -2,41 +2,41 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Takes a request to its response. The order of operations:
+/// The path of a request to its response. The order of operations:
 ///
 /// 1. **Resolve** the request: URL, headers, identity, policy, key (``RequestResolver``).
-/// 2. **Look up** what is stored, and decide what it is good for (``CacheLookup``): serve it, serve it and refresh it, ask the
-///    server, or fail.
-/// 3. **Share** the exchange with callers that ask for the same (``ExchangeSharing``).
-/// 4. **Admit** it to the wire, and take into account what has changed while it waited (``Admission``).
-/// 5. **Attempt** it, again where the retry policy says so (``Exchange``).
+/// 2. **Look up** the stored response, and decide how it may be used (``CacheLookup``): serve it, serve it and refresh it, send
+///    the request, or fail.
+/// 3. **Share** the exchange with callers that send equal requests (``ExchangeSharing``).
+/// 4. **Admit** it to the wire, and update it for changes during the wait (``Admission``).
+/// 5. **Attempt** it, again if the retry policy says so (``Exchange``).
 /// 6. **Store** the response (``ResponseStore``).
 ///
-/// A redirect is another hop through the same stages. A request that is kept to be sent later goes through
-/// ``durableResponse(to:for:)`` first.
+/// A redirect is another hop through the same stages. A durable request goes through ``durableResponse(to:for:)`` first.
 ///
-/// A class, because everything that goes on has it.
+/// It is a class because every task of the engine has it.
+// Functions that are not inlined keep the async frames of waiting callers small: thousands may wait at the same time.
 final class Pipeline: Sendable {
-    let wire: Exchange.Wire
+    let exchangeEnvironment: ExchangeEnvironment
     let activity: Activity
-    /// `nil` when there is none, or it could not be opened.
+    /// The cache; `nil` if there is none, or it could not be opened.
     let cache: Cache?
     let lanes: Lanes
-    /// The recent invalidations: the cache's, where there is one.
+    /// The recent invalidations: those of the cache, if there is one.
     let invalidations: InvalidationLog
     let resumeStore: ResumeStore
-    /// Refreshes of responses that were served stale.
+    /// The refreshes of responses that were served stale.
     let refreshes = TaskSet()
-    /// The keys of those refreshes: one at a time for a key.
+    /// The keys of those refreshes: there is one at a time for a key.
     let refreshing = Guarded<Set<RequestKey>>([])
-    /// Exchanges whose bodies are streamed.
+    /// The exchanges whose bodies are streamed.
     let streams = TaskSet()
     let environment: Environment
-    /// The policy of requests that have none of their own.
+    /// The retry policy of requests without one of their own.
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
-    /// The queue for requests that are sent later; `nil` without a store.
+    /// The queue of durable requests; `nil` without a store.
     let replays: JobSlot?
     let reachability: any Reachability
 
@@ -49,7 +49,7 @@ final class Pipeline: Sendable {
     let store: ResponseStore
 
     init(
-        wire: Exchange.Wire,
+        exchangeEnvironment: ExchangeEnvironment,
         activity: Activity,
         cache: Cache?,
         lanes: Lanes,
@@ -60,7 +60,7 @@ final class Pipeline: Sendable {
         replays: JobSlot?,
         reachability: any Reachability
     ) {
-        self.wire = wire
+        self.exchangeEnvironment = exchangeEnvironment
         self.activity = activity
         self.cache = cache
         self.lanes = lanes
@@ -72,16 +72,20 @@ final class Pipeline: Sendable {
         self.reachability = reachability
         invalidations = cache?.invalidations ?? InvalidationLog()
         resumeStore = ResumeStore(cache: cache, activity: activity)
-        time = RequestTime(clock: wire.repetitions.clock, retry: retry, waits: wire.repetitions.waits)
+        time = RequestTime(
+            clock: exchangeEnvironment.retryCoordinator.clock, retry: retry,
+            waits: exchangeEnvironment.retryCoordinator.waits)
         resolver = RequestResolver(
-            environment: environment, invalidations: invalidations, time: time, cookies: wire.cookies, now: wire.now)
-        lookup = CacheLookup(cache: cache, activity: activity, now: wire.now)
+            environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
+            now: exchangeEnvironment.now)
+        lookup = CacheLookup(cache: cache, activity: activity, now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
-            cache: cache, environment: environment, invalidations: invalidations, hasCookies: wire.cookies != nil)
+            cache: cache, environment: environment, invalidations: invalidations,
+            hasCookies: exchangeEnvironment.cookies != nil)
     }
 
     // MARK: One request
@@ -93,115 +97,120 @@ final class Pipeline: Sendable {
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
             guard !request.isReplayable else { return try await durableResponse(to: request, for: caller) }
-            return try await unkeptResponse(to: request, for: caller)
+            return try await directResponse(to: request, for: caller)
         } catch {
             throw await transformed(error, for: caller)
         }
     }
 
-    /// Returns the response to a request that is not kept, its errors as they came.
-    func unkeptResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
+    /// Returns the response to a request that need not be queued; its errors are not transformed.
+    func directResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
         try await handled(try await untransformedResponse(to: request, for: caller), by: caller)
     }
 
-    /// Returns the response as it came, or as it is stored: hop by hop.
+    /// Returns the response from the server or the cache, before it is transformed. Follows redirects hop by hop.
     @inline(never)
     func untransformedResponse(
         to request: Request,
         for caller: Caller
     ) async throws(ConnectionError) -> Response {
         var context = try await resolver.context(of: request, for: caller)
-        // Begun where a server is asked; that of a connection has begun.
+        // Begins when the request is sent. The token of a connection has begun already.
         var token: ActivityToken?
         defer { token?.end() }
         var redirects = Redirects(limit: redirectLimit)
         while true {
             do throws(ConnectionError) {
                 var begin = context.begin
-                let response = try await response(for: context, &token, &begin)
+                let response = try await response(for: context, token: &token, begin: &begin)
                 redirects.note(response)
-                guard let next = try next(after: response, to: request, from: context, &redirects, begin) else {
+                guard
+                    let next = try next(
+                        after: response, to: request, from: context, redirects: &redirects, begin: begin)
+                else {
                     return response
                 }
                 context = next
                 if redirects.wasAnswered { caller.gate?.noteRedirect() }
             } catch {
-                // What the hop itself comes to is known here only as the end of the request.
+                // The error of a hop is the error of the request, and a server has answered before.
                 guard redirects.wasAnswered else { throw error }
                 caller.gate?.noteRedirect()
-                throw error.behindRedirect
+                throw error.afterRedirect
             }
         }
     }
 
-    /// Returns the context of the next hop; `nil` where the response is the answer.
-    // Not inlined, to keep the async frames of waiting callers small.
+    /// Returns the context of the next hop; `nil` if the response is not a redirect to follow.
     @inline(never)
     private func next(
         after response: Response,
         to request: Request,
         from context: RequestContext,
-        _ redirects: inout Redirects,
-        _ begin: Int64?
+        redirects: inout Redirects,
+        begin: Int64?
     ) throws(ConnectionError) -> RequestContext? {
-        let hop = try redirects.next(after: response, to: request, from: context, environment.rules, activity)
+        let hop = try redirects.next(
+            after: response, to: request, from: context, rules: environment.rules, activity: activity)
         guard let hop else { return nil }
         return try resolver.context(of: hop.request, after: context, withBody: hop.hasBody, begin: begin)
     }
 
     // MARK: One hop
 
-    /// Returns the response of one hop: what is stored, or what the server answers.
+    /// Returns the response of one hop, from the cache or the server.
     ///
     /// - Parameters:
-    ///   - token: counts the request, from when a server is asked.
+    ///   - token: the token that counts the request, once it is sent.
     ///   - begin: the start of the request's time, for the next hop.
     @inline(never)
     private func response(
         for context: RequestContext,
-        _ token: inout ActivityToken?,
-        _ begin: inout Int64?
+        token: inout ActivityToken?,
+        begin: inout Int64?
     ) async throws(ConnectionError) -> Response {
         var progress = HopProgress(begin: context.begin)
         while true {
             let instant = invalidations.now
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
             case .serve(let stored, let source):
-                if let response = try await served(stored, source, for: context, &progress).value { return response }
+                if let response = try await served(stored, as: source, for: context, progress: &progress).value {
+                    return response
+                }
             case .serveStale(let stored):
-                if let response = try await servedStale(stored, for: context, at: instant, &progress).value {
+                if let response = try await servedStale(stored, for: context, at: instant, progress: &progress).value {
                     return response
                 }
             case .fail: return context.resolved.nothingStored
-            case .ask(let stored, let isConditional):
-                count(context, &token)
+            case .send(let stored, let isConditional):
+                count(context, by: &token)
                 let plan = ExchangePlan(
                     context, stored: stored, isConditional: isConditional, mayBeSuperseded: progress.maySupersede,
                     begin: progress.begin, parent: context.caller.request ?? token?.id, lookedUpAt: instant)
-                let outcome = await outcome(of: plan, progress)
-                guard let result = progress.result(of: outcome, plan, time) else { continue }
+                let outcome = await outcome(of: plan, progress: progress)
+                guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
                 begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)
                 token?.note(result)
                 guard context.policy.mode == .networkElseCache else { return try result.get() }
-                return try await settledElseStored(result, for: context)
+                return try await resultElseStored(result, for: context)
             }
         }
     }
 
-    /// Exchanges a request, together with the callers that ask for the same, where it may be shared.
+    /// Exchanges a request, together with other callers if it may be shared.
     @inline(never)
-    func outcome(of plan: ExchangePlan, _ progress: HopProgress) async -> ExchangeOutcome {
+    func outcome(of plan: ExchangePlan, progress: HopProgress) async -> ExchangeOutcome {
         do throws(ConnectionError) {
             let request = try plan.hasSecrets ? await builder.filledRequest(for: plan) : builder.request(for: plan)
-            // A caller whose time is over joins no exchange.
-            let limit = try ownTime(for: plan, progress)
+            // A caller whose time is up joins no exchange.
+            let limit = try ownTime(for: plan, progress: progress)
             let joinedAt = plan.begin ?? time.clock.uptime()
-            let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress) }
+            let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
             guard !progress.isAlone, let key = sharing.key(of: request) else {
                 return try await ownExchange(request, whenAdmitted: countMiss)
             }
-            let outcome = await plan.context.caller.aside {
-                await sharing.outcome(for: key, plan, within: limit, whenJoined: countMiss) { [self] flight in
+            let outcome = await plan.context.caller.whileWaiting {
+                await sharing.outcome(for: key, plan: plan, within: limit, whenJoined: countMiss) { [self] flight in
                     await sharedExchange(request, for: flight)
                 }
             }
@@ -211,15 +220,15 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// The caller's own time for a shared exchange; `none` where that of the exchange is enough.
+    /// Returns the caller's own time limit for a shared exchange; `none` if that of the exchange suffices.
     @inline(never)
     private func ownTime(
         for plan: ExchangePlan,
-        _ progress: HopProgress
+        progress: HopProgress
     ) throws(ConnectionError) -> IndirectOptional<ExchangeSharing.OwnTime> {
-        if let late = progress.late {
-            let rest = Duration.milliseconds(max(0, late.deadline - time.clock.uptime()))
-            return .some(ExchangeSharing.OwnTime(rest: rest, error: late.error))
+        if let extra = progress.deadlineExtension {
+            let rest = Duration.milliseconds(max(0, extra.deadline - time.clock.uptime()))
+            return .some(ExchangeSharing.OwnTime(rest: rest, error: extra.error))
         }
         guard let rest = try time.rest(of: plan.context.resolved, since: plan.begin) else { return .none }
         return .some(ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true)))

@@ -1,35 +1,35 @@
-/// Lets nothing through to an origin where most exchanges fail, until a single one has proven it well again (Nygard,
-/// *Release It!*). Off unless an app asks for it.
+/// Refuses exchanges with an origin where most have failed, until a single probe has succeeded (Nygard, *Release It!*). Off by
+/// default.
 ///
 /// | | admit | good | bad | after the open time |
 /// |---|---|---|---|---|
-/// | closed | pass | counts | counts; opens where the policy says so | – |
+/// | closed | pass | counts | counts; opens if the policy says so | – |
 /// | open | refuse | – | – | half open |
 /// | half open, no probe | one probe | – | – | – |
 /// | half open, probing | refuse | of the probe: closes | of the probe: opens | another probe |
 ///
-/// Outcomes of exchanges that began before it opened change nothing while it is open, nor do those of a probe behind which
-/// another was let through. Times are milliseconds of a clock that only goes forward.
+/// Outcomes of exchanges that began before it opened have no effect while it is open. Nor has the outcome of a probe after
+/// which another probe was admitted. Times are milliseconds of a clock that only goes forward.
 struct CircuitBreaker: Hashable, Sendable {
     enum Admission: Hashable, Sendable {
         case pass
-        /// It passes, and its outcome decides where it is the last.
+        /// The exchange passes as a probe. Its outcome decides the state, unless a later probe was admitted.
         case probe(Int)
-        /// Nothing is sent; the next look is worth while after `wait`.
+        /// Nothing is sent. The next exchange may be admitted after `wait`.
         case refused(wait: Duration)
     }
 
     private enum State: Hashable {
         case closed
-        /// Until then; afterwards half open.
+        /// Open until a time, and half open afterwards.
         case open(until: Int64)
-        /// A probe is out. One that is never heard of again is given up then.
+        /// A probe is under way. If its outcome is not noted until a time, another one is admitted.
         case probing(Int, until: Int64)
     }
 
     private let policy: CircuitPolicy
     private var state = State.closed
-    /// Let through so far.
+    /// The number of probes so far; the number of the last one.
     private var probes = 0
     private var calls: SlidingSum
     private var failures: SlidingSum
@@ -40,10 +40,11 @@ struct CircuitBreaker: Hashable, Sendable {
         failures = SlidingSum(milliseconds: policy.window.milliseconds)
     }
 
-    /// Whether it refuses now; asks without being admitted.
+    /// Whether it would refuse an exchange now.
     func isOpen(at now: Int64) -> Bool { end.map { now < $0 } ?? false }
 
-    /// To be asked before every exchange; what is not refused has to be told with ``note(_:of:at:)`` when it has ended.
+    /// Admits or refuses an exchange; called before each. The outcome of an admitted one has to be noted with
+    /// ``note(_:of:at:)``.
     mutating func admit(at now: Int64) -> Admission {
         guard let end else { return .pass }
         guard now >= end else { return .refused(wait: .milliseconds(end - now)) }
@@ -52,6 +53,7 @@ struct CircuitBreaker: Hashable, Sendable {
         return .probe(probes)
     }
 
+    /// Notes the outcome of an exchange.
     mutating func note(_ health: ServerHealth, of admission: Admission, at now: Int64) {
         switch (state, admission) {
         case (.closed, .pass): count(health, at: now)
@@ -71,7 +73,8 @@ struct CircuitBreaker: Hashable, Sendable {
         guard health != .unknown else { return }
         calls.add(1, at: now)
         failures.add(health == .bad ? 1 : 0, at: now)
-        let (all, bad) = (calls.sum(at: now), failures.sum(at: now))
+        let all = calls.sum(at: now)
+        let bad = failures.sum(at: now)
         guard health == .bad, all >= policy.minimumCalls, Double(bad) >= policy.failureShare * Double(all) else {
             return
         }

@@ -1,5 +1,5 @@
-/// The conditions under which nothing more is sent to an origin, and for how long. In the shape of Polly's, with counts
-/// that a single app reaches.
+/// The conditions under which nothing more is sent to an origin, and the time for which nothing is. Its shape is that of
+/// Polly's, with counts that a single app reaches.
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct CircuitPolicy: Hashable, Sendable {

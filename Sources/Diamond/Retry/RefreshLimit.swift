@@ -2,24 +2,25 @@
 /// not keep an app signing in.
 struct RefreshLimit: Hashable, Sendable {
     private let count: Int
-    private let stretch: Duration
-    /// Milliseconds of a clock that only goes forward; as many as may be, the oldest first.
+    private let window: Duration
+    /// The times of the last refreshes, as many as the limit allows, the oldest first. Milliseconds of a clock that only goes
+    /// forward.
     private var times: [Int64] = []
 
-    init(count: Int = 5, in stretch: Duration = .seconds(30)) {
+    init(count: Int = 5, in window: Duration = .seconds(30)) {
         self.count = max(1, count)
-        self.stretch = stretch
+        self.window = window
     }
 
     func allows(at now: Int64) -> Bool {
         guard times.count == count, let oldest = times.first else { return true }
-        return now - oldest >= stretch.milliseconds
+        return now - oldest >= window.milliseconds
     }
 
-    /// Counts one.
+    /// Counts a refresh if it is allowed.
     ///
-    /// - Returns: whether it is allowed; what is not is not counted.
-    mutating func begin(at now: Int64) -> Bool {
+    /// - Returns: whether it is allowed.
+    mutating func beginIfAllowed(at now: Int64) -> Bool {
         guard allows(at: now) else { return false }
         if times.count == count { times.removeFirst() }
         times.append(now)

@@ -3,7 +3,7 @@ import HTTPTypes
 /// The `Retry-After` field (RFC 9110 section 10.2.3).
 enum RetryAfter {
     /// Returns the time to wait, counted from the response; `nil` if the field is absent, unreadable or in the past.
-    /// Zero is legal. Of several that differ the first counts: waiting for it is more polite than not waiting.
+    /// Zero is legal. If several differ, the first counts: waiting for it is more polite than not waiting.
     ///
     /// A date is compared with the response's own `Date`, as the server's clock may differ from ours.
     ///

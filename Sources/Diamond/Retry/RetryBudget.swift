@@ -18,17 +18,17 @@ struct RetryBudget: Hashable, Sendable {
         balance = SlidingSum(milliseconds: policy.window.milliseconds)
     }
 
-    /// For every request on its first attempt.
+    /// Adds the share of a request; called for its first attempt.
     mutating func deposit(at now: Int64) { balance.add(share, at: now) }
 
-    /// Whether a repetition may be paid.
+    /// Whether there is enough for a repetition.
     mutating func canWithdraw(at now: Int64) -> Bool {
         balance.sum(at: now) + reserve >= Self.repetition
     }
 
     /// Pays a repetition.
     ///
-    /// - Returns: whether there was enough; nothing is taken where there was not.
+    /// - Returns: whether there was enough; otherwise the balance does not change.
     mutating func withdraw(at now: Int64) -> Bool {
         guard canWithdraw(at: now) else { return false }
         balance.add(-Self.repetition, at: now)

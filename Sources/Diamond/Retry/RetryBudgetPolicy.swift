@@ -18,7 +18,7 @@ public struct RetryBudgetPolicy: Hashable, Sendable {
         self.window = window.bounded
     }
 
-    /// 0 of what is no number.
+    /// Returns 0 for a share that is not a number.
     private static func bounded(_ share: Double) -> Double { share > 0 ? min(share, 1) : 0 }
 
     private static func bounded(_ reserve: Int) -> Int { min(max(0, reserve), 1_000_000) }

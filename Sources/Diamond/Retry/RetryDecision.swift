@@ -9,9 +9,9 @@ enum RetryDecision: Hashable, Sendable {
     /// - Parameters:
     ///   - isFree: whether the attempt that ended does not count, and the next needs no budget.
     case retry(after: Duration, isFree: Bool, reason: RetryReason)
-    /// Refresh the credential, once for all who wait for it, and send the request again at once with it.
+    /// Refresh the credential, once for all exchanges that wait for it, and send the request again at once with it.
     case refreshCredential
-    /// The outcome is the caller's.
+    /// Return the outcome to the caller.
     case giveUp(RetryReason)
 
     init(_ situation: RetrySituation) {
@@ -25,7 +25,7 @@ enum RetryDecision: Hashable, Sendable {
 }
 
 extension RetrySituation {
-    /// Exchanges of a request that surely were not processed and do not count.
+    /// The number of attempts that do not count, because they were certainly not processed.
     private static let freeAttempts = 3
 
     fileprivate var isFreeLeft: Bool { history.free < Self.freeAttempts }
@@ -59,7 +59,7 @@ extension RetrySituation {
         return Delay(own: backoff.delay(history.exponent, draw: draw), pushBack: pushBack)
     }
 
-    // MARK: What stands against it
+    // MARK: Obstacles
 
     private var bodyConsumed: RetryReason? { isBodyConsumed ? .bodyConsumed : nil }
 

@@ -1,9 +1,8 @@
 import Foundation
 
-/// The attempts of one request that have ended, and what of them counts for the next decision.
+/// The attempts of one request that have ended, and the counts that the next decision depends on.
 ///
-/// Empty, and without an allocation, as long as nothing was sent again: an answer to the first attempt carries no
-/// history.
+/// Empty, and without an allocation, as long as nothing was sent again: the response to a first attempt has no history.
 struct RetryHistory: Hashable, Sendable {
     private(set) var attempts: [Attempt] = []
     /// The number of attempts that count for ``RetryPolicy/attempts``.
@@ -20,16 +19,16 @@ struct RetryHistory: Hashable, Sendable {
     /// Whether a connection that ended early was answered with another attempt.
     var hasLostConnection = false
 
-    /// Whether a kept connection would not do for the next attempt: from a 421 on, whose connection is kept as well, and
-    /// at once after one that had ended, because others that were kept as long may have ended, too.
+    /// Whether the next attempt needs a new connection to the server: after a 421, whose connection stays open, and directly
+    /// after an attempt whose connection had ended, because other idle connections may have ended, too.
     var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
 
-    /// Whether one of them may have been processed without anybody knowing.
+    /// Whether the server may have processed one of the attempts, without a response that says so.
     var mayHaveArrived: Bool { attempts.contains(where: \.mayHaveArrived) }
 
-    /// Keeps an attempt and what was decided after it.
+    /// Records an attempt, and the decision after it.
     ///
-    /// - Parameter mayHaveArrived: `nil` for what the outcome says itself.
+    /// - Parameter mayHaveArrived: whether the server may have processed it; `nil` to derive that from the outcome.
     mutating func record(
         _ decision: RetryDecision, after outcome: Attempt.Outcome, mayHaveArrived: Bool? = nil, startedAt: Date
     ) {
@@ -37,10 +36,12 @@ struct RetryHistory: Hashable, Sendable {
         if let mayHaveArrived { attempt.mayHaveArrived = mayHaveArrived }
         switch decision {
         case .retry(let delay, let isFree, let reason):
-            (attempt.delay, attempt.reason) = (delay, reason)
-            count(reason, isFree)
+            attempt.delay = delay
+            attempt.reason = reason
+            count(reason, isFree: isFree)
         case .refreshCredential:
-            (attempt.delay, attempt.reason) = (.zero, .credential)
+            attempt.delay = .zero
+            attempt.reason = .credential
             hasRefreshed = true
         case .giveUp(let reason):
             attempt.reason = reason
@@ -48,26 +49,27 @@ struct RetryHistory: Hashable, Sendable {
         attempts.append(attempt)
     }
 
-    /// Notes that nothing follows the last attempt, although another was due.
+    /// Notes that no attempt follows the last one, although another was decided.
     mutating func giveUp(_ reason: RetryReason) {
         guard let last = attempts.indices.last else { return }
-        (attempts[last].delay, attempts[last].reason) = (nil, reason)
+        attempts[last].delay = nil
+        attempts[last].reason = reason
     }
 
-    /// Records an attempt that does not count, because another that ran in parallel does.
+    /// Records an attempt that does not count, because another one that ran in parallel does.
     mutating func recordHedge(_ outcome: Attempt.Outcome, startedAt: Date) {
         attempts.append(
             Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome, reason: .hedged))
     }
 
-    /// Keeps the attempt that brought what was asked for, where others were before it.
+    /// Records the attempt that has succeeded, if others were before it.
     mutating func recordSuccess(_ outcome: Attempt.Outcome, startedAt: Date) {
         guard !attempts.isEmpty else { return }
         attempts.append(Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome))
     }
 
-    private mutating func count(_ reason: RetryReason, _ isFree: Bool) {
-        // Neither the server's failure nor the network's.
+    private mutating func count(_ reason: RetryReason, isFree: Bool) {
+        // A restart is a failure neither of the server nor of the network.
         guard reason.code != .restarted else { return }
         if isFree { free += 1 } else { counted += 1 }
         switch reason.code {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension RetryReason {
-    /// Another connection is all that it takes.
+    /// Whether the request is sent again without a delay, on another connection.
     var isAtOnce: Bool { code == .misdirected || code == .connectionClosed }
 
     static let misdirected = RetryReason(.misdirected, "421: the server does not answer for this origin here")

@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// All that the decision whether to send again depends on, at the end of an attempt.
+/// The facts that a ``RetryDecision`` depends on, at the end of an attempt.
 struct RetrySituation: Sendable {
     /// The outcome of the attempt.
-    enum Outcome: Sendable {
+    enum AttemptResult: Sendable {
         case answered(HTTPResponse.Status, HTTPFields)
-        /// - Parameter afterHead: whether the head of an answer was there.
+        /// - Parameter afterHead: whether the head of a response was received.
         case failed(TransportError, afterHead: Bool = false)
     }
 
@@ -13,8 +13,8 @@ struct RetrySituation: Sendable {
     var request: RetryableRequest
     /// The attempts before this one.
     var history = RetryHistory()
-    var outcome: Outcome
-    /// Whether bytes of the response have reached the caller, who cannot return them.
+    var outcome: AttemptResult
+    /// Whether bytes of the response have reached the caller, and cannot be taken back.
     var isCommitted = false
     /// Whether the request's body could be read only once, and was.
     var isBodyConsumed = false
@@ -30,11 +30,12 @@ struct RetrySituation: Sendable {
     var draw: Double
 }
 
-/// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be made
-/// as often as needed, except a source that can be read only once.
+/// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be created as
+/// often as needed, except a source that can be read only once (``RetrySituation/isBodyConsumed``).
 struct RetryableRequest: Hashable, Sendable {
     var method: HTTPRequest.Method
-    /// draft-ietf-httpapi-idempotency-key-header: the server acts once for one key.
+    /// Whether the request has an `Idempotency-Key`: the server acts once for one key
+    /// (draft-ietf-httpapi-idempotency-key-header).
     var hasIdempotencyKey = false
     /// Whether the credential can be refreshed, and ``RefreshLimit`` allows it.
     var canRefreshCredential = false
@@ -45,7 +46,7 @@ struct RetryableRequest: Hashable, Sendable {
         self.canRefreshCredential = canRefreshCredential
     }
 
-    /// Whether a second arrival does no harm.
+    /// Whether the request may be sent a second time without harm.
     func isRepeatable(by policy: RetryPolicy) -> Bool {
         method.isIdempotent || hasIdempotencyKey || policy.retriesUnsafeMethods
     }

@@ -6,13 +6,13 @@ enum ServerHealth: Hashable, Sendable {
     /// Unknown: the fault lies with the request, the caller or the network.
     case unknown
 
-    /// The statuses that may pass, without 425 (RFC 8470): that one rejects how the request was sent.
+    /// The statuses of temporary failures, without 425 (RFC 8470), which rejects the way in which the request was sent.
     private static let badStatuses = RetryPolicy.defaultStatuses.subtracting([425])
     private static let badErrors: Set<TransportError.Code> = [
         .badResponse, .cannotConnect, .connectionLost, .timedOut, .tlsFailed, .truncatedBody,
     ]
 
-    init(_ outcome: RetrySituation.Outcome) {
+    init(_ outcome: RetrySituation.AttemptResult) {
         switch outcome {
         case .answered(let status, _): self = Self.badStatuses.contains(status.code) ? .bad : .good
         case .failed(let error, _): self = Self.badErrors.contains(error.code) ? .bad : .unknown

@@ -248,11 +248,11 @@ import Testing
         var isOver: Bool { false }
         var priority: RequestPriority { .normal }
         func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {}
-        func stepAside(_ isAside: Bool) {}
+        func setWaiting(_ isWaiting: Bool) {}
         func receive(_ event: ExchangeEvent) {}
-        func mayBegin() -> Bool { true }
-        func mayConclude() -> Bool { true }
-        func mayRecord() -> Bool { true }
+        func beginIfAllowed() -> Bool { true }
+        func concludeIfAllowed() -> Bool { true }
+        func recordIfAllowed() -> Bool { true }
     }
 
     @Test func `goes on with nothing behind what the disk has not taken`() async throws {

@@ -23,10 +23,10 @@ import Testing
             body: Data(), sentAt: 3, receivedAt: 4)
         var next = partial.continued(by: rest)
         next.append(Data("56789".utf8))
-        #expect(next.arrival.status == .ok && String(decoding: next.arrival.body, as: UTF8.self) == "0123456789")
-        #expect((next.arrival.sentAt, next.arrival.receivedAt) == (3, 4))
+        #expect(next.received.status == .ok && String(decoding: next.received.body, as: UTF8.self) == "0123456789")
+        #expect((next.received.sentAt, next.received.receivedAt) == (3, 4))
         #expect(
-            next.arrival.headers == [
+            next.received.headers == [
                 .contentLength: "10", .eTag: "\"a\"", .contentType: "text/plain", .date: "new",
                 .cacheControl: "max-age=60", .server: "s",
             ])
@@ -40,7 +40,7 @@ import Testing
         let partial = try #require(PartialResponse(head))
         let next = ReceivedResponse(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, isPersonal: rest)
-        #expect(partial.continued(by: next).arrival.isPersonal == (first || rest))
+        #expect(partial.continued(by: next).received.isPersonal == (first || rest))
         #expect(partial.completed(by: next).isPersonal == (first || rest))
     }
 
@@ -51,7 +51,7 @@ import Testing
         let partial = try #require(PartialResponse(head))
         let next = ReceivedResponse(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, adaptedHeaders: ["b"])
-        #expect(partial.continued(by: next).arrival.adaptedHeaders == ["a", "b"])
+        #expect(partial.continued(by: next).received.adaptedHeaders == ["a", "b"])
         #expect(partial.completed(by: next).adaptedHeaders == ["a", "b"])
     }
 }

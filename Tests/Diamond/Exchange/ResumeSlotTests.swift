@@ -23,10 +23,10 @@ import Testing
     ])
     func `is for the very same request, and waits for it`(other: TransportRequest) throws {
         let slot = try slot()
-        #expect(slot.take(for: other) { _ in true } == nil)
-        let taken = slot.take(for: request) { $0 == 3 }
+        #expect(slot.remove(for: other) { _ in true } == nil)
+        let taken = slot.remove(for: request) { $0 == 3 }
         #expect(taken?.content.received == 0..<5)
-        #expect(slot.take(for: request) { _ in true } == nil)
+        #expect(slot.remove(for: request) { _ in true } == nil)
     }
 
     @Test func `is not kept by a connection that was canceled, whenever it comes`() {
@@ -42,12 +42,12 @@ import Testing
         #expect(!slot.isEmpty)
         slot.clear()
         #expect(slot.isEmpty)
-        #expect(slot.take(for: request) { _ in true } == nil)
+        #expect(slot.remove(for: request) { _ in true } == nil)
     }
 
     @Test func `is of no use once its identity was forgotten`() throws {
         let slot = try slot()
-        #expect(slot.take(for: request) { $0 > 3 } == nil)
-        #expect(slot.take(for: request) { _ in true } == nil)
+        #expect(slot.remove(for: request) { $0 > 3 } == nil)
+        #expect(slot.remove(for: request) { _ in true } == nil)
     }
 }

@@ -61,7 +61,7 @@ import Testing
         lanes.state.withLock { state in
             var queue = state.queue
             (queue.width, queue.originWidth) = (100, 100)
-            return queue.admit().allSatisfy { if case .undecided = $0.waiter.who.waiter { false } else { true } }
+            return queue.admit().allSatisfy { if case .undecided = $0.waiter.payload.waiter { false } else { true } }
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
     @Test func `is left by the most urgent first, and of equals by who came first`() {
         var queue = MostUrgentFirst<Int>()
         for (number, priority) in [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
-            queue.append(number, priority)
+            queue.append(number, priority: priority)
         }
         #expect(queue.count == 6)
         var left: [Int] = []
@@ -16,12 +16,12 @@ import Testing
 
     @Test(arguments: RequestPriority.allCases) func `lets nothing starve`(priority: RequestPriority) {
         var queue = MostUrgentFirst<Int>()
-        queue.append(0, priority)
-        queue.append(1, .veryHigh)
+        queue.append(0, priority: priority)
+        queue.append(1, priority: .veryHigh)
         var rounds = 0
         var last: Int?
         while last != 0, rounds < 10_000 {
-            queue.append(1, .veryHigh)
+            queue.append(1, priority: .veryHigh)
             last = queue.popFirst()
             rounds += 1
         }

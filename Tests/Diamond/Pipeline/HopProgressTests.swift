@@ -31,7 +31,7 @@ import Testing
     func `goes on where time was up for earlier callers alone`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .failure(Self.late), lateness: lateness, isTimed: isTimed) == goesOn)
-        #expect(progress.late?.deadline == (goesOn ? 5000 + lateness : nil))
+        #expect(progress.deadlineExtension?.deadline == (goesOn ? 5000 + lateness : nil))
         #expect(progress.begin(after: 1) == (goesOn ? 1000 + lateness : 1))
         // Once.
         if goesOn { #expect(!next(&progress, .failure(Self.late), lateness: 2000)) }

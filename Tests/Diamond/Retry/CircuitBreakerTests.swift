@@ -117,8 +117,9 @@ import Testing
             (.unsent(.badURL), .unknown), (.sent(.cancelled), .unknown), (.sent(.closed), .unknown),
             (.midway(.bodyTooLarge), .unknown), (.sent(.badRequestBody), .unknown),
             (.unsent(.certificateRejected), .unknown), (.sent(.other), .unknown),
-        ] as [(RetrySituation.Outcome, ServerHealth)])
-    func `counts only what says something about the server`(outcome: RetrySituation.Outcome, health: ServerHealth) {
+        ] as [(RetrySituation.AttemptResult, ServerHealth)])
+    func `counts only what says something about the server`(outcome: RetrySituation.AttemptResult, health: ServerHealth)
+    {
         #expect(ServerHealth(outcome) == health)
     }
 

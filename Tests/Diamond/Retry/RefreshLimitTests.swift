@@ -5,20 +5,20 @@ import Testing
 @Suite struct `The limit of credential refreshes` {
     @Test func `allows five in thirty seconds`() {
         var limit = RefreshLimit()
-        #expect((0..<5).allSatisfy { limit.begin(at: $0 * 1000) })
-        #expect(limit.begin(at: 5000) == false)
-        #expect(limit.begin(at: 29_999) == false)
-        #expect(limit.begin(at: 30_000) == true)
-        #expect(limit.begin(at: 30_999) == false)
-        #expect(limit.begin(at: 31_000) == true)
+        #expect((0..<5).allSatisfy { limit.beginIfAllowed(at: $0 * 1000) })
+        #expect(limit.beginIfAllowed(at: 5000) == false)
+        #expect(limit.beginIfAllowed(at: 29_999) == false)
+        #expect(limit.beginIfAllowed(at: 30_000) == true)
+        #expect(limit.beginIfAllowed(at: 30_999) == false)
+        #expect(limit.beginIfAllowed(at: 31_000) == true)
     }
 
     @Test func `does not count what it refuses`() {
         var limit = RefreshLimit(count: 1)
-        #expect(limit.begin(at: 0) == true)
-        for now in stride(from: Int64(1), to: 30_000, by: 100) { #expect(limit.begin(at: now) == false) }
+        #expect(limit.beginIfAllowed(at: 0) == true)
+        for now in stride(from: Int64(1), to: 30_000, by: 100) { #expect(limit.beginIfAllowed(at: now) == false) }
         #expect(limit.allows(at: 30_000))
-        #expect(limit.begin(at: 30_000) == true)
+        #expect(limit.beginIfAllowed(at: 30_000) == true)
         #expect(!limit.allows(at: 30_001))
     }
 }

@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Outcome after outcome, as the pipeline would do it, until it is given up.
-    static func play(_ method: HTTPRequest.Method, _ outcomes: [RetrySituation.Outcome]) -> [RetryRow.Expected] {
+    static func play(_ method: HTTPRequest.Method, _ outcomes: [RetrySituation.AttemptResult]) -> [RetryRow.Expected] {
         var history = RetryHistory()
         return outcomes.map { outcome in
             let row = RetryRow(method, outcome, .refresh) { $0.history = history }
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `leads through whole requests`() {
-        typealias Outcome = RetrySituation.Outcome
+        typealias Outcome = RetrySituation.AttemptResult
         #expect(
             Self.play(.get, [.status(503), .status(503), .status(503)]) == [
                 .again(25, .status), .again(50, .status), .end(.attemptsUsed),

@@ -31,7 +31,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
 
     init(
         _ method: HTTPRequest.Method,
-        _ outcome: RetrySituation.Outcome,
+        _ outcome: RetrySituation.AttemptResult,
         _ expected: Expected,
         at location: SourceLocation = #_sourceLocation,
         where change: (inout RetrySituation) -> Void = { _ in }
@@ -55,7 +55,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     }
 }
 
-extension RetrySituation.Outcome {
+extension RetrySituation.AttemptResult {
     /// An error before a byte of the request has left.
     static func unsent(_ code: TransportError.Code) -> Self { .failed(TransportError(code, "unsent")) }
 

@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test func `takes no more of an error's answer than a mebibyte`() async throws {
-        let count = Transfer.unpouredLimit + 1
+        let count = Transfer.nonSuccessBodyLimit + 1
         let transport = StubTransport(status: 404, body: String(repeating: "a", count: count))
         let engine = engine { $0.transport = transport }
         await #expect { _ = try await engine.stream(Request("http://h/")) } throws: {

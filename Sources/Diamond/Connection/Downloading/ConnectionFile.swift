@@ -86,7 +86,7 @@ final class ConnectionFile: Sendable {
         }
         guard let before else { return end }
         // A canceled run waits as well: it must not overtake the run before.
-        await caller.aside { await before.value() }
+        await caller.whileWaiting { await before.value() }
         return end
     }
 

@@ -26,7 +26,7 @@ extension Connection {
             guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
             core.isInFlight = Hook.isInFlight
-            core.making = CredentialRefreshes.making
+            core.making = CredentialRefreshes.currentSecrets
             former = core.registry
             core.registry = registry
             core.weakRegistry = registry
@@ -102,7 +102,7 @@ extension Connection {
     @inline(never)
     private func outcomeForWaiters(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let making = core.withLock { $0.making }
-        return await CredentialRefreshes.$making.withValue(making) {
+        return await CredentialRefreshes.$currentSecrets.withValue(making) {
             await Hook.run(isInFlight: true) { await self.outcome(of: run, in: pipeline) }
         }
     }
@@ -145,7 +145,7 @@ extension Connection {
     private func caller(of request: Request, in run: ConnectionRun) -> Caller {
         let (file, token, handler) = core.withLock { ($0.file, $0.activityToken?.id, $0.handler ?? ownHandler) }
         let durable = request.isReplayable && file == nil ? durableRequest() : nil
-        return Caller(run: run, handler: handler, ticket: durable, request: token)
+        return Caller(run: run, handler: handler, durableRequest: durable, request: token)
     }
 
     // MARK: Permissions of a run

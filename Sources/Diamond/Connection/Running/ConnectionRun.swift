@@ -90,19 +90,19 @@ extension ConnectionRun: CallerRun {
         withExtendedLifetime(old) {}
     }
 
-    func stepAside(_ isAside: Bool) {
+    func setWaiting(_ isWaiting: Bool) {
         let isNew = state.withLock { state in
             // A shared exchange may go on after the run that has started it.
             guard !state.hasLeft else { return false }
-            state.waits += isAside ? 1 : -1
-            return state.waits == (isAside ? 1 : 0)
+            state.waits += isWaiting ? 1 : -1
+            return state.waits == (isWaiting ? 1 : 0)
         }
-        if isNew { gate.stepAside(isAside) }
+        if isNew { gate.stepAside(isWaiting) }
     }
 
     func receive(_ event: ExchangeEvent) { connection.receive(event, of: self) }
-    func mayBegin() -> Bool { connection.beginIfAllowed(self) }
-    func mayConclude() -> Bool { connection.concludeIfAllowed(self) }
-    func mayRecord() -> Bool { connection.recordIfAllowed(self) }
+    func beginIfAllowed() -> Bool { connection.beginIfAllowed(self) }
+    func concludeIfAllowed() -> Bool { connection.concludeIfAllowed(self) }
+    func recordIfAllowed() -> Bool { connection.recordIfAllowed(self) }
     var resumeSlot: ResumeSlot { connection.resumeSlot }
 }

@@ -29,7 +29,7 @@ final class StartGate: Sendable {
     /// Adds a run, and starts it when there is room for it.
     func add(_ run: ConnectionRun) {
         let priority = run.priority
-        change { $0.waiting.append(run, priority) }
+        change { $0.waiting.append(run, priority: priority) }
     }
 
     /// Counts the begin or the end of a run's wait for something other than the wire. A run that continues does not wait for

@@ -1,5 +1,5 @@
-/// The written form of an error, as it stands under `error` of a connection's: `code`, `message`, and, where there are such,
-/// `response`, `attempts` and `job`. The cause is not written: it may be anything, and hold what is secret.
+/// The JSON form of an error, the value of `error` in that of a connection: `code` and `message`, and, if there are any,
+/// `response`, `attempts` and `job`. The cause is not written: it may be of any type, and contain secrets.
 extension ConnectionError {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the error")

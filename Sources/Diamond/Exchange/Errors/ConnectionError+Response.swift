@@ -1,18 +1,33 @@
 import HTTPTypes
 
 extension ConnectionError {
-    /// The answer is none that was asked for.
+    /// Creates the error for a response with an unaccepted status.
     package init(badStatus response: Response) {
-        let place = RequestURL.masked(Array(response.url.utf8))
-        self.init(.badStatus, "\(place) answered \(response.status.code): see the response")
-        (self.response, attempts) = (response, response.attempts)
+        let url = RequestURL.masked(Array(response.url.utf8))
+        self.init(.badStatus, "\(url) answered \(response.status.code): see the response")
+        self.response = response
+        attempts = response.attempts
     }
 
-    /// - Parameter expected: a media type.
-    init(badContentType response: Response, _ expected: String) {
-        let place = RequestURL.masked(Array(response.url.utf8))
+    /// Creates the error for a response with an unaccepted content type.
+    ///
+    /// - Parameter expected: the media type that is accepted.
+    init(badContentType response: Response, expected: String) {
+        let url = RequestURL.masked(Array(response.url.utf8))
         let type = response.headers.single(.contentType) ?? "of no type"
-        self.init(.badContentType, "the answer of \(place) is \(type), not \(expected)".printable)
-        (self.response, attempts) = (response, response.attempts)
+        self.init(.badContentType, "the answer of \(url) is \(type), not \(expected)".printable)
+        self.response = response
+        attempts = response.attempts
+    }
+}
+
+extension ActivityOutcome {
+    init(_ error: ConnectionError) { self.init(status: error.response?.status, error: error.code.description) }
+
+    init(_ result: Result<Response, ConnectionError>) {
+        switch result {
+        case .success(let response): self.init(response)
+        case .failure(let error): self.init(error)
+        }
     }
 }

@@ -7,11 +7,11 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public let description: String
 
         /// The request cannot be sent as it is. ``ConnectionError/cause`` is a ``RequestError``; a ``ReplayError`` if
-        /// the request cannot be kept as it is; or a ``TransportError`` if the transport refuses it.
+        /// the request cannot be queued as it is; or a ``TransportError`` if the transport refuses it.
         public static let badRequest = Code(description: "badRequest")
         /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
-        /// Nothing moved on the wire for ``Request/timeout``, or the time is up: that of the ``RetryPolicy``, or
+        /// No byte was transferred for ``Request/timeout``, or the time limit of the ``RetryPolicy`` was reached, or
         /// ``ReplayPolicy/expiry`` of a durable request.
         public static let timedOut = Code(description: "timedOut")
         /// The host's name or the host itself cannot be reached.
@@ -20,7 +20,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let tlsFailed = Code(description: "tlsFailed")
         /// The connection broke, or the body ended early.
         public static let connectionLost = Code(description: "connectionLost")
-        /// The response is not HTTP, or leads nowhere (a redirect without an end).
+        /// The response is not HTTP, or is one redirect too many.
         public static let badResponse = Code(description: "badResponse")
         /// The server answered a call with a status other than 2xx, or with one that a ``ResponseValidator`` does not
         /// accept; ``ConnectionError/response`` has it.
@@ -47,21 +47,21 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         /// ``ConnectionError/cause`` is a `POSIXError`. Or the download's ``DownloadSink`` refused the body; the cause
         /// is the error that it threw.
         public static let cannotWrite = Code(description: "cannotWrite")
-        /// The request has no final response, and is kept: ``ConnectionError/jobID`` names the job.
-        /// ``ConnectionError/cause`` has the error, unless the request only has to wait behind others. Usually it is
+        /// The request has no final response, and was queued: ``ConnectionError/jobID`` names the job.
+        /// ``ConnectionError/cause`` has the error, unless the request only has to wait for other jobs. Usually it is
         /// sent later. If it may have acted, the job has to be reviewed; if no user is signed in for it, a user has to
         /// sign in (``ReplayJob/state``).
         public static let queued = Code(description: "queued")
-        /// The request had to be kept, and could not be: the message tells the errors of both.
+        /// The request had to be queued, and could not be: the message contains both errors.
         public static let cannotQueue = Code(description: "cannotQueue")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
         /// A connection that this one depends on failed, was canceled, or returned an unusable result;
         /// ``ConnectionError/cause`` tells why.
         public static let dependencyFailed = Code(description: "dependencyFailed")
-        /// The connection would have waited for itself; the message names the cycle.
+        /// The connection depends on itself; the message names the cycle.
         public static let dependencyCycle = Code(description: "dependencyCycle")
-        /// Most recent exchanges with the origin failed, and no more are made for a while.
+        /// Most recent exchanges with the origin failed, and nothing is sent to it for a while.
         public static let circuitOpen = Code(description: "circuitOpen")
         /// Any other failure; the message and ``ConnectionError/cause`` tell more.
         public static let other = Code(description: "other")
@@ -77,7 +77,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         var head = IndirectOptional<ReceivedResponse>.none
     }
 
-    // Every step of a request has room for an error, and few have one.
+    // In one reference, because every step of a request reserves space for an error, and few have one.
     private var content: CopyOnWrite<Content>
 
     /// The kind of failure.
@@ -94,41 +94,40 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     }
 
     /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
-    /// of the app has thrown. A ``TransportError`` is the last attempt's. It says that the request may have been sent
+    /// of the app threw. A ``TransportError`` is the last attempt's. It says that the request may have been sent
     /// also if a redirect was followed before.
     public internal(set) var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }
     }
 
-    /// The whole response, if there is one that is not as requested.
+    /// The whole response, if one was received and refused.
     public internal(set) var response: Response? {
         get { content.value.response }
         set { content.change { $0.response = newValue } }
     }
 
-    /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
+    /// The attempts that failed, in order, each with the reason why another followed or none did; empty if there was none.
     public internal(set) var attempts: [Attempt] {
         get { content.value.attempts }
         set { content.change { $0.attempts = newValue } }
     }
 
-    /// The job that the request is kept as; `nil` if it is not kept, or need not be sent any more.
+    /// The job of the request in the queue; `nil` if it was not queued, or need not be sent any more.
     public internal(set) var jobID: Int64? {
         get { content.value.jobID }
         set { content.change { $0.jobID = newValue } }
     }
 
-    /// The head of the last answer, where only its body is missing: of a request that is kept it decides what becomes of the
-    /// job.
+    /// The head of the last response, if only its body is missing. It decides the state of a durable request's job.
     var head: IndirectOptional<ReceivedResponse> {
         get { content.value.head }
         set { content.change { $0.head = newValue } }
     }
 
-    /// The error for the request as a whole, after a server has redirected it: the request has been sent, even if
-    /// nothing of this hop has been.
-    var behindRedirect: ConnectionError {
+    /// The error for the request as a whole, after a server has redirected it: the request was sent, even if nothing of this
+    /// hop was.
+    var afterRedirect: ConnectionError {
         guard var cause = cause as? TransportError else { return self }
         var error = self
         cause.requestMayHaveBeenSent = true
@@ -136,7 +135,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         return error
     }
 
-    /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.
+    /// Creates an error of the app, such as an ``Interceptor`` throws or replaces another one with.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         content = CopyOnWrite(Content(code: code, message: message, cause: cause))
     }
@@ -145,9 +144,9 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
 
     public var errorDescription: String? { message }
 
-    /// The body of the ``response`` as a value of the caller's type, such as what an API says in its errors.
+    /// Decodes the body of the ``response``, such as the description of an error by an API.
     ///
-    /// - Throws: what the decoder throws; `DecodingError` where there is no response.
+    /// - Throws: the decoder's error; `DecodingError` if there is no response.
     public func decode<Value: Decodable>(
         _ type: Value.Type,
         using decoder: any ResponseDecoder = JSONDecoder()
@@ -165,12 +164,14 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
 
     init(_ error: TransportError) {
-        // Nothing is wrong on the wire where the body is not taken.
+        // A sink that refuses the body is no failure of the transport.
         let cause = error.code == .notTaken ? error.cause : error
         self.init(Self.codes[error.code] ?? .other, error.message, cause: cause)
     }
 
-    /// - Parameter job: that the request is kept as, and sent all the same.
+    /// Creates the error of a canceled caller.
+    ///
+    /// - Parameter job: the job of the request, which is sent nevertheless; `nil` if it was not queued.
     init(cancelledOf job: Int64?) {
         self = .cancelled
         if let job { jobID = job }

@@ -2,24 +2,24 @@ import HTTPTypes
 
 /// The changes that cookies and interceptors make to a request, and their effect on its response.
 extension ExchangeOptions {
-    /// A request as it goes out.
+    /// A request with cookies, and as interceptors have changed it.
     struct AdaptedRequest: Sendable {
         var request: TransportRequest
-        /// Whether the request is now one of an unnamed user.
+        /// Whether the request has credentials of an unknown user now.
         var isPersonal = false
         /// ``ReceivedResponse/adaptedHeaders``.
         var adaptedHeaders: Set<String> = []
     }
 
-    /// A request with the cookies for its URL, also where a redirect has led to another origin: they are that one's. A request
-    /// with cookies of its own has no others.
+    /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a `Cookie`
+    /// header of its own gets no others.
     ///
     /// - Parameters:
-    ///   - request: the order's, or one for the rest of its answer.
-    ///   - wire: what the engine adds to all it sends.
-    func withCookies(_ request: TransportRequest, of wire: Exchange.Wire) -> AdaptedRequest {
-        guard let jar = wire.cookies, request.headers[.cookie] == nil,
-            let cookies = jar.field(for: request.url, of: identity, at: wire.date)
+    ///   - request: the request of the options, or one for the rest of a response.
+    ///   - environment: the environment with the jar.
+    func withCookies(_ request: TransportRequest, in environment: ExchangeEnvironment) -> AdaptedRequest {
+        guard let jar = environment.cookies, request.headers[.cookie] == nil,
+            let cookies = jar.field(for: request.url, of: identity, at: environment.date)
         else { return AdaptedRequest(request: request) }
         var sent = request
         sent.headers.append(cookies)
@@ -30,31 +30,31 @@ extension ExchangeOptions {
     /// one that they add.
     ///
     /// - Parameters:
-    ///   - wire: the engine's additions to all that it sends.
-    ///   - attempt: 1 for the first.
+    ///   - environment: the environment with the interceptors and the jar.
+    ///   - attempt: the number of the attempt, 1 for the first.
     func adapted(
         _ outgoing: AdaptedRequest,
-        by wire: Exchange.Wire,
+        in environment: ExchangeEnvironment,
         attempt: Int
     ) async throws(ConnectionError) -> AdaptedRequest {
-        var request = try await wire.interceptors.adapt(outgoing.request, attempt: attempt)
-        let added = AddedCredentials(request, from: outgoing.request, rules)
-        if isForeign { added.takeBack(from: &request, to: outgoing.request, rules) }
-        // What is asked for without them is no answer to those who ask with them.
-        let isPersonal = added.hasLost || !added.isEmpty && (isForeign || identity == nil)
+        var request = try await environment.interceptors.adapt(outgoing.request, attempt: attempt)
+        let added = AddedCredentials(request, from: outgoing.request, rules: rules)
+        if isForeign { added.remove(from: &request, restoring: outgoing.request, rules: rules) }
+        // The response to a request without its credentials is not for callers that request it with them.
+        let isPersonal = added.hasRemoved || !added.isEmpty && (isForeign || identity == nil)
         let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
         var adapted = AdaptedRequest(request: request, isPersonal: outgoing.isPersonal)
-        if isLed(request, awayFrom: outgoing.request) {
+        if isRedirected(request, from: outgoing.request) {
             request.headers[.cookie] = nil
-            adapted = withCookies(request, of: wire)
+            adapted = withCookies(request, in: environment)
         }
         adapted.isPersonal = adapted.isPersonal || isPersonal
         adapted.adaptedHeaders = headers
         return adapted
     }
 
-    /// Whether it goes elsewhere than to where the jar was asked for its cookies.
-    private func isLed(_ adapted: TransportRequest, awayFrom outgoing: TransportRequest) -> Bool {
+    /// Whether an interceptor has changed the URL to one that other cookies of the jar are for.
+    private func isRedirected(_ adapted: TransportRequest, from outgoing: TransportRequest) -> Bool {
         request.headers[.cookie] == nil && adapted.headers[.cookie].isExactly(outgoing.headers[.cookie])
             && adapted.url != outgoing.url && CookieOrigin(adapted.url) != CookieOrigin(outgoing.url)
     }

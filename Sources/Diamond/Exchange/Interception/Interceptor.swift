@@ -13,8 +13,8 @@
 /// throws ends the request with ``ConnectionError/Code-swift.struct/intercepted`` and that error as its cause. A
 /// ``ConnectionError`` that one throws is passed on as it is. Many tasks call them at once, on no particular thread.
 public protocol Interceptor: Sendable {
-    /// Changes a request that is about to be sent, such as to sign it. Called for each attempt, after the cache was
-    /// asked, with secrets filled in.
+    /// Changes a request that is about to be sent, such as to sign it. Called for each attempt, after the
+    /// look-up in the cache, with secrets filled in.
     ///
     /// The additions are no part of the request's identity. If a credential is added to a request without
     /// ``Request/identity``, the response is neither stored nor shared. A credential is a header or a query parameter
@@ -22,18 +22,18 @@ public protocol Interceptor: Sendable {
     /// targets of redirects. Targets of another origin get no added credential, and their responses are not stored if
     /// one would have been added.
     ///
-    /// A response that varies (`Vary`) by a header that this method has changed is not stored either, as no key has the
-    /// value that was sent. A header that selects among responses, such as `Accept-Language`, belongs in the request or
+    /// A response that varies (`Vary`) by a header that this method has changed is not stored either, because no key has
+    /// the value that was sent. A header that selects among responses, such as `Accept-Language`, belongs in the request or
     /// in ``Engine/Configuration/headers``.
     ///
-    /// Called while the request has its place on the wire. Be quick, and send the interceptor's own requests through
+    /// Called while the request holds its permit. Be quick, and send the interceptor's own requests through
     /// another engine, or the two may wait for each other. The time that this takes counts for the attempt. At
     /// ``RetryPolicy/attemptTimeout`` or ``RetryPolicy/deadline`` the call is canceled and not waited for, the request
     /// ends with `timedOut`, and a later result is dropped. If neither is set, nothing limits its time, not even
     /// ``Request/timeout``.
     ///
     /// - Parameters:
-    ///   - request: as it is about to be sent.
+    ///   - request: the request that is about to be sent.
     ///   - attempt: 1 for the first; each hop of a redirect counts from 1 again.
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws
 

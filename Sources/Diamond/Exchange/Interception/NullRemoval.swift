@@ -1,19 +1,20 @@
 import Foundation
 import HTTPTypes
 
-/// Takes members that are `null` out of JSON, at any depth, before it is decoded, as AFNetworking's
-/// `removesKeysWithNullValues`: for servers that write `null` where they have nothing, and models whose properties have
+/// Removes members that are `null` from JSON, at any depth, before it is decoded, like AFNetworking's
+/// `removesKeysWithNullValues`: for servers that write `null` for missing values, and models whose properties have
 /// defaults.
 ///
 /// ```swift
 /// configuration.interceptors = [ResponseValidator.json, NullRemoval()]
 /// ```
 ///
-/// A `null` in an array stays, because taking it out would move the others. All the rest stays as it is written, but for
-/// white space, and where `Content-Type` names another charset than UTF-8 both become that. A body that is no JSON by its `Content-Type`, or by what is in it, is left alone. What is stored stays as
-/// it came. Costs a walk over the body for each caller.
+/// A `null` in an array stays, because its removal would move the other elements. The rest of the text stays the same, except
+/// for white space. If `Content-Type` names another charset than UTF-8, body and field become UTF-8. A body that is not JSON,
+/// by its `Content-Type` or its text, does not change. The stored response does not change either. The cost is one pass over
+/// the body for each caller.
 public struct NullRemoval: Interceptor, Hashable {
-    /// There is nothing to set.
+    /// Creates the interceptor, which has no settings.
     public init() {}
 
     public func transform(_ response: inout Response) async throws {

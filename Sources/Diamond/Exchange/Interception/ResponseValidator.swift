@@ -1,28 +1,29 @@
 import HTTPTypes
 
-/// Refuses responses whose status or content type is not what the app can use.
+/// Refuses responses whose status or content type the app cannot use.
 ///
 /// ```swift
 /// configuration.interceptors = [ResponseValidator.json]
 /// ```
 ///
 /// The error is ``ConnectionError/Code-swift.struct/badStatus`` or ``ConnectionError/Code-swift.struct/badContentType``,
-/// with the response. A body that is empty, or a single space, has any type (as with AFNetworking, for servers that
-/// answer 200 to a DELETE); a response that names no type is `application/octet-stream` (RFC 9110 section 8.3).
+/// with the response. An empty body, or a single space, matches any type (as in AFNetworking, for servers that answer 200
+/// to a DELETE). A response that names no type is `application/octet-stream` (RFC 9110 section 8.3).
 public struct ResponseValidator: Interceptor, Hashable {
-    /// `nil` for any.
+    /// The accepted statuses; `nil` for any.
     public var statuses: ClosedRange<Int>?
-    /// Media types in lower case, without parameters: `text/csv`, a whole type (`text/*`), or a structured suffix (`+json`,
+    /// The accepted media types in lower case, without parameters: `text/csv`, a whole type (`text/*`), or a structured suffix (`+json`,
     /// RFC 6839); `nil` for any.
     public var contentTypes: Set<String>?
 
-    /// By default any content type, and a status of 2xx.
+    /// Creates a validator, by default for a status of 2xx and any content type.
     public init(statuses: ClosedRange<Int>? = 200...299, contentTypes: Set<String>? = nil) {
         self.statuses = statuses
         self.contentTypes = contentTypes
     }
 
-    /// A status of 2xx, and JSON: `application/json`, `text/json`, `text/javascript` and whatever ends with `+json`.
+    /// A validator for a status of 2xx and JSON: `application/json`, `text/json`, `text/javascript` and all types that end with
+    /// `+json`.
     public static let json = ResponseValidator(
         contentTypes: ["application/json", "text/json", "text/javascript", "+json"])
 

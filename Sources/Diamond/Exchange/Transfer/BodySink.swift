@@ -1,49 +1,48 @@
 import Foundation
 
-/// Takes the body of an answer piece by piece, so that nobody has it whole.
+/// Receives the body of a response piece by piece, so that it is never in memory as a whole.
 ///
-/// Called by one exchange, in this order: ``open()``; for each attempt whose answer is a success ``begin(_:)`` and any number of
-/// ``append(_:)``, or the latter alone for the rest of what an attempt before has begun; ``complete()`` once, where all of
-/// it is here.
+/// One exchange calls it, in this order: ``open()``; for each attempt with a successful response ``begin(_:)`` and any number of
+/// ``append(_:)``, or the latter alone for the rest of a response that an earlier attempt has begun; ``complete()`` once, at the
+/// end of the body.
 protocol BodySink: AnyObject, Sendable {
-    /// Bytes of a body at most.
+    /// The most bytes of a body.
     var limit: Int { get }
-    /// Whether an answer is where it cannot be taken back from: then nothing is sent again.
+    /// Whether bytes of a response were passed on and cannot be taken back: then nothing is sent again.
     var isCommitted: Bool { get }
-    /// Whether the rest of an answer that broke may follow what has been taken of it.
+    /// Whether the rest of a response that broke may follow the bytes received so far.
     var isContinuable: Bool { get }
 
-    /// Whether what it takes passes for the whole: a part that nobody has asked for is refused.
+    /// Whether the bytes received count as the whole representation: then a 206 that was not requested is refused.
     var isForWhole: Bool { get }
 
-    /// There is a place on the wire, and nothing has been sent: what is needed to take a body is made now. More than once
-    /// where a redirect is followed.
+    /// Prepares to receive a body: there is a permit, and nothing was sent. Called again when a redirect is followed.
     func open() throws(ConnectionError)
 
-    /// An answer begins, and with it its body: what has been taken before is of no use.
+    /// Begins the body of a response, and discards what was received before.
     ///
-    /// - Parameter head: with the attempts that led to it, and without a body.
+    /// - Parameter head: the response with the attempts that led to it, and without a body.
     func begin(_ head: Response) async throws(TransportError)
 
-    /// Another piece. The wire waits until this returns.
+    /// Receives another piece. The transfer waits until this returns.
     func append(_ piece: Data) async throws(TransportError)
 
-    /// The body is here to its end.
+    /// Notes the end of the body.
     func complete()
 
-    /// Whether it is; an answer that is none of the sink's was given to the caller whole.
+    /// Whether the whole body was received. A response that is not for the sink was returned to the caller as a whole.
     var isComplete: Bool { get }
 
-    func hear(_ event: ExchangeEvent)
+    func receive(_ event: ExchangeEvent)
 }
 
 extension BodySink {
     func open() {}
-    func hear(_ event: ExchangeEvent) {}
+    func receive(_ event: ExchangeEvent) {}
 }
 
 /// The sink of a response's body, and the request that the response is for.
-struct Pouring: Sendable {
+struct BodyDestination: Sendable {
     let sink: any BodySink
     /// The URL of the request, without secrets.
     let url: String

@@ -1,25 +1,27 @@
 import Foundation
 import HTTPTypes
 
-/// A response whose transfer has not ended: its head, the bytes received so far, and how the rest is asked for.
+/// A response whose transfer has not ended: its head, the bytes received so far, and the request for the rest.
 struct PartialResponse: Sendable {
-    /// The head, with the received bytes as its body. The body is empty where the bytes went into a ``BodySink``.
-    private(set) var arrival: ReceivedResponse
-    /// Which bytes were received, of how many.
+    /// The head, with the received bytes as its body. The body is empty if the bytes went into a ``BodySink``.
+    private(set) var received: ReceivedResponse
+    /// The range of the received bytes, and the length of the whole.
     private(set) var content: PartialContent
 
-    /// - Parameter arrival: the head of a response, with the bytes that were received before.
-    /// - Returns: `nil` where the response cannot be resumed.
-    init?(_ arrival: ReceivedResponse) {
+    /// Creates a partial response; `nil` if the response cannot be resumed.
+    ///
+    /// - Parameter received: the head of a response, with the bytes that were received before.
+    init?(_ received: ReceivedResponse) {
         let content = PartialContent(
-            status: arrival.status.code, headers: arrival.headers, count: arrival.body.count, now: arrival.receivedAt)
+            status: received.status.code, headers: received.headers, count: received.body.count,
+            now: received.receivedAt)
         guard let content else { return nil }
-        self.arrival = arrival
+        self.received = received
         self.content = content
     }
 
-    /// Whether a later attempt gains by resuming it.
-    var isWorthKeeping: Bool { !content.received.isEmpty && content.missingCount >= 0 }
+    /// Whether a later attempt saves bytes by resuming it.
+    var isWorthSaving: Bool { !content.received.isEmpty && content.missingCount >= 0 }
 
     /// Returns the request for the bytes that are missing.
     func requestForRest(of request: TransportRequest) -> TransportRequest {
@@ -30,8 +32,8 @@ struct PartialResponse: Sendable {
 
     mutating func append(_ piece: Data) {
         content.append(count: piece.count)
-        guard !arrival.isPoured else { return }
-        if arrival.body.isEmpty { arrival.body = piece } else { arrival.body.append(piece) }
+        guard !received.isInSink else { return }
+        if received.body.isEmpty { received.body = piece } else { received.body.append(piece) }
     }
 
     /// Returns the partial response with the header fields of a newer part.
@@ -42,15 +44,15 @@ struct PartialResponse: Sendable {
     /// - Parameter head: the head of the 206.
     func continued(by head: ReceivedResponse) -> PartialResponse {
         var next = self
-        next.arrival.headers = HeaderBlock.updated(arrival.headers, by: head.headers)
-        next.arrival.headers[.age] = head.headers[.age]
-        next.arrival.noteNewerPart(head)
+        next.received.headers = HeaderBlock.updated(received.headers, by: head.headers)
+        next.received.headers[.age] = head.headers[.age]
+        next.received.noteNewerPart(head)
         return next
     }
 
-    /// Returns the response, where a 416 says that no byte is missing.
+    /// Returns the response as complete, because a 416 says that no byte is missing.
     func completed(by head: ReceivedResponse) -> ReceivedResponse {
-        var complete = arrival
+        var complete = received
         complete.noteNewerPart(head)
         return complete
     }

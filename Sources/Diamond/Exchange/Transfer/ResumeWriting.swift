@@ -1,28 +1,28 @@
 import Foundation
 
-/// Finds what an earlier exchange has received of a response, and keeps what this one receives.
+/// Finds what an earlier exchange has received of a response, and saves what this one receives.
 ///
 /// One exchange calls it, in this order: ``partialResponse(for:)``, any number of ``begin(_:)`` each with its pieces, and
-/// ``keep(_:for:)`` where the exchange ends without a complete response.
+/// ``save(_:for:)`` if the exchange ends without a complete response.
 protocol ResumeWriting: AnyObject, Sendable {
-    /// Returns the partial response that an earlier exchange has kept; `none` where there is nothing to resume.
+    /// Returns the partial response that an earlier exchange has saved; `none` if there is nothing to resume.
     func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse>
 
     /// Begins a response that can be resumed, or its rest.
     ///
-    /// - Parameter response: with the bytes that were received before.
+    /// - Parameter response: the partial response with the bytes that were received before.
     func begin(_ response: PartialResponse) async
 
     /// Adds a piece to the response that has begun.
     func append(_ piece: Data) async
 
-    /// Discards what was kept.
+    /// Discards what was saved.
     func discard() async
 
-    /// Keeps what the exchange leaves when it ends.
-    func keep(_ response: PartialResponse, for request: TransportRequest) async
+    /// Saves what the exchange has received when it ends.
+    func save(_ response: PartialResponse, for request: TransportRequest) async
 
     /// Announces the end of an exchange that was canceled: the next one for the same request waits until this one has
-    /// kept what it received.
+    /// saved what it received.
     func cancel()
 }

@@ -3,173 +3,190 @@ import HTTPTypes
 
 /// Sends the request of one attempt, and receives its response: a whole one, or the rest of a partial response.
 ///
-/// A class, because an attempt hands it on from step to step.
+/// It is a class because every step of an attempt has it.
+// Functions that are not inlined keep the async frames of waiting callers small.
 final class Transfer: Sendable {
     enum End: Sendable {
-        /// - Parameter answered: what the server said; 206 where the answer completes a partial response.
-        // Indirect, because it goes back through every step, and most look at its status only.
-        indirect case arrived(ReceivedResponse, answered: HTTPResponse.Status)
-        /// The partial response cannot be resumed, and this is no answer by itself: the whole has to be requested.
+        /// A whole response was received.
+        ///
+        /// - Parameter answered: the status of the server's answer; 206 if it completes a partial response.
+        // Indirect, because it is returned through every step, and most read only its status.
+        indirect case received(ReceivedResponse, answered: HTTPResponse.Status)
+        /// The partial response cannot be resumed, and the answer is no response to the request itself: the whole has to be
+        /// requested.
         case refused(HTTPResponse.Status, HTTPFields)
-        /// - Parameter head: of the answer, where it was here: what it says stands, whatever became of the body.
+        /// The attempt failed.
+        ///
+        /// - Parameter head: the head of the response, if it was received before the failure. It is valid without the body.
         case failed(TransportError, head: IndirectOptional<ReceivedResponse> = .none)
     }
 
-    struct Outcome: Sendable {
+    struct Completion: Sendable {
         var end: End
         /// The partial response that the next attempt can resume.
-        var left = IndirectOptional<PartialResponse>.none
+        var partialResponse = IndirectOptional<PartialResponse>.none
     }
 
-    /// The request that is sent: for the rest, where ``before`` has a partial response.
+    /// The request that is sent: for the rest, if ``before`` has a partial response.
     let request: TransportRequest
-    let order: ExchangeOptions
-    /// The number of sessions that had ended when its cookies were read; `nil` without a jar.
+    let options: ExchangeOptions
+    /// The jar's count of removals when the request's cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
     /// The partial response that is resumed.
     let before: IndirectOptional<PartialResponse>
-    let keeper: (any ResumeWriting)?
+    let resumeWriter: (any ResumeWriting)?
     /// The attempts that have led to this transfer.
     let history: RetryHistory
     let admission: CircuitBreaker.Admission
-    let wire: Exchange.Wire
+    let environment: ExchangeEnvironment
     let meter: TransferMeter
 
-    /// - Parameter outgoing: the order's request, or one for the rest.
+    /// - Parameter outgoing: the request of the options, or one for the rest.
     init(
         _ outgoing: ExchangeOptions.AdaptedRequest,
-        of order: ExchangeOptions,
+        of options: ExchangeOptions,
         removals: Int?,
-        before: IndirectOptional<PartialResponse>,
-        keeper: (any ResumeWriting)?,
+        resuming before: IndirectOptional<PartialResponse>,
+        resumeWriter: (any ResumeWriting)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
-        over wire: Exchange.Wire
+        in environment: ExchangeEnvironment
     ) {
-        (request, isPersonal, adaptedHeaders) = (outgoing.request, outgoing.isPersonal, outgoing.adaptedHeaders)
+        request = outgoing.request
+        isPersonal = outgoing.isPersonal
+        adaptedHeaders = outgoing.adaptedHeaders
         self.removals = removals
-        (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
-        (self.order, self.wire) = (order, wire)
+        self.before = before
+        self.resumeWriter = resumeWriter
+        self.history = history
+        self.admission = admission
+        self.options = options
+        self.environment = environment
         meter = TransferMeter(request)
     }
 
-    /// - Parameter headLimit: how long the head may take; `nil` forever.
-    func outcome(headLimit: ExchangeAttempt.Limit? = nil) async -> Outcome {
-        let sentAt = wire.now()
+    /// Sends the request, and receives its response.
+    ///
+    /// - Parameter headLimit: the limit for the time until the head is received; `nil` for none.
+    func completion(headLimit: ExchangeAttempt.Limit? = nil) async -> Completion {
+        let sentAt = environment.now()
         do throws(TransportError) {
             let response = try await response(within: headLimit)
-            let head = head(of: response, sentAt)
-            // Most are here to their ends with their heads: nothing of them can break any more.
-            if let whole = wholeAnswer(head, response.body) { return whole }
-            return await receive(head, response.body)
+            let head = head(of: response, sentAt: sentAt)
+            // Most responses are complete with their heads, and their transfers cannot break any more.
+            if let whole = wholeResponse(response.body, head: head) { return whole }
+            return await receive(response.body, head: head)
         } catch {
-            return Outcome(end: .failed(error), left: before)
+            return Completion(end: .failed(error), partialResponse: before)
         }
     }
 
-    private func head(of response: TransportResponse, _ sentAt: Int64) -> ReceivedResponse {
-        meter.arrive(response, to: request)
+    private func head(of response: TransportResponse, sentAt: Int64) -> ReceivedResponse {
+        meter.receiveHead(response, to: request)
         reportCoding(of: response)
         if let removals {
-            wire.cookies?.receive(
-                response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
+            environment.cookies?.receive(
+                response.headers, from: request.url, of: options.identity, since: removals, at: environment.date)
         }
         return ReceivedResponse(
-            status: response.status, headers: response.headers, body: Data(), sentAt: sentAt, receivedAt: wire.now(),
-            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isPoured: isPoured(response.status))
+            status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
+            receivedAt: environment.now(),
+            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isInSink: isForSink(response.status))
     }
 
     private func reportCoding(of response: TransportResponse) {
-        guard order.scope.activity.isObserved, request.asksForNoCoding,
+        guard options.scope.activity.isObserved, request.asksForNoCoding,
             request.mayHaveBody(status: response.status.code),
             let coding = response.headers[.contentEncoding]
         else { return }
-        order.scope.activity.report(.unknownContentCoding(coding.printable, origin: order.origin))
+        options.scope.activity.report(.unknownContentCoding(coding.printable, origin: options.origin))
     }
 
-    private func wholeAnswer(_ head: ReceivedResponse, _ body: BodyStream) -> Outcome? {
+    private func wholeResponse(_ body: BodyStream, head: ReceivedResponse) -> Completion? {
         guard case .none = before else { return nil }
-        return whole(head, body).map { Outcome(end: .arrived($0, answered: head.status)) }
+        return whole(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
     }
 
-    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
-    private func receive(_ head: ReceivedResponse, _ body: BodyStream) async -> Outcome {
-        guard let before = before.value else { return await receiveNew(head, body) }
+    private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
+        guard let before = before.value else { return await receiveNew(body, head: head) }
         switch ResumeDecision(for: before.content, status: head.status.code, headers: head.headers) {
-        case .append: return await receiveParts(of: before.continued(by: head), body, head)
-        case .complete: return Outcome(end: .arrived(before.completed(by: head), answered: head.status))
-        case .keep: return await receiveAll(head, body, left: self.before)
+        case .append: return await receiveParts(of: before.continued(by: head), body: body, head: head)
+        case .complete: return Completion(end: .received(before.completed(by: head), answered: head.status))
+        case .keep: return await receiveAll(body, head: head, leaving: self.before)
         case .replace:
-            await keeper?.discard()
-            return await receiveNew(head, body)
+            await resumeWriter?.discard()
+            return await receiveNew(body, head: head)
         case .restart:
-            await keeper?.discard()
-            return Outcome(end: .refused(head.status, head.headers))
+            await resumeWriter?.discard()
+            return Completion(end: .refused(head.status, head.headers))
         }
     }
 
-    private func receiveNew(_ head: ReceivedResponse, _ body: BodyStream) async -> Outcome {
+    private func receiveNew(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         do throws(TransportError) { try await open(head) } catch {
-            return Outcome(end: .failed(error, head: .some(head)))
+            return Completion(end: .failed(error, head: .some(head)))
         }
-        if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
-        guard order.isContinuable, let partial = PartialResponse(head) else {
-            return await receiveAll(head, body)
+        if let received = whole(body, head: head) { return Completion(end: .received(received, answered: head.status)) }
+        guard options.isContinuable, let partial = PartialResponse(head) else {
+            return await receiveAll(body, head: head)
         }
-        return await receiveParts(of: partial, body, head)
+        return await receiveParts(of: partial, body: body, head: head)
     }
 
-    private func whole(_ head: ReceivedResponse, _ body: BodyStream) -> ReceivedResponse? {
+    private func whole(_ body: BodyStream, head: ReceivedResponse) -> ReceivedResponse? {
         let limit = limit(of: head)
-        guard !head.isPoured, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
+        guard !head.isInSink, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
         else { return nil }
         meter.receive(data.count)
-        var arrival = head
-        arrival.body = data
-        return arrival
+        var received = head
+        received.body = data
+        return received
     }
 
     private func receiveAll(
-        _ head: ReceivedResponse,
         _ body: BodyStream,
-        left: IndirectOptional<PartialResponse> = .none
-    ) async -> Outcome {
-        var arrival = head
+        head: ReceivedResponse,
+        leaving partialResponse: IndirectOptional<PartialResponse> = .none
+    ) async -> Completion {
+        var received = head
         do throws(TransportError) {
-            if head.isPoured {
-                try await pour(body)
+            if head.isInSink {
+                try await write(body)
             } else {
                 let limit = limit(of: head)
-                try check(meter.progress.expectedToReceive ?? 0, limit)
-                arrival.body = try await body.collect(limit: limit) { [meter] in meter.receive($0) }
+                try check(meter.progress.expectedToReceive ?? 0, limit: limit)
+                received.body = try await body.collect(limit: limit) { [meter] in meter.receive($0) }
             }
-            return Outcome(end: .arrived(arrival, answered: head.status), left: left)
+            return Completion(end: .received(received, answered: head.status), partialResponse: partialResponse)
         } catch {
-            return Outcome(end: .failed(error, head: .some(head)), left: left)
+            return Completion(end: .failed(error, head: .some(head)), partialResponse: partialResponse)
         }
     }
 
     // MARK: Resumable responses
 
-    private func receiveParts(of partial: PartialResponse, _ body: BodyStream, _ head: ReceivedResponse) async
-        -> Outcome
-    {
+    private func receiveParts(
+        of partial: PartialResponse,
+        body: BodyStream,
+        head: ReceivedResponse
+    ) async -> Completion {
         var partial = partial
         meter.expect(partial.content.completeLength)
         do throws(TransportError) {
-            try check(Int64(partial.content.completeLength), limit(of: partial.arrival))
-            await keeper?.begin(partial)
+            try check(Int64(partial.content.completeLength), limit: limit(of: partial.received))
+            await resumeWriter?.begin(partial)
             try await receive(body, into: &partial)
         } catch {
-            // A body that exceeds its limit does so again. Bytes that a sink has not taken leave a gap.
-            let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && partial.isWorthKeeping
-            if !isOfUse { await keeper?.discard() }
-            return Outcome(end: .failed(error, head: .some(head)), left: isOfUse ? .some(partial) : .none)
+            // A body that exceeds its limit would do so again. Bytes that a sink has refused leave a gap.
+            let isResumable = ![.bodyTooLarge, .notTaken].contains(error.code) && partial.isWorthSaving
+            if !isResumable { await resumeWriter?.discard() }
+            return Completion(
+                end: .failed(error, head: .some(head)), partialResponse: isResumable ? .some(partial) : .none)
         }
-        return await end(partial, head)
+        return await end(of: partial, head: head)
     }
 
     private func receive(_ body: BodyStream, into partial: inout PartialResponse) async throws(TransportError) {
@@ -178,24 +195,24 @@ final class Transfer: Sendable {
             partial.append(piece)
             let count = partial.content.received.count
             meter.receive(count)
-            try check(Int64(count), limit(of: partial.arrival))
-            if partial.arrival.isPoured { try await order.pouring?.sink.append(piece) }
-            await keeper?.append(piece)
+            try check(Int64(count), limit: limit(of: partial.received))
+            if partial.received.isInSink { try await options.destination?.sink.append(piece) }
+            await resumeWriter?.append(piece)
         }
     }
 
-    // No transport knows where a 206 without a length of its own ends: the complete length tells.
-    private func end(_ partial: PartialResponse, _ head: ReceivedResponse) async -> Outcome {
+    // No transport knows the end of a 206 without `Content-Length`: the complete length in `Content-Range` tells it.
+    private func end(of partial: PartialResponse, head: ReceivedResponse) async -> Completion {
         let missing = partial.content.missingCount
         guard head.status == .partialContent, missing != 0 else {
-            return Outcome(end: .arrived(partial.arrival, answered: head.status))
+            return Completion(end: .received(partial.received, answered: head.status))
         }
         guard missing > 0 else {
-            await keeper?.discard()
-            return Outcome(end: .refused(head.status, partial.arrival.headers))
+            await resumeWriter?.discard()
+            return Completion(end: .refused(head.status, partial.received.headers))
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
         let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
-        return Outcome(end: .failed(error, head: .some(head)), left: .some(partial))
+        return Completion(end: .failed(error, head: .some(head)), partialResponse: .some(partial))
     }
 }

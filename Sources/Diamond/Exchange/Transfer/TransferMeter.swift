@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Measures one attempt of an exchange, and tells those who listen that there is more.
+/// Measures the progress of one attempt, and notifies listeners of changes.
 final class TransferMeter: Sendable {
     typealias Listener = @Sendable () -> Void
 
@@ -19,18 +19,22 @@ final class TransferMeter: Sendable {
 
     var progress: TransferProgress { state.withLock { $0.progress } }
 
-    /// - Parameter listener: called on the thread of the transfer, for every piece; be short.
+    /// Adds a listener.
+    ///
+    /// - Parameter listener: called on the thread of the transfer, for every piece; it must be quick.
     func listen(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
 
-    /// - Parameter progress: called as a listener is, with what is measured.
-    func tell(_ progress: @escaping @Sendable (TransferProgress) -> Void) {
-        // It keeps who listens.
+    /// Adds a listener that receives the progress.
+    ///
+    /// - Parameter progress: called like a listener.
+    func report(to progress: @escaping @Sendable (TransferProgress) -> Void) {
+        // Weak, because the meter retains its listeners.
         listen { [weak self] in if let self { progress(self.progress) } }
     }
 
-    // MARK: What happens
+    // MARK: Measuring
 
-    /// The request, whose body counts as it is pulled.
+    /// Returns the request with a body that is counted as the transport reads it.
     func measured(_ request: TransportRequest) -> TransportRequest {
         guard case .stream(let length, let make) = request.body else { return request }
         var measured = request
@@ -40,11 +44,11 @@ final class TransferMeter: Sendable {
 
     fileprivate func send(_ count: Int) { update { $0.sent += Int64(count) } }
 
-    /// The head of the answer is here.
-    func arrive(_ response: TransportResponse, to request: TransportRequest) {
+    /// Notes the head of the response.
+    func receiveHead(_ response: TransportResponse, to request: TransportRequest) {
         update { progress in
             if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
-            // Of these the field tells something else (RFC 9110 section 8.6).
+            // With these statuses, `Content-Length` is not the length of the whole body (RFC 9110 section 8.6).
             let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
             if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
                 progress.expectedToReceive = response.headers.single(.contentLength)
@@ -53,10 +57,12 @@ final class TransferMeter: Sendable {
         }
     }
 
-    /// An answer that is gone on with, or may be.
+    /// Sets the length of the whole body of a response that can be resumed.
     func expect(_ count: Int) { update { $0.expectedToReceive = Int64(count) } }
 
-    /// - Parameter count: from the body's begin.
+    /// Notes the bytes received so far.
+    ///
+    /// - Parameter count: the count from the start of the body.
     func receive(_ count: Int) { update { $0.received = max($0.received, Int64(count)) } }
 
     private func update(_ change: (inout TransferProgress) -> Void) {
@@ -91,7 +97,7 @@ private struct CountedPieces: AsyncSequence, Sendable {
 
         mutating func next(isolation: isolated (any Actor)?) async throws -> Data? {
             let piece = try await pieces.next(isolation: isolation)
-            // Whoever is asked no more need not obey, and what it brings goes nowhere.
+            // A canceled sequence may still return a piece, which is not sent.
             if let piece, !Task.isCancelled { meter.send(piece.count) }
             return piece
         }

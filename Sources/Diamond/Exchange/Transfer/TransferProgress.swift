@@ -28,7 +28,7 @@ public struct TransferProgress: Hashable, Sendable {
 }
 
 extension TransferProgress: CustomStringConvertible {
-    /// One line, such as `sent 10 of 10 bytes, received 3 of 40`; without the whole where it is not known.
+    /// A line such as `sent 10 of 10 bytes, received 3 of 40`, without the lengths that are not known.
     public var description: String {
         "sent \(sent)\(Self.whole(expectedToSend)) bytes, received \(received)\(Self.whole(expectedToReceive))"
     }

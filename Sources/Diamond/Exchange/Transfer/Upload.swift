@@ -1,20 +1,21 @@
-/// A source on its way up, and who watches it.
+/// The source of a request's body, and the function that receives its progress.
 ///
-/// A class, because it goes along with who asks, who has room for a word.
+/// It is a class so that a ``Caller`` stores one reference.
 final class Upload: Sendable {
     let source: UploadSource
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
     init(_ source: UploadSource, progress: (@Sendable (TransferProgress) -> Void)?) {
-        (self.source, self.progress) = (source, progress)
+        self.source = source
+        self.progress = progress
     }
 
     var body: TransportBody { .stream(length: source.length, source.pieces) }
 
-    /// Whether it cannot be sent again.
+    /// Whether the body cannot be sent again.
     var isConsumed: Bool { source.isConsumed }
 
-    func hear(_ event: ExchangeEvent) {
-        if let progress, case .began(let meter) = event { meter.tell(progress) }
+    func receive(_ event: ExchangeEvent) {
+        if let progress, case .began(let meter) = event { meter.report(to: progress) }
     }
 }

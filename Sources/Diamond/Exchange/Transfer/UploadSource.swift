@@ -8,48 +8,49 @@ public import Foundation
 /// let response = try await engine.upload(Request(url, method: .put), from: source)
 /// ```
 ///
-/// Pieces may be of any size. What the sequence throws ends the request with `badRequest`, and so do pieces that do not
-/// come to the length. See <doc:Uploading>.
+/// Pieces may be of any size. An error that the sequence throws ends the request with `badRequest`, and so do pieces whose
+/// sum differs from the length. See <doc:Uploading>.
 public struct UploadSource: Sendable {
-    /// Bytes in all, sent as `Content-Length`; `nil` sends chunks.
+    /// The length in bytes, sent as `Content-Length`; `nil` sends the body in chunks.
     public let length: Int64?
-    /// Made once an exchange.
+    /// Creates the pieces; called for each attempt.
     let pieces: @Sendable () -> any AsyncSequence<Data, any Error> & Sendable
-    /// Whether those have been taken that can be read only once; `nil` where they can be made anew.
-    private let isTaken: Guarded<Bool>?
+    /// Whether pieces that can be read only once have been read; `nil` for a body that can be created again.
+    private let isRead: Guarded<Bool>?
 
-    /// A body that can be rebuilt.
+    /// Creates a source whose body can be created again.
     ///
     /// - Parameters:
-    ///   - length: bytes in all; not known when nothing is said.
-    ///   - make: called for every attempt, and where a redirect repeats the body, on any thread; be short, and let the
-    ///     sequence do the work.
+    ///   - length: the length in bytes; unknown by default.
+    ///   - make: creates the pieces; called for every attempt, and when a redirect repeats the body, on any thread. It must
+    ///     be quick: the sequence does the work.
     public init<Pieces: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ make: @escaping @Sendable () -> Pieces
     ) where Pieces.Element == Data {
-        (self.length, isTaken) = (length.map { max(0, $0) }, nil)
+        self.length = length.map { max(0, $0) }
+        isRead = nil
         pieces = { ErasedPieces(base: make()) }
     }
 
-    /// A body that can be read only once, such as an `AsyncStream`: once it was asked for, nothing is sent again. Where
-    /// the request would have been, the caller gets the answer or the error that there is, be it a 401, a 503 or a
-    /// redirect.
+    /// Creates a source whose body can be read only once, such as an `AsyncStream`. Once a piece was requested, nothing is
+    /// sent again: the caller gets the response or the error of the attempt, even if it is a 401, a 503 or a redirect.
     ///
     /// - Parameters:
     ///   - pieces: the body, in pieces of any size.
-    ///   - length: bytes in all; not known when nothing is said.
+    ///   - length: the length in bytes; unknown by default.
     public init<Pieces: AsyncSequence & Sendable>(
         once pieces: Pieces,
         length: Int64? = nil
     ) where Pieces.Element == Data {
-        let isTaken = Guarded(false)
-        (self.length, self.isTaken) = (length.map { max(0, $0) }, isTaken)
-        self.pieces = { ErasedPieces(base: isTaken.take() ? pieces : nil) }
+        let isRead = Guarded(false)
+        self.length = length.map { max(0, $0) }
+        self.isRead = isRead
+        self.pieces = { ErasedPieces(base: isRead.set() ? pieces : nil) }
     }
 
-    /// Whether it was asked for, and cannot be again.
-    var isConsumed: Bool { isTaken?.withLock { $0 } ?? false }
+    /// Whether the body was read, and cannot be read again.
+    var isConsumed: Bool { isRead?.withLock { $0 } ?? false }
 }
 
 extension RequestError {
@@ -58,18 +59,18 @@ extension RequestError {
 }
 
 extension Guarded<Bool> {
-    /// Only the first takes it.
-    fileprivate func take() -> Bool {
-        withLock { isTaken in
-            defer { isTaken = true }
-            return !isTaken
+    /// Sets it to `true`, and returns whether it was `false`.
+    fileprivate func set() -> Bool {
+        withLock { isSet in
+            defer { isSet = true }
+            return !isSet
         }
     }
 }
 
-/// The pieces of any sequence, whatever that throws.
+/// The pieces of a sequence, with its error type erased.
 private struct ErasedPieces<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == Data {
-    /// `nil` where another has it.
+    /// The sequence; `nil` if it was read before.
     let base: Base?
 
     struct Iterator: AsyncIteratorProtocol {

@@ -1,4 +1,4 @@
-/// One lane: the waiters by origin, and the exchanges on the wire.
+/// The waiters of one lane by origin, and the counts of its exchanges on the wire.
 struct LaneQueue {
     typealias Entry = OriginQueue.Entry
 
@@ -13,13 +13,13 @@ struct LaneQueue {
 
     // MARK: Waiting
 
-    mutating func append(_ entry: Entry, to origin: String, _ priority: RequestPriority) {
-        queues[origin, default: OriginQueue()].append(entry, priority)
+    mutating func append(_ entry: Entry, to origin: String, priority: RequestPriority) {
+        queues[origin, default: OriginQueue()].append(entry, priority: priority)
         updateHead(of: origin)
     }
 
-    mutating func remove(_ entry: Entry, from origin: String, _ priority: RequestPriority) {
-        queues[origin]?.remove(entry, priority)
+    mutating func remove(_ entry: Entry, from origin: String, priority: RequestPriority) {
+        queues[origin]?.remove(entry, priority: priority)
         updateHead(of: origin)
     }
 
@@ -32,8 +32,8 @@ struct LaneQueue {
         }
     }
 
-    /// Returns the most urgent entry of the origins that satisfy a predicate. The cost grows with the origins that do not, and
-    /// not with all of them.
+    /// Returns the most urgent entry of the origins that satisfy a predicate. The cost grows with the number of origins that do
+    /// not satisfy it.
     func first(where isIncluded: (String) -> Bool) -> Entry? { heads.first(where: isIncluded)?.key }
 
     // MARK: On the wire
@@ -48,6 +48,6 @@ struct LaneQueue {
         runningByOrigin.subtract(origin)
     }
 
-    /// Returns the most urgent entry with an origin that does not have all running exchanges of the lane.
+    /// Returns the most urgent entry of the origins that do not have all running exchanges of the lane.
     func firstElsewhere() -> Entry? { first { runningByOrigin[$0] < running } }
 }

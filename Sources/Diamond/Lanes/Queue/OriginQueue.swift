@@ -1,6 +1,6 @@
-/// The waiters of one lane for one origin: within a priority first in, first out.
+/// The waiters of one lane for one origin, first in, first out within a priority.
 struct OriginQueue {
-    /// A waiter's place in the queue.
+    /// The position of a waiter in the queue.
     struct Entry: Hashable, Comparable {
         var number: SlotNumber
         var urgency: Urgency
@@ -13,17 +13,17 @@ struct OriginQueue {
     /// The entries by priority, only for priorities with waiters.
     private var lines: [(priority: RequestPriority, entries: FIFOSet<Entry>)] = []
 
-    /// The most urgent of the entries that are first in their lines; `nil` where there is no waiter.
+    /// The most urgent entry; `nil` if there is no waiter. It is the first of its line.
     var first: Entry? { lines.lazy.compactMap(\.entries.first).max() }
 
-    mutating func append(_ entry: Entry, _ priority: RequestPriority) {
+    mutating func append(_ entry: Entry, priority: RequestPriority) {
         if let index = index(of: priority) { return lines[index].entries.append(entry) }
         var entries = FIFOSet<Entry>()
         entries.append(entry)
         lines.append((priority, entries))
     }
 
-    mutating func remove(_ entry: Entry, _ priority: RequestPriority) {
+    mutating func remove(_ entry: Entry, priority: RequestPriority) {
         guard let index = index(of: priority) else { return }
         lines[index].entries.remove(entry)
         if lines[index].entries.isEmpty { lines.remove(at: index) }

@@ -1,30 +1,37 @@
+/// The lane and the origin that limit an exchange.
+struct PermitScope: Hashable {
+    var lane: Lane
+    /// The origin, as scheme, host and port.
+    var origin: String
+}
+
 /// A value that decides which exchanges may begin: the most urgent waiter that has room in its lane, at its origin and
-/// in all. Among equals, the one that came first begins.
-struct PermitQueue<Who> {
+/// in total. Among waiters of equal urgency, the first to arrive begins.
+struct PermitQueue<Payload> {
     struct Waiter {
-        var place: PermitScope
+        var scope: PermitScope
         var priority: RequestPriority
-        /// Its number, in the order in which they came.
+        /// The number of the waiter, in the order of arrival.
         var arrival: Int
-        /// The number of exchanges that had begun when it came.
+        /// The number of exchanges that had begun when it arrived.
         var begun: Int
-        var who: Who
+        var payload: Payload
 
         var urgency: Urgency { Urgency(priority, begun: begun, arrival: arrival) }
     }
 
-    /// Exchanges at the same time.
+    /// The greatest number of exchanges at the same time.
     var width: Int
-    /// Exchanges with one origin at the same time.
+    /// The greatest number of exchanges with one origin at the same time.
     var originWidth: Int
     var limits: [Lane: LaneLimits]
-    /// Pauses that the app has asked the engine for.
+    /// The pauses that the app has requested.
     var paused = LanePauses() { didSet { updatePauses() } }
-    /// Pauses that are kept in the store, for every process.
+    /// The pauses that are held in the store, for every process.
     var held = LanePauses() { didSet { updatePauses() } }
-    /// Whether no pause counts any more.
-    var isOpen = false { didSet { updatePauses() } }
-    /// All pauses that count.
+    /// Whether no pause has an effect any more.
+    var ignoresPauses = false { didSet { updatePauses() } }
+    /// All pauses that have an effect.
     private(set) var pauses = LanePauses()
 
     private(set) var running = 0
@@ -33,11 +40,12 @@ struct PermitQueue<Who> {
     private var lanes: [Lane: LaneQueue] = [:]
     private var arrived = 0
     private var begun = 0
-    /// The waiter for whom one place at its origin is kept, because it has waited for long for a lane that is full of exchanges
-    /// with other origins: its lane and its origin may never have room at the same time. Where all exchanges of the lane are
-    /// with its origin, each that ends makes room in both, and nothing is kept; so a lane keeps no more from other lanes than
-    /// it may have.
-    private var favored: (number: SlotNumber, place: PermitScope)?
+    /// The waiter for which room for one exchange with its origin is reserved. It has waited long for a lane that is full of
+    /// exchanges with other origins: lane and origin might never have room at the same time.
+    ///
+    /// If all exchanges of the lane are with its origin, each that ends makes room in both, and nothing is reserved. So a lane
+    /// never withholds more from other lanes than its own width.
+    private var favored: (number: SlotNumber, scope: PermitScope)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
         self.width = width
@@ -45,24 +53,24 @@ struct PermitQueue<Who> {
         self.limits = limits
     }
 
-    private mutating func updatePauses() { pauses = isOpen ? LanePauses() : paused.union(held) }
+    private mutating func updatePauses() { pauses = ignoresPauses ? LanePauses() : paused.union(held) }
 
     // MARK: Waiting
 
     var waiting: Int { waiters.count }
 
-    /// The waiter under a number; `nil` where none waits.
-    subscript(number: SlotNumber) -> Who? {
-        get { waiters[number]?.who }
-        set { if let newValue { waiters[number]?.who = newValue } }
+    /// The payload of a waiter; `nil` if there is no waiter with the number.
+    subscript(number: SlotNumber) -> Payload? {
+        get { waiters[number]?.payload }
+        set { if let newValue { waiters[number]?.payload = newValue } }
     }
 
-    /// Adds a waiter, which may begin when ``admit()`` names it.
+    /// Adds a waiter, which may begin when ``admit()`` returns it.
     ///
-    /// - Returns: its number.
-    mutating func add(_ place: PermitScope, _ priority: RequestPriority, _ who: Who) -> SlotNumber {
+    /// - Returns: the number of the waiter.
+    mutating func add(_ payload: Payload, in scope: PermitScope, priority: RequestPriority) -> SlotNumber {
         arrived += 1
-        let waiter = Waiter(place: place, priority: priority, arrival: arrived, begun: begun, who: who)
+        let waiter = Waiter(scope: scope, priority: priority, arrival: arrived, begun: begun, payload: payload)
         let number = waiters.add(waiter)
         enqueue(number, waiter)
         return number
@@ -70,7 +78,7 @@ struct PermitQueue<Who> {
 
     /// Removes a waiter.
     ///
-    /// - Returns: `nil` where it does not wait.
+    /// - Returns: the waiter; `nil` if there is none with the number.
     @discardableResult
     mutating func remove(_ number: SlotNumber) -> Waiter? {
         guard let waiter = waiters.remove(number) else { return nil }
@@ -79,7 +87,7 @@ struct PermitQueue<Who> {
         return waiter
     }
 
-    /// Gives a waiter another priority. It keeps its age, and comes after the equals that were there.
+    /// Changes the priority of a waiter. It keeps its age, and comes after the waiters of equal urgency.
     mutating func change(_ number: SlotNumber, to priority: RequestPriority) {
         guard var waiter = waiters[number], waiter.priority != priority else { return }
         dequeue(number, waiter)
@@ -90,64 +98,66 @@ struct PermitQueue<Who> {
 
     private mutating func enqueue(_ number: SlotNumber, _ waiter: Waiter) {
         let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
-        lanes[waiter.place.lane, default: LaneQueue()].append(entry, to: waiter.place.origin, waiter.priority)
+        lanes[waiter.scope.lane, default: LaneQueue()].append(
+            entry, to: waiter.scope.origin, priority: waiter.priority)
     }
 
     private mutating func dequeue(_ number: SlotNumber, _ waiter: Waiter) {
         let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
-        lanes[waiter.place.lane]?.remove(entry, from: waiter.place.origin, waiter.priority)
-        removeIfIdle(waiter.place.lane)
+        lanes[waiter.scope.lane]?.remove(entry, from: waiter.scope.origin, priority: waiter.priority)
+        removeIfIdle(waiter.scope.lane)
     }
 
-    /// Whether a place is kept for a waiter, which others may have when it goes.
+    /// Whether room is reserved for a waiter, which others may use when it leaves.
     func isFavored(_ number: SlotNumber) -> Bool { favored?.number == number }
 
     // MARK: Beginning and ending
 
-    /// Begins an exchange at once where there is room.
+    /// Begins an exchange if there is room.
     ///
-    /// The waiters that are already in the queue have no room, so that this passes none of them.
+    /// The waiters in the queue have no room, so this does not overtake them.
     ///
-    /// - Returns: `false` where it has to wait.
-    mutating func begins(_ place: PermitScope) -> Bool {
-        guard running < width, isOpen(place.lane), hasRoom(at: place.origin) else { return false }
-        begin(place)
+    /// - Returns: `false` if the exchange has to wait.
+    mutating func beginIfRoom(_ scope: PermitScope) -> Bool {
+        guard running < width, isOpen(scope.lane), hasRoom(at: scope.origin) else { return false }
+        begin(scope)
         return true
     }
 
-    /// Begins what there is room for.
+    /// Begins the exchanges of all waiters that have room, and returns the waiters.
     ///
-    /// Each that begins costs a look at every lane, and in each at the origins that are full: of these there are no more than
-    /// exchanges on the wire.
+    /// The cost for each is a check of every lane, and of the full origins in it. There are no more full origins than exchanges
+    /// on the wire.
     mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
         var admitted: [(SlotNumber, Waiter)] = []
-        while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next(), let waiter = remove(next) {
-            begin(waiter.place)
+        while !waiters.isEmpty, running < width, !pauses.includesAllLanes, let next = next(), let waiter = remove(next)
+        {
+            begin(waiter.scope)
             admitted.append((next, waiter))
         }
         return admitted
     }
 
-    private mutating func begin(_ place: PermitScope) {
+    private mutating func begin(_ scope: PermitScope) {
         running += 1
         begun += 1
-        runningByOrigin.add(place.origin)
-        lanes[place.lane, default: LaneQueue()].begin(place.origin)
+        runningByOrigin.add(scope.origin)
+        lanes[scope.lane, default: LaneQueue()].begin(scope.origin)
     }
 
     /// Ends an exchange that has begun.
-    mutating func end(_ place: PermitScope) {
+    mutating func end(_ scope: PermitScope) {
         running -= 1
-        runningByOrigin.subtract(place.origin)
-        lanes[place.lane]?.end(place.origin)
-        removeIfIdle(place.lane)
+        runningByOrigin.subtract(scope.origin)
+        lanes[scope.lane]?.end(scope.origin)
+        removeIfIdle(scope.lane)
     }
 
-    /// Lanes that are kept while they are idle, because most are used again soon.
-    private static var spareLanes: Int { 16 }
+    /// The number of idle lanes that stay allocated, because most are used again soon.
+    private static var idleLanes: Int { 16 }
 
     private mutating func removeIfIdle(_ lane: Lane) {
-        if lanes.count > Self.spareLanes, lanes[lane]?.isIdle == true { lanes[lane] = nil }
+        if lanes.count > Self.idleLanes, lanes[lane]?.isIdle == true { lanes[lane] = nil }
     }
 
     // MARK: Choosing
@@ -162,15 +172,15 @@ struct PermitQueue<Who> {
         return next?.number
     }
 
-    /// Returns the most urgent waiter for a lane that is full of exchanges with other origins, if it has waited for long.
-    private func mostOverdue() -> (number: SlotNumber, place: PermitScope)? {
+    /// Returns the most urgent waiter for a lane that is full of exchanges with other origins, if it has waited long.
+    private func mostOverdue() -> (number: SlotNumber, scope: PermitScope)? {
         var first: LaneQueue.Entry?
         for (lane, queue) in lanes where !pauses.contains(lane) && !hasRoom(in: lane) {
             guard let other = queue.firstElsewhere() else { continue }
             first = first.map { max($0, other) } ?? other
         }
         guard let first, first.urgency.isOverdue(begun: begun) else { return nil }
-        return waiters[first.number].map { (first.number, $0.place) }
+        return waiters[first.number].map { (first.number, $0.scope) }
     }
 
     private func isOpen(_ lane: Lane) -> Bool { !pauses.contains(lane) && hasRoom(in: lane) }
@@ -179,9 +189,9 @@ struct PermitQueue<Who> {
         limits.isEmpty || (lanes[lane]?.running ?? 0) < limits[lane]?.width ?? width
     }
 
-    /// Whether an origin has room besides the place that is kept for a waiter.
+    /// Whether an origin has room besides the one that is reserved for the favored waiter.
     private func hasRoom(at origin: String) -> Bool {
-        let kept = favored?.place.origin == origin ? 1 : 0
-        return runningByOrigin[origin] + kept < originWidth
+        let reserved = favored?.scope.origin == origin ? 1 : 0
+        return runningByOrigin[origin] + reserved < originWidth
     }
 }

@@ -1,25 +1,25 @@
 /// The order of waiters: the greatest begins first.
 ///
-/// It stays the same while others begin, so that those who wait need not be compared again.
+/// It does not change while others begin, so that waiters need not be compared again.
 struct Urgency: Hashable, Comparable {
-    /// After so many others have begun, a waiter counts as much as one that comes then with the next higher priority:
-    /// nothing starves.
+    /// The number of exchanges that begin before a waiter counts as much as one that arrives then with the next higher
+    /// priority. It prevents starvation.
     static let aging = 64
 
-    /// The priority, counted in exchanges, less the exchanges that had begun when the waiter came.
+    /// The priority times ``aging``, less the number of exchanges that had begun when the waiter arrived.
     var level: Int
-    /// The number of the waiter, in the order in which they came.
+    /// The number of the waiter, in the order of arrival.
     var arrival: Int
 
     /// - Parameters:
-    ///   - begun: exchanges that had begun when the waiter came.
-    ///   - arrival: the number of the waiter, in the order in which they came.
+    ///   - begun: the number of exchanges that had begun when the waiter arrived.
+    ///   - arrival: the number of the waiter, in the order of arrival.
     init(_ priority: RequestPriority, begun: Int, arrival: Int) {
         level = priority.rawValue * Self.aging - begun
         self.arrival = arrival
     }
 
-    /// Whether a waiter counts for more than one that comes now with the highest priority: it has waited for long.
+    /// Whether a waiter has waited so long that it counts more than one that arrives now with the highest priority.
     func isOverdue(begun: Int) -> Bool { level + begun >= (RequestPriority.veryHigh.rawValue + 1) * Self.aging }
 
     static func < (left: Urgency, right: Urgency) -> Bool {

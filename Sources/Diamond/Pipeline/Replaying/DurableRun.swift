@@ -28,7 +28,7 @@ struct DurableRun: Sendable {
     }
 
     /// Whether the run may write its result. If a pause has ended it, the next run sends the request again, with the same job.
-    private func mayWriteResult() -> Bool { caller.run?.mayRecord() != false }
+    private func mayWriteResult() -> Bool { caller.run?.recordIfAllowed() != false }
 
     // MARK: Durable
 

@@ -25,7 +25,7 @@ struct JobSender: Sendable {
         request.replay = .never
         let gate = gate(for: attempt, request: request)
         let response = await Result { [request] () async throws(ConnectionError) in
-            try await pipeline.unkeptResponse(to: request, for: caller.behind(gate))
+            try await pipeline.directResponse(to: request, for: caller.gated(by: gate))
         }
         return SentRequest(
             response: response,
@@ -42,9 +42,9 @@ struct JobSender: Sendable {
                 return false
             }
             return await attempt.begin(isUnderWay: isUnderWay, isHarmless: isHarmless)
-        } takeBack: {
+        } onUnprocessed: {
             attempt.noteUnprocessed()
-        } rest: {
+        } onBackoff: {
             attempt.pause()
         }
     }
@@ -96,7 +96,7 @@ struct JobSender: Sendable {
 
     /// The time that a date in `Retry-After` is compared with, if the response has no `Date`. It is the queue's time if the
     /// queue is open, because the wall clock may have been set.
-    private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.wire.now() }
+    private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.exchangeEnvironment.now() }
 
     private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.retry }
 

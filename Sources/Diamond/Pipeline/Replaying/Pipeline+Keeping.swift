@@ -4,7 +4,7 @@ extension Pipeline {
     ///
     /// - Throws: ``ConnectionError``; `queued` if the request is in the queue, and sent later.
     func durableResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
-        let durable = caller.ticket ?? DurableRequest()
+        let durable = caller.durableRequest ?? DurableRequest()
         let draft = try await draft(of: request, as: durable, for: caller)
         var sent: Request
         do throws(RequestError) { sent = try Request(json: draft.draft.request) } catch { throw ConnectionError(error) }
@@ -23,7 +23,7 @@ extension Pipeline {
             let message = "\(request) is to be kept, and the engine has no store: give its configuration one"
             throw ConnectionError(.cannotQueue, message)
         }
-        return try await caller.aside { () async throws(ConnectionError) in
+        return try await caller.whileWaiting { () async throws(ConnectionError) in
             try await time.left(of: request).value { () async throws(ConnectionError) in
                 try await ConnectionError.queueing { () async throws(ReplayError) in
                     try await durable.draft(of: request, for: try replays.open())

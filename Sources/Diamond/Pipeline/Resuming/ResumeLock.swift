@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// One exchange's lock of a place in the ``ResumeStore``. Released at the latest when it is deallocated.
+/// The lock of one exchange for a location in the ``ResumeStore``. Released at the latest when it is deallocated.
 final class ResumeLock: Sendable {
     private struct State {
         var isHeld = false
@@ -10,36 +10,36 @@ final class ResumeLock: Sendable {
         var isClosed = false
     }
 
-    // Taken before the store's, never the other way.
+    // Locked before the store's state, never after it.
     private let state = Guarded(State())
-    private let place: ResumeStore.Place
+    private let location: ResumeStore.Location
     private let store: ResumeStore
 
-    init(of place: ResumeStore.Place, in store: ResumeStore) {
-        self.place = place
+    init(of location: ResumeStore.Location, in store: ResumeStore) {
+        self.location = location
         self.store = store
     }
 
     deinit { release() }
 
-    /// Whether ``acquire()`` was called, with success or without.
+    /// Whether ``acquire()`` was called, even without success.
     var wasRequested: Bool { state.withLock { $0.wasRequested } }
 
     /// Waits while a canceled exchange has the lock.
     ///
-    /// - Returns: `false` where another exchange has it, and where the waiting task is canceled.
+    /// - Returns: `false` if another exchange has it, or the waiting task is canceled.
     func waitUntilFree() async -> Bool {
-        while !Task.isCancelled, let waiter = store.waiter(for: place) { await waiter.value {} }
-        return store.isFree(place)
+        while !Task.isCancelled, let waiter = store.waiter(for: location) { await waiter.value {} }
+        return store.isFree(location)
     }
 
-    /// Acquires the lock, unless its exchange was canceled before: the next one may have looked already.
+    /// Acquires the lock, unless its exchange was canceled before: the next exchange may have read the location already.
     ///
     /// - Returns: whether the exchange has it now.
     func acquire() -> Bool {
         state.withLock { state in
             state.wasRequested = true
-            if !state.isHeld, !state.isClosed { state.isHeld = store.addHolder(of: place) }
+            if !state.isHeld, !state.isClosed { state.isHeld = store.addHolder(of: location) }
             return state.isHeld
         }
     }
@@ -48,7 +48,7 @@ final class ResumeLock: Sendable {
     func cancel() {
         state.withLock { state in
             state.isClosed = true
-            if state.isHeld { store.cancelHolder(of: place) }
+            if state.isHeld { store.cancelHolder(of: location) }
         }
     }
 
@@ -56,7 +56,7 @@ final class ResumeLock: Sendable {
         let holder = state.withLock { state -> ResumeStore.Holder? in
             defer { state.isHeld = false }
             state.isClosed = true
-            return state.isHeld ? store.removeHolder(of: place) : nil
+            return state.isHeld ? store.removeHolder(of: location) : nil
         }
         for waiter in holder?.waiters ?? [] { waiter.fulfill(with: ()) }
     }

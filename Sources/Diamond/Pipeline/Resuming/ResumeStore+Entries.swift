@@ -17,8 +17,8 @@ extension ResumeStore {
     /// Returns the partial entry of a request.
     ///
     /// - Parameters:
-    ///   - request: its canonical form.
-    ///   - limit: bytes that the caller takes at most.
+    ///   - request: the canonical form of the request.
+    ///   - limit: the most bytes that the caller accepts.
     func entry(of key: RequestKey, request: [UInt8], limit: Int) -> Entry? {
         guard let cache else { return nil }
         do throws(CacheError) {
@@ -32,22 +32,22 @@ extension ResumeStore {
 
     private func response(of body: PartialBody, in cache: Cache) throws(CacheError) -> PartialResponse? {
         let stored = body.stored
-        var arrival = ReceivedResponse(
+        var received = ReceivedResponse(
             status: HTTPResponse.Status(code: stored.status), headers: stored.headers, body: Data(),
             sentAt: stored.storedAt, receivedAt: stored.storedAt)
-        // Before its body is read: it may be large.
-        guard PartialResponse(arrival) != nil else { return nil }
-        arrival.body.reserveCapacity(body.size)
+        // Checked before the body is read, which may be large.
+        guard PartialResponse(received) != nil else { return nil }
+        received.body.reserveCapacity(body.size)
         var reader = cache.reader(of: body)
-        while let chunk = try reader.next() { arrival.body.append(chunk) }
-        return PartialResponse(arrival)
+        while let chunk = try reader.next() { received.body.append(chunk) }
+        return PartialResponse(received)
     }
 
-    /// Returns a writer for a body that comes in pieces; `nil` where the store cannot write it.
+    /// Returns a writer for a body in pieces; `nil` if the store cannot write it.
     ///
     /// - Parameters:
-    ///   - body: what is in the store already.
-    ///   - isReplacing: whether another response was stored, and is outdated.
+    ///   - body: the part that is in the store already.
+    ///   - isReplacing: whether the entry replaces a stored response.
     func writer(for entry: CacheEntry, continuing body: PartialBody?, replacing isReplacing: Bool) -> BodyWriter? {
         do throws(CacheError) {
             return try cache?.bodyWriter(for: entry, continuing: body, replacing: isReplacing)

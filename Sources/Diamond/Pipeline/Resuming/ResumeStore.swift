@@ -2,17 +2,17 @@ import DiamondSQLite
 
 /// The partial responses that later exchanges resume (RFC 9111 section 3.3).
 ///
-/// | response | place | resumed by |
+/// | response | location | resumed by |
 /// |---|---|---|
-/// | may be stored | a partial entry of the cache's store | whoever sends the same request, in any process |
+/// | may be stored | a partial entry of the cache's store | every exchange for the same request, in any process |
 /// | any other | the ``ResumeSlot`` of its connection, in memory | that connection |
 ///
 /// Each place has a ``ResumeLock``: one exchange at a time writes it, through a ``ResumeWriter``. An exchange that was
-/// canceled keeps what it has received before it releases the lock. The next one waits for that, but never for an exchange
-/// that is under way.
+/// canceled saves what it has received before it releases the lock. The next one waits for that, but never for an exchange
+/// that continues.
 final class ResumeStore: Sendable {
     /// The place of a partial response.
-    enum Place: Hashable {
+    enum Location: Hashable {
         case entry(RequestKey)
         case slot(ObjectIdentifier)
     }
@@ -26,44 +26,44 @@ final class ResumeStore: Sendable {
     /// `nil` without a cache.
     let cache: Cache?
     let activity: Activity
-    private let holders = Guarded<[Place: Holder]>([:])
+    private let holders = Guarded<[Location: Holder]>([:])
 
     init(cache: Cache?, activity: Activity) {
         self.cache = cache
         self.activity = activity
     }
 
-    /// Waits until all exchanges that were canceled have kept what they received, or until the waiting task is canceled.
+    /// Waits until all exchanges that were canceled have saved what they received, or until the waiting task is canceled.
     func waitForCanceled() async {
-        while !Task.isCancelled, let place = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
-            await waiter(for: place)?.value {}
+        while !Task.isCancelled, let location = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
+            await waiter(for: location)?.value {}
         }
     }
 
     // MARK: For the locks
 
-    func isFree(_ place: Place) -> Bool { holders.withLock { $0[place] == nil } }
+    func isFree(_ location: Location) -> Bool { holders.withLock { $0[location] == nil } }
 
-    /// Returns a waiter for the release by a canceled holder; `nil` where there is none.
-    func waiter(for place: Place) -> Promise<Void>? {
+    /// Returns a waiter for the release by a canceled holder; `nil` if there is none.
+    func waiter(for location: Location) -> Promise<Void>? {
         holders.withLock { holders in
-            guard holders[place]?.isCanceled == true else { return nil }
+            guard holders[location]?.isCanceled == true else { return nil }
             let waiter = Promise<Void>()
-            holders[place]?.waiters.append(waiter)
+            holders[location]?.waiters.append(waiter)
             return waiter
         }
     }
 
-    /// - Returns: `false` where another has the lock.
-    func addHolder(of place: Place) -> Bool {
+    /// - Returns: `false` if there is a holder already.
+    func addHolder(of location: Location) -> Bool {
         holders.withLock { holders in
-            guard holders[place] == nil else { return false }
-            holders[place] = Holder()
+            guard holders[location] == nil else { return false }
+            holders[location] = Holder()
             return true
         }
     }
 
-    func cancelHolder(of place: Place) { holders.withLock { $0[place]?.isCanceled = true } }
+    func cancelHolder(of location: Location) { holders.withLock { $0[location]?.isCanceled = true } }
 
-    func removeHolder(of place: Place) -> Holder? { holders.withLock { $0.removeValue(forKey: place) } }
+    func removeHolder(of location: Location) -> Holder? { holders.withLock { $0.removeValue(forKey: location) } }
 }

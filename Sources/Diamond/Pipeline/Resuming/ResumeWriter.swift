@@ -1,22 +1,23 @@
 import Foundation
 import HTTPTypes
 
-/// One exchange's access to the ``ResumeStore``: what an earlier exchange has received, and what this one receives.
+/// The access of one exchange to the ``ResumeStore``: reads what an earlier exchange has received, and saves what this one
+/// receives.
 ///
-/// A body of a mebibyte or more is written as it comes, so that little of it is lost when the process dies. When it ends,
-/// the partial entry becomes the entry. What cannot be written stays in memory: a failure of the store does not fail the
+/// A body of a mebibyte or more is written while it is received, so that little of it is lost if the process dies. At its end, the
+/// partial entry becomes the entry. A body that cannot be written stays in memory: a failure of the store does not fail the
 /// request.
 actor ResumeWriter: ResumeWriting {
-    /// The length from which on a body is written as it comes. Of a shorter one, the writer writes nothing before the end.
+    /// The length in bytes from which a body is written while it is received. Nothing of a shorter body is written before its end.
     static let streamedSize = BodyChunks.groupCount * CacheTable.chunkSize
 
     private let context: RequestContext
     private let pipeline: Pipeline
-    /// `nil` where no connection asks.
+    /// The slot of the connection; `nil` for a task.
     private let slot: ResumeSlot?
     /// Whether the response may go into the cache's store.
     private let usesStore: Bool
-    /// Whether another response was stored, and is outdated.
+    /// Whether the response replaces a stored one.
     private let isReplacing: Bool
     private let instant: InvalidationLog.Instant
     private let lock: ResumeLock
@@ -26,10 +27,10 @@ actor ResumeWriter: ResumeWriting {
     private var writer: BodyWriter?
     /// Whether the response that is being received may be stored.
     private var isStorable = false
-    /// Whether writing has failed, or the response was erased meanwhile: nothing more is written.
+    /// Whether nothing more is written, because writing has failed, or the response was erased meanwhile.
     private var isRefused = false
 
-    /// - Returns: `nil` where no later exchange could find the response.
+    /// Creates a writer; `nil` if no later exchange could find the response.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
         let context = plan.context
         guard context.isContinuable else { return nil }
@@ -37,20 +38,20 @@ actor ResumeWriter: ResumeWriting {
         // A sink has the bytes itself, and the slot has their count. A reload uses no stored response.
         let canUseStore =
             pipeline.resumeStore.hasCache && context.caller.sink == nil && context.policy.mode != .reload
-        let entry = canUseStore ? context.identity.map { ResumeStore.Place.entry($0.key) } : nil
-        guard let place = entry ?? slot.map({ .slot(ObjectIdentifier($0)) }) else { return nil }
+        let entry = canUseStore ? context.identity.map { ResumeStore.Location.entry($0.key) } : nil
+        guard let location = entry ?? slot.map({ .slot(ObjectIdentifier($0)) }) else { return nil }
         self.context = context
         self.pipeline = pipeline
         self.slot = slot
         usesStore = entry != nil
         isReplacing = plan.stored != nil
         instant = pipeline.invalidations.now
-        lock = ResumeLock(of: place, in: pipeline.resumeStore)
+        lock = ResumeLock(of: location, in: pipeline.resumeStore)
     }
 
     private nonisolated var store: ResumeStore { pipeline.resumeStore }
 
-    /// Whether the request's user was not forgotten, and its response not erased, since the exchange began.
+    /// Whether the identity has not logged out, and the response was not erased, since the exchange began.
     private nonisolated var isWanted: Bool { isWanted(since: instant) }
 
     private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
@@ -63,12 +64,12 @@ actor ResumeWriter: ResumeWriting {
 
     nonisolated func cancel() { lock.cancel() }
 
-    /// Ends the exchange's access: the next exchange may begin.
+    /// Ends the access: the next exchange may begin.
     nonisolated func end() { lock.release() }
 
     // MARK: Finding
 
-    // Most exchanges find nothing, and need no hop to the actor to know.
+    // Not on the actor: most exchanges find nothing, and save the hop to it.
     nonisolated func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         guard await lock.waitUntilFree(), mayFind else { return .none }
         return await find(for: request)
@@ -80,9 +81,9 @@ actor ResumeWriter: ResumeWriting {
     @inline(never)
     private nonisolated func find(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         let stored = storedEntry()
-        let own = slot?.take(for: request, where: isWanted(since:))
+        let own = slot?.remove(for: request, where: isWanted(since:))
         guard stored != nil || own != nil else { return .none }
-        return await take(stored, own: own)
+        return await resume(stored, own: own)
     }
 
     private nonisolated func storedEntry() -> ResumeStore.Entry? {
@@ -91,12 +92,15 @@ actor ResumeWriter: ResumeWriting {
             of: identity.key, request: identity.canonicalForm, limit: pipeline.bodyLimit(of: context))
     }
 
-    private func take(_ stored: ResumeStore.Entry?, own: PartialResponse?) async -> IndirectOptional<PartialResponse> {
-        // From now on the next exchange waits until it is put back.
+    private func resume(
+        _ stored: ResumeStore.Entry?,
+        own: PartialResponse?
+    ) async -> IndirectOptional<PartialResponse> {
+        // From now on no other exchange resumes the response.
         _ = lock.acquire()
         found = stored?.body
         guard let own else { return IndirectOptional(stored?.response) }
-        // The connection's own is newer: the store has another response, even where it has as many bytes.
+        // The connection's own part is newer. The store has another response, even if it has the same count of bytes.
         await discardBegun()
         return .some(own)
     }
@@ -104,14 +108,14 @@ actor ResumeWriter: ResumeWriting {
     // MARK: Receiving
 
     func begin(_ response: PartialResponse) async {
-        guard !isRefused, lock.acquire(), let entry = entry(for: response.arrival) else { return await stopStoring() }
+        guard !isRefused, lock.acquire(), let entry = entry(for: response.received) else { return await stopStoring() }
         isStorable = true
         if response.content.received.isEmpty {
             writer = response.content.completeLength >= Self.streamedSize ? openWriter(for: entry) : nil
         } else if writer == nil, let found, found.size == response.content.received.count {
             writer = openWriter(for: entry, continuing: found)
         }
-        // Otherwise the attempt before has opened it, or nothing is written before the end.
+        // Otherwise an earlier attempt has opened the writer, or nothing is written before the end.
     }
 
     func append(_ piece: Data) async {
@@ -123,10 +127,10 @@ actor ResumeWriter: ResumeWriting {
         }
     }
 
-    /// Returns what to store a response as once it is complete; `nil` where it may not be stored.
-    private func entry(for arrival: ReceivedResponse) -> CacheEntry? {
-        guard usesStore, isWanted, !arrival.isPersonal else { return nil }
-        return pipeline.store.decision(on: arrival, context).stored.flatMap { context.entry($0) }
+    /// Returns the entry of a response when it will be complete; `nil` if it may not be stored.
+    private func entry(for received: ReceivedResponse) -> CacheEntry? {
+        guard usesStore, isWanted, !received.isPersonal else { return nil }
+        return pipeline.store.decision(on: received, to: context).stored.flatMap { context.entry($0) }
     }
 
     private func openWriter(for entry: CacheEntry, continuing body: PartialBody? = nil) -> BodyWriter? {
@@ -140,7 +144,7 @@ actor ResumeWriter: ResumeWriting {
 
     // MARK: Ending
 
-    // Most exchanges have nothing to discard, and need no hop to the actor to know.
+    // Not on the actor: most exchanges have nothing to discard, and save the hop to it.
     nonisolated func discard() async {
         if hasBegun { await discardBegun() }
     }
@@ -156,14 +160,14 @@ actor ResumeWriter: ResumeWriting {
         try? await openWriter(for: entry, continuing: body)?.abandon(keepingPartial: false)
     }
 
-    /// Erases what was written.
+    /// Erases the written part.
     private func stopStoring() async {
         isStorable = false
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
 
-    func keep(_ response: PartialResponse, for request: TransportRequest) async {
+    func save(_ response: PartialResponse, for request: TransportRequest) async {
         defer { end() }
         let isUnchanged = writer == nil && found?.size == response.content.received.count
         found = nil
@@ -173,7 +177,7 @@ actor ResumeWriter: ResumeWriting {
 
     /// - Returns: whether the store has the response.
     private func write(_ response: PartialResponse) async -> Bool {
-        guard isStorable, let entry = entry(for: response.arrival) else {
+        guard isStorable, let entry = entry(for: response.received) else {
             await stopStoring()
             return false
         }
@@ -181,7 +185,7 @@ actor ResumeWriter: ResumeWriting {
             let writer = try await writer(of: response, as: entry)
             self.writer = nil
             try await writer?.abandon(keepingPartial: true)
-            // The user may have been forgotten while it was written: it must not outlive the logout.
+            // The identity may have logged out meanwhile, and the entry must not outlive the logout.
             if !isWanted, let left = storedEntry()?.body { await erase(left) }
             return writer != nil
         } catch {
@@ -194,13 +198,13 @@ actor ResumeWriter: ResumeWriting {
     private func writer(of response: PartialResponse, as entry: CacheEntry) async throws(CacheError) -> BodyWriter? {
         if let writer, writer.size == response.content.received.count { return writer }
         let writer = openWriter(for: entry)
-        try await writer?.append(response.arrival.body)
+        try await writer?.append(response.received.body)
         return writer
     }
 
-    /// Makes the partial entry the entry of its key, where all of the body was written.
+    /// Makes the partial entry the entry of its key if the whole body was written.
     ///
-    /// - Returns: whether it is stored.
+    /// - Returns: whether the entry is stored.
     nonisolated func finish(as stored: StoredResponse) async -> Bool {
         defer { end() }
         return hasBegun ? await finishBegun(as: stored) : false

@@ -1,4 +1,4 @@
-/// The fourth stage: waits for the right to be on the wire, and takes into account what has changed meanwhile.
+/// The fourth stage: waits for the permit, and updates the request for changes during the wait.
 struct Admission: Sendable {
     let lanes: Lanes
     let activity: Activity
@@ -6,37 +6,37 @@ struct Admission: Sendable {
     let time: RequestTime
     let builder: RequestBuilder
 
-    /// Waits for a permit, for a shared exchange. The callers have limits of their own.
+    /// Waits for the permit of a shared exchange. Each caller limits its own wait.
     ///
     /// - Throws: `cancelled` with the waiting task.
     func permit(
         for plan: ExchangePlan,
         as flight: ExchangeSharing.Exchanges.Flight
     ) async throws(ConnectionError) -> LanePermit {
-        let place = plan.context.place
-        if let permit = LanePermit.atOnce(for: place, of: lanes, as: flight) { return permit }
-        return try await LanePermit.awaited(for: place, of: lanes, as: flight, in: plan.scope(in: activity))
+        let scope = plan.context.permitScope
+        if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
+        return try await LanePermit.acquire(for: scope, of: lanes, as: flight, countedIn: plan.scope(in: activity))
     }
 
-    /// Waits for a permit, for a caller alone, no longer than it has time.
+    /// Waits for the permit of a single caller's exchange, within the time of the request.
     ///
-    /// - Throws: `cancelled` with the waiting task, `timedOut` where the time is over.
+    /// - Throws: `cancelled` with the waiting task, `timedOut` if the time is up.
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
-        let place = plan.context.place
-        if let permit = LanePermit.atOnce(for: place, of: lanes, as: caller) { return permit }
+        let scope = plan.context.permitScope
+        if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
         let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
-        caller.run?.stepAside(true)
-        defer { caller.run?.stepAside(false) }
+        caller.run?.setWaiting(true)
+        defer { caller.run?.setWaiting(false) }
         guard let rest else {
-            return try await LanePermit.awaited(for: place, of: lanes, as: caller, in: plan.scope(in: activity))
+            return try await LanePermit.acquire(for: scope, of: lanes, as: caller, countedIn: plan.scope(in: activity))
         }
-        return try await LanePermit.awaited(
-            for: place, of: lanes, as: caller, in: { [activity] in plan.scope(in: activity) },
+        return try await LanePermit.acquire(
+            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) },
             within: LanePermit.Limit(time: rest, clock: time.clock))
     }
 
-    /// Returns what is sent now that there is a permit: secrets may have changed while it was waited for, and what was stored
-    /// may have been erased or invalidated.
+    /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the stored
+    /// response may have been erased or invalidated.
     @inline(never)
     func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
         guard wasAwaited, request.plan.hasSecrets else {
@@ -45,7 +45,7 @@ struct Admission: Sendable {
         return try await checked(try await rebuilt(request.plan))
     }
 
-    /// Returns the request for a plan, built anew.
+    /// Builds the request for a plan again.
     @inline(never)
     func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
         try await builder.filledRequest(for: plan).sent(at: invalidations.now)
@@ -55,7 +55,7 @@ struct Admission: Sendable {
         let plan = request.plan
         let isUnchanged = invalidations.now == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
         guard plan.stored != nil, !isUnchanged else { return request }
-        // Erased meanwhile, it is not brought back by a confirmation.
+        // A 304 must not restore a response that was erased meanwhile.
         guard !invalidations.hasErased(plan.context, since: plan.lookedUpAt) else {
             return try await rebuilt(plan.withoutStored)
         }
@@ -65,14 +65,14 @@ struct Admission: Sendable {
 }
 
 extension InvalidationLog {
-    /// Whether what a request asks for was invalidated or erased since an instant.
+    /// Whether the response to a request was invalidated or erased since an instant.
     func includes(_ context: RequestContext, since instant: Instant) -> Bool {
         guard now != instant, let subject = context.subject else { return false }
         return includes(subject, since: instant)
     }
 
-    /// Whether what a request asks for was erased since an instant, or its identity forgotten since the request was resolved:
-    /// an answer is not stored any more.
+    /// Whether the response to a request was erased since an instant, or its identity has logged out since the request was
+    /// resolved. A new response must not be stored then.
     func hasErased(_ context: RequestContext, since instant: Instant) -> Bool {
         guard now != min(instant, context.resolvedAt), let subject = context.subject else { return false }
         return hasLogout(of: context.wire.identity, since: context.resolvedAt)

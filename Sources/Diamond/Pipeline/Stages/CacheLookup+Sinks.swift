@@ -2,46 +2,44 @@ import Foundation
 import HTTPTypes
 
 extension CacheLookup {
-    /// The end of serving a stored response.
-    enum Served {
+    /// The result of serving a stored response.
+    enum ServeResult {
         case response(Response)
         /// The body cannot be read, and the caller has seen nothing of it.
         case unreadable(CacheError)
     }
 
-    /// Serves a stored response, as a server's response is served: the body of a success goes into the caller's sink, where
-    /// there is one.
-    // Not inlined, to keep the async frames of waiting callers small.
+    /// Serves a stored response like a server's response: the body of a success goes into the caller's sink, if there is one.
     @inline(never)
     func serve(
         _ stored: StoredCandidate,
-        _ source: Response.Source,
+        as source: Response.Source,
         for context: RequestContext,
         after attempts: [Attempt] = []
-    ) async throws(ConnectionError) -> Served {
+    ) async throws(ConnectionError) -> ServeResult {
         guard let sink = context.caller.sink, let reader = stored.reader.value else {
-            return .response(response(from: stored.response, source, for: context.resolved, after: attempts))
+            return .response(response(from: stored.response, as: source, for: context.resolved, after: attempts))
         }
         let body = context.wire.method == .head ? nil : reader
-        return try await stream(stored.response, body, into: sink, source, for: context, after: attempts)
+        return try await stream(stored.response, reader: body, into: sink, as: source, for: context, after: attempts)
     }
 
     @inline(never)
     private func stream(
         _ stored: StoredResponse,
-        _ reader: BodyReader?,
+        reader: BodyReader?,
         into sink: any BodySink,
-        _ source: Response.Source,
+        as source: Response.Source,
         for context: RequestContext,
         after attempts: [Attempt]
-    ) async throws(ConnectionError) -> Served {
+    ) async throws(ConnectionError) -> ServeResult {
         let isSuccess = (200..<300).contains(stored.status)
         var body = StoredBodyStream(reader, sink: sink, report: report)
-        try body.check(isSuccess ? sink.limit : Transfer.unpouredLimit)
+        try body.check(limit: isSuccess ? sink.limit : Transfer.nonSuccessBodyLimit)
         do throws(StoredBodyStream.Failure) {
-            // Before the caller hears of it.
+            // Read before the caller is called, so that an unreadable body has no effect.
             let first = try body.next()
-            var response = response(from: stored, source, for: context.resolved, after: attempts)
+            var response = response(from: stored, as: source, for: context.resolved, after: attempts)
             guard isSuccess else {
                 response.body = try body.rest(after: first)
                 return .response(response)
@@ -60,11 +58,11 @@ extension CacheLookup {
     }
 }
 
-/// The stored body on its way into a sink. Between two pieces nothing is open that a writer or a checkpoint waits for.
+/// Streams a stored body into a sink. Between two pieces it holds no read transaction, which would block a checkpoint.
 private struct StoredBodyStream {
     enum Failure: Error {
         case failed(ConnectionError)
-        /// Nothing of the body has gone to the caller.
+        /// The body cannot be read, and nothing of it was passed to the caller.
         case unreadable(CacheError)
     }
 
@@ -79,7 +77,7 @@ private struct StoredBodyStream {
         self.report = report
     }
 
-    func check(_ limit: Int) throws(ConnectionError) {
+    func check(limit: Int) throws(ConnectionError) {
         guard reader?.stored.bodySize ?? 0 <= limit else {
             throw ConnectionError(TransportError(bodyLargerThan: limit))
         }

@@ -1,9 +1,10 @@
-/// The third stage: shares an exchange among the callers that ask for the same at the same time.
+/// The third stage: shares an exchange among the callers that send equal requests at the same time.
+// Functions that are not inlined keep the async frames of waiting callers small.
 struct ExchangeSharing: Sendable {
-    /// The time of a caller that is not that of the exchange.
+    /// The time limit of a caller, if it differs from that of the exchange.
     struct OwnTime: Sendable {
         let rest: Duration
-        /// The error when it is over.
+        /// The error when the time is up.
         let error: ConnectionError
     }
 
@@ -14,43 +15,45 @@ struct ExchangeSharing: Sendable {
     let invalidations: InvalidationLog
     let time: RequestTime
 
-    /// Returns the key that an exchange is shared under; `nil` where the caller needs an exchange of its own.
+    /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
     ///
-    /// Shared are requests that may be answered from the cache, and ask the same of the server. `reload` and `noStore` need
-    /// exchanges of their own, and so do ranges and conditions of the caller, secrets without an identity, sinks, requests that
-    /// are kept to be sent later, requests that a shared exchange waits for, and those whose stored response has no body here.
-    // Not inlined, nor the following, to keep the async frames of waiting callers small.
+    /// Requests share an exchange if the cache may answer them, and the server gets the same. The following need exchanges of
+    /// their own: `reload` and `noStore`, ranges and conditions of the caller, secrets without an identity, sinks, durable
+    /// requests, requests that a shared exchange waits for, and requests whose stored response is without its body.
     @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan
         let caller = plan.context.caller
-        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isOfRefresh,
+        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isSentByRefresh,
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
         return SharedExchangeKey(
-            identity.key, request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
-            lane: resolved.place.lane, tags: resolved.tags)
+            identity.key, request: request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
+            lane: resolved.permitScope.lane, tags: resolved.tags)
     }
 
-    /// Joins the exchange that is under way, or starts one, and waits for its outcome, as long as the caller has time.
+    /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
     ///
     /// - Parameters:
-    ///   - limit: the caller's own time; `none` where that of the exchange is enough.
+    ///   - limit: the caller's own limit; `none` if that of the exchange suffices.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
-    /// - Returns: ``ExchangeOutcome/Ending/superseded`` where another exchange has stored a response since the plan was made.
+    /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since the plan
+    ///   was made.
     @inline(never)
     func outcome(
         for key: SharedExchangeKey,
-        _ plan: ExchangePlan,
+        plan: ExchangePlan,
         within limit: IndirectOptional<OwnTime>,
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
-        guard let limit = limit.value else { return await outcome(for: key, plan, whenJoined, exchange) }
+        guard let limit = limit.value else {
+            return await outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
+        }
         let (outcome, isLate) = await time.clock.limit(limit.rest) { [self] in
-            await self.outcome(for: key, plan, whenJoined, exchange)
+            await self.outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
         }
         guard isLate, !Task.isCancelled, case .failure(let error) = outcome.ending, error.code == .cancelled else {
             return outcome
@@ -60,19 +63,19 @@ struct ExchangeSharing: Sendable {
 
     private func outcome(
         for key: SharedExchangeKey,
-        _ plan: ExchangePlan,
-        _ whenJoined: @Sendable () -> Void,
-        _ exchange: @escaping Exchanges.Operation
+        plan: ExchangePlan,
+        whenJoined: @Sendable () -> Void,
+        exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
-        var hear: (@Sendable (ExchangeEvent) -> Void)?
-        if let run = plan.context.caller.run { hear = { run.receive($0) } }
+        var report: (@Sendable (ExchangeEvent) -> Void)?
+        if let run = plan.context.caller.run { report = { run.receive($0) } }
         let outcome = await exchanges.outcome(
             for: key,
             waiter: plan.context.caller,
             at: invalidations.now,
-            isCurrent: { !isOutdated($0, plan) },
+            isCurrent: { !isOutdated($0, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
-            hear: hear,
+            hear: report,
             whenJoined: whenJoined,
             operation: exchange)
         switch outcome {
@@ -83,8 +86,8 @@ struct ExchangeSharing: Sendable {
         }
     }
 
-    /// Whether what a caller asks for was invalidated since an exchange began, or its identity forgotten.
-    private func isOutdated(_ flight: Exchanges.Flight, _ plan: ExchangePlan) -> Bool {
+    /// Whether the response to a plan was invalidated, or its identity has logged out, since an exchange began.
+    private func isOutdated(_ flight: Exchanges.Flight, for plan: ExchangePlan) -> Bool {
         invalidations.includes(plan.context, since: flight.startedAt)
             || invalidations.hasLogout(of: plan.context.wire.identity, since: flight.startedAt)
     }

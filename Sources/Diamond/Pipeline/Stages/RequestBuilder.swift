@@ -1,52 +1,54 @@
 import Foundation
 import HTTPTypes
 
-/// Builds the request that is sent: with its secrets filled in, and the validators of the stored response.
+/// Builds the request that is sent: fills in its secrets, and adds the validators of the stored response.
+// Functions that are not inlined keep the async frames of waiting callers small.
 struct RequestBuilder: Sendable {
     let environment: Environment
-    /// `nil` where nobody can renew credentials.
+    /// The refreshes of credentials; `nil` if the provider cannot renew them.
     let refreshes: CredentialRefreshes?
     let time: RequestTime
 
     /// Returns the request that is sent for a plan whose secrets are filled in, or that has none.
     ///
-    /// - Throws: `timedOut` where no time is left.
-    // Not inlined, nor the following, to keep the async frames of waiting callers small.
+    /// - Throws: `timedOut` if no time is left.
     @inline(never)
     func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
         _ = try time.rest(of: plan.context.resolved, since: plan.begin)
-        return ExchangeRequest(plan, try request(for: plan, plan.context.wire))
+        return ExchangeRequest(try transportRequest(for: plan, wire: plan.context.wire), for: plan)
     }
 
     /// Returns the request that is sent for a plan, with its secrets.
     ///
-    /// - Throws: `timedOut` where no time is left, `noCredential` where a secret is not known.
+    /// - Throws: `timedOut` if no time is left, `noCredential` if a secret is not known.
     @inline(never)
     func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
         guard plan.hasSecrets else { return try request(for: plan) }
-        // Known before they are filled in.
-        let plan = dated(plan)
+        // Counted before the secrets are filled in.
+        let plan = withRefreshes(plan)
         let resolved = plan.context.resolved
         let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
-        return ExchangeRequest(plan, try request(for: plan, wire))
+        return ExchangeRequest(try transportRequest(for: plan, wire: wire), for: plan)
     }
 
-    /// Returns the plan with the age of its credentials.
-    private func dated(_ plan: ExchangePlan) -> ExchangePlan {
+    /// Returns the plan with the count of refreshes.
+    private func withRefreshes(_ plan: ExchangePlan) -> ExchangePlan {
         guard let refreshes else { return plan }
-        return plan.dated(refreshes.count, isOfRefresh: refreshes.isMaking(plan.context.wire))
+        return plan.with(
+            refreshes: refreshes.count, isSentByRefresh: refreshes.isRefreshing(plan.context.wire))
     }
 
     /// - Parameter wire: the request with its secrets filled in.
     @inline(never)
-    private func request(for plan: ExchangePlan, _ wire: WireRequest) throws(ConnectionError) -> TransportRequest {
+    private func transportRequest(for plan: ExchangePlan, wire: WireRequest) throws(ConnectionError) -> TransportRequest
+    {
         let context = plan.context
         var items = wire.parameterItems
         items.append(contentsOf: wire.filledItems)
         let url = wire.url.text(adding: items)
         var request = TransportRequest(
             method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
-        // Ranges count coded bytes: without a coding, the rest of a response that breaks can be asked for.
+        // Ranges count coded bytes: only without a coding can the rest of a response that breaks be requested.
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"
         }
@@ -57,16 +59,18 @@ struct RequestBuilder: Sendable {
         }
         if let upload = context.caller.upload { request.body = upload.body }
         do throws(RequestError) {
-            if let body = wire.body { try request.carry(body, wire.encoding, context.resolved.files) }
+            if let body = wire.body {
+                try request.setBody(body, encoding: wire.encoding, files: context.resolved.files)
+            }
         } catch {
             throw ConnectionError(error)
         }
         return request
     }
 
-    /// Returns how the credentials of an exchange are renewed; `nil` where they cannot be.
+    /// Returns the renewal of an exchange's credentials; `nil` if they cannot be renewed.
     func renewal(of plan: ExchangePlan) -> ExchangeOptions.Renewal? {
-        guard let refreshes, plan.context.resolved.hasNamedSecrets, !plan.isOfRefresh else { return nil }
+        guard let refreshes, plan.context.resolved.hasNamedSecrets, !plan.isSentByRefresh else { return nil }
         let wire = plan.context.wire
         let count = plan.refreshes
         return ExchangeOptions.Renewal {
@@ -79,13 +83,14 @@ struct RequestBuilder: Sendable {
 }
 
 extension TransportRequest {
-    /// Takes a body: whole where it is in memory, else in pieces, which can be made again for every attempt.
+    /// Sets the body: as a whole if it is in memory, otherwise in pieces that can be created again for every attempt.
     ///
-    /// - Parameter files: those that the request's identity tells of: an answer to others would be stored under it.
-    fileprivate mutating func carry(
+    /// - Parameter files: the files that the request's identity was computed from. If they have changed, the response must not
+    ///   be stored under it.
+    fileprivate mutating func setBody(
         _ body: RequestBody,
-        _ encoding: ParameterEncoding,
-        _ files: [FileFingerprint]
+        encoding: ParameterEncoding,
+        files: [FileFingerprint]
     ) throws(RequestError) {
         let boundary = RequestBody.randomBoundary()
         let segments = try body.segments(encoding, boundary: boundary)

@@ -2,25 +2,25 @@ import Foundation
 
 /// The first stage: resolves a request to its absolute URL, headers, identity, policy and key.
 ///
-/// The environment is applied once, before the first hop: what a redirect to another origin removes stays removed.
+/// The environment is applied once, before the first hop: headers that a redirect to another origin removes stay removed.
 struct RequestResolver: Sendable {
     let environment: Environment
     let invalidations: InvalidationLog
     let time: RequestTime
     let cookies: CookieJar?
-    /// Milliseconds since 1970.
+    /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
 
     private var date: Date { Date(milliseconds: now()) }
 
     /// Returns the context of a request's first hop.
     ///
-    /// - Throws: ``ConnectionError`` where the request cannot be sent, or its credential provider fails.
+    /// - Throws: ``ConnectionError`` if the request cannot be sent, or its credential provider fails.
     func context(of request: Request, for caller: Caller) async throws(ConnectionError) -> RequestContext {
         let instant = invalidations.now
         let resolved: ResolvedRequest
         if caller.gate != nil || caller.resolvedAt != nil {
-            resolved = try ResolvedRequest(request, environment.rules)
+            resolved = try ResolvedRequest(request, rules: environment.rules)
         } else {
             resolved = try await self.resolved(request, for: caller)
         }
@@ -28,7 +28,7 @@ struct RequestResolver: Sendable {
             resolved, for: caller, at: caller.resolvedAt ?? instant, cookies: cookies, now: date)
     }
 
-    /// Returns the context of the hop that a redirect asks for.
+    /// Returns the context of the next hop after a redirect.
     ///
     /// - Parameters:
     ///   - hasBody: whether the body is sent again.
@@ -40,34 +40,34 @@ struct RequestResolver: Sendable {
         begin: Int64?
     ) throws(ConnectionError) -> RequestContext {
         RequestContext(
-            try ResolvedRequest(request, environment.rules), after: last, withBody: hasBody, begin: begin,
+            try ResolvedRequest(request, rules: environment.rules), after: last, withBody: hasBody, begin: begin,
             rules: environment.rules, cookies: cookies, now: date)
     }
 
-    /// Returns a request resolved; asks the credential provider for the identity.
+    /// Resolves a request; the credential provider names the identity if the request has none.
     func resolved(_ request: Request, for caller: Caller = Caller()) async throws(ConnectionError) -> ResolvedRequest {
         if let resolved = try resolvedAtOnce(request) { return resolved }
-        let complete = try await caller.aside { () async throws(ConnectionError) in
+        let complete = try await caller.whileWaiting { () async throws(ConnectionError) in
             try await environment.resolve(request, within: time.left(of: request))
         }
-        let resolved = try ResolvedRequest(complete, environment.rules)
+        let resolved = try ResolvedRequest(complete, rules: environment.rules)
         if request.identity != nil { remember(resolved, of: request) }
         return resolved
     }
 
-    /// Returns a request resolved, where nobody has to be asked for its identity, nor a file for its contents; else `nil`.
+    /// Resolves a request without a wait; `nil` if the credential provider has to name its identity.
     func resolvedAtOnce(_ request: Request) throws(ConnectionError) -> ResolvedRequest? {
         if let known = ResolvedRequest.known(by: request.memo, in: environment.number) { return known }
         guard environment.provider == nil else { return nil }
         var complete = request
         try environment.complete(&complete)
-        let resolved = try ResolvedRequest(complete, environment.rules)
+        let resolved = try ResolvedRequest(complete, rules: environment.rules)
         remember(resolved, of: request)
         return resolved
     }
 
     private func remember(_ resolved: ResolvedRequest, of request: Request) {
         guard request.body?.readsFiles != true else { return }
-        resolved.keep(in: request.memo, by: environment.number)
+        resolved.store(in: request.memo, by: environment.number)
     }
 }

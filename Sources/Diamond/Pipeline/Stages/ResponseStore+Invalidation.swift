@@ -3,36 +3,36 @@ import HTTPTypes
 
 /// Invalidation by unsafe methods (RFC 9111 section 4.4).
 extension ResponseStore {
-    /// Invalidates what an unsafe request has changed: its own URL, and the URLs of the same origin that the response names.
-    func invalidate(after arrival: ReceivedResponse, _ context: RequestContext) {
-        guard !context.wire.method.isSafe, mayHaveActed(arrival) else { return }
+    /// Invalidates the URLs that an unsafe request has changed: its own, and those of the same origin that the response names.
+    func invalidate(after received: ReceivedResponse, to context: RequestContext) {
+        guard !context.wire.method.isSafe, mayHaveActed(received) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
-            .compactMap { Redirect.target($0, of: arrival.headers, from: context.wire)?.url }
+            .compactMap { Redirect.target($0, of: received.headers, from: context.wire)?.url }
             .filter { $0.origin == context.wire.url.origin }
             .map { context.wire.entryURL(of: $0, environment.rules) }
-        invalidate(urls, context)
+        invalidate(urls, for: context)
     }
 
-    /// Invalidates what a request may have changed whose response was lost. For a hop after a redirect that is so where that
-    /// hop was sent; what an earlier hop may have changed, its redirect has invalidated.
-    func invalidate(after error: ConnectionError, _ context: RequestContext) {
-        // The cause is the last attempt's; of a single one nothing else tells.
+    /// Invalidates the URL that an unsafe request without a response may have changed. After a redirect this applies if the last
+    /// hop was sent; the redirect has invalidated the URL of the hop before.
+    func invalidate(after error: ConnectionError, to context: RequestContext) {
+        // The cause is that of the last attempt, and of a single attempt the only source.
         let isCause = (error.cause as? TransportError)?.requestMayHaveBeenSent == true
         let mayHaveActed = isCause || error.attempts.contains(where: \.mayHaveArrived)
-        if !context.wire.method.isSafe, mayHaveActed { invalidate([], context) }
+        if !context.wire.method.isSafe, mayHaveActed { invalidate([], for: context) }
     }
 
-    /// Whether the server has acted, or may have on an attempt before: a DELETE that is repeated is answered with 404.
-    private func mayHaveActed(_ arrival: ReceivedResponse) -> Bool {
-        (200..<400).contains(arrival.status.code) || arrival.attempts.count > 1
+    /// Whether the server has acted, or may have acted on an earlier attempt: a repeated DELETE is answered with 404.
+    private func mayHaveActed(_ received: ReceivedResponse) -> Bool {
+        (200..<400).contains(received.status.code) || received.attempts.count > 1
     }
 
-    /// Waits for no disk: the exchange may still have its permit.
+    /// Invalidates without a wait for the disk, because the exchange may still hold its permit.
     ///
-    /// - Parameter urls: besides the request's own.
-    private func invalidate(_ urls: [String], _ context: RequestContext) {
+    /// - Parameter urls: the URLs besides the request's own.
+    private func invalidate(_ urls: [String], for context: RequestContext) {
         let urls = Set([context.wire.entryURL(environment.rules)] + urls)
-        // Without a cache, exchanges that are under way bring the state before.
+        // Without a cache, running exchanges may bring the state before the change.
         if let cache {
             cache.markStale(urls: urls)
         } else {
@@ -42,7 +42,7 @@ extension ResponseStore {
         if let cache { cache.outdate(key) } else { invalidations.add(.key(key), isErasure: false) }
     }
 
-    /// The key that a GET would have, where the request has a key of the app's own.
+    /// Returns the key of a GET, if the app has set the cache key of the request.
     private func ownKey(_ wire: WireRequest) -> RequestKey? {
         guard wire.cacheKey != nil else { return nil }
         var get = wire

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
 
-/// The last stage: decides what is stored of a response, and what it confirms, replaces or makes stale.
+/// The last stage: stores responses, and confirms, replaces, invalidates and erases stored ones.
 ///
-/// A response counts only as of the instant at which it was requested: what was erased since then is not stored, and what was
-/// invalidated is stored stale.
+/// A response is as old as its request: if its entry was erased since then, it is not stored; if its entry was invalidated, it is
+/// stored as stale.
 struct ResponseStore: Sendable {
     let cache: Cache?
     let environment: Environment
@@ -13,27 +13,27 @@ struct ResponseStore: Sendable {
 
     // MARK: Decisions
 
-    /// Returns what the rules of HTTP say about storing a response.
-    func decision(on arrival: ReceivedResponse, _ context: RequestContext) -> StoreDecision {
+    /// Returns the decision of the rules of HTTP about storing a response.
+    func decision(on received: ReceivedResponse, to context: RequestContext) -> StoreDecision {
         StoreDecision(
             method: context.wire.method,
-            status: arrival.status.code,
-            headers: arrival.headers,
-            body: arrival.body,
-            sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt,
+            status: received.status.code,
+            headers: received.headers,
+            body: received.body,
+            sentAt: received.sentAt,
+            receivedAt: received.receivedAt,
             secrets: secrets(of: context),
-            isSelecting: isSelecting(context, adapted: arrival.adaptedHeaders)
+            isSelecting: isSelecting(context, adapted: received.adaptedHeaders)
         )
     }
 
-    /// The secrets of the engine and of the request: a server may repeat them.
+    /// Returns the secrets of the engine and of the request, which a server may repeat in its response.
     private func secrets(of context: RequestContext) -> FieldSecrets {
         let rules = environment.rules.own.union(context.wire.rules)
         return FieldSecrets(own: rules.union(IdentityRules(secrets: context.wire.secretPlaces)))
     }
 
-    /// Whether a header tells requests apart by their keys: none that an interceptor has changed, and not `Cookie` where a jar
+    /// Returns whether the key of a request contains a header: not if an interceptor has changed it, and not `Cookie` if a jar
     /// adds it or an identity replaces it.
     private func isSelecting(_ context: RequestContext, adapted: Set<String>) -> (String) -> Bool {
         let request = context.wire
@@ -44,68 +44,68 @@ struct ResponseStore: Sendable {
         }
     }
 
-    /// Whether a response is to be considered for the cache. An error of the server does not replace a good response (RFC 9111
-    /// section 4.3.3).
-    func isForCache(_ arrival: ReceivedResponse, _ plan: ExchangePlan) -> Bool {
+    /// Whether a response is a candidate for the cache. A server error does not replace a successful response (RFC 9111 section
+    /// 4.3.3).
+    func isForCache(_ received: ReceivedResponse, to plan: ExchangePlan) -> Bool {
         guard cache != nil, plan.context.identity != nil else { return false }
         guard let stored = plan.stored?.response else { return true }
-        return arrival.status.code < 500 || stored.status >= 500
+        return received.status.code < 500 || stored.status >= 500
     }
 
     // MARK: Storing
 
-    /// Returns the entry that a response is stored as; `nil` where it may not be stored.
-    func entry(of arrival: ReceivedResponse, _ admitted: ExchangeRequest) -> CacheEntry? {
+    /// Returns the entry that a response is stored as; `nil` if it may not be stored.
+    func entry(of received: ReceivedResponse, to admitted: ExchangeRequest) -> CacheEntry? {
         let plan = admitted.plan
-        let decision = decision(on: arrival, plan.context)
-        guard counts(arrival, decision, admitted) else { return nil }
+        let decision = decision(on: received, to: plan.context)
+        guard isCurrent(received, decision: decision, admitted: admitted) else { return nil }
         guard let new = decision.stored.flatMap({ plan.context.entry($0) }) else {
-            if plan.context.wire.method != .head { dropPredecessor(of: arrival, plan) }
+            if plan.context.wire.method != .head { erasePredecessor(of: received, plan: plan) }
             return nil
         }
-        return marked(new, admitted)
+        return marked(new, admitted: admitted)
     }
 
     /// Stores an entry.
     ///
-    /// - Parameter isWritten: whether its body was written as it came.
-    func store(_ entry: CacheEntry, _ admitted: ExchangeRequest, isWritten: Bool = false) {
+    /// - Parameter isWritten: whether the entry was already written while its body was received.
+    func store(_ entry: CacheEntry, admitted: ExchangeRequest, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
-        checkAgain(entry, admitted)
+        checkAgain(entry, admitted: admitted)
     }
 
-    /// Whether a response may change what is stored: it is not personal, and nothing newer was stored meanwhile.
-    private func counts(_ arrival: ReceivedResponse, _ decision: StoreDecision, _ admitted: ExchangeRequest) -> Bool {
+    /// Whether a response may change the cache: it is not personal, was not erased, and nothing newer was stored meanwhile.
+    private func isCurrent(_ received: ReceivedResponse, decision: StoreDecision, admitted: ExchangeRequest) -> Bool {
         let plan = admitted.plan
-        return !arrival.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
-            && !isOvertaken(plan.stored?.response, admitted) && !isOlder(decision, plan)
+        return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
+            && !isOvertaken(plan.stored?.response, admitted: admitted) && !isOlder(decision, plan: plan)
     }
 
-    /// Erases the stored response that a new one replaces, where the new one may not be stored: nothing newer would be known.
-    /// A status other than 2xx says nothing of what is there now, nor does one that is not cacheable by itself, such as 202.
-    private func dropPredecessor(of arrival: ReceivedResponse, _ plan: ExchangePlan) {
-        guard let identity = plan.context.identity, (200..<300).contains(arrival.status.code),
-            StoreDecision.cacheable.contains(arrival.status.code)
+    /// Erases the stored response if the new one may not be stored, because it is outdated. A status other than 2xx does not say
+    /// that, nor does one that is not cacheable by default, such as 202.
+    private func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
+        guard let identity = plan.context.identity, (200..<300).contains(received.status.code),
+            StoreDecision.cacheable.contains(received.status.code)
         else { return }
-        // Where nothing is known to be there, nothing is written.
+        // Without a known entry there is nothing to write.
         guard plan.stored != nil || peek(identity) != nil else { return }
         cache?.forget(identity.key)
     }
 
-    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent counts). Looks at no file: what has
-    /// left memory, and what another process has stored, counts as older.
-    private func isOlder(_ decision: StoreDecision, _ plan: ExchangePlan) -> Bool {
+    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory only: a
+    /// response that has left memory, or that another process has stored, counts as older.
+    private func isOlder(_ decision: StoreDecision, plan: ExchangePlan) -> Bool {
         guard let latest = plan.context.identity.flatMap({ peek($0) }), latest.originTime > decision.originTime else {
             return false
         }
         return plan.stored.map { !latest.isUnchanged(since: $0.response) } ?? true
     }
 
-    /// Whether what is stored was requested after the change that has made this response stale.
+    /// Whether the stored response was requested after the change that has made this response stale.
     ///
-    /// - Parameter old: what was stored when this response was requested. It may have stayed as it is: where there were many
-    ///   changes, the log answers that each has happened.
-    private func isOvertaken(_ old: StoredResponse?, _ admitted: ExchangeRequest) -> Bool {
+    /// - Parameter old: the response that was stored when this one was requested. It may be unchanged: after many changes, the
+    ///   log reports every URL as changed.
+    private func isOvertaken(_ old: StoredResponse?, admitted: ExchangeRequest) -> Bool {
         let context = admitted.plan.context
         guard invalidations.includes(context, since: admitted.sentAt),
             let found = context.identity.flatMap({ cache?.find($0) }), !found.flags.contains(.invalidated)
@@ -113,21 +113,21 @@ struct ResponseStore: Sendable {
         return old.map { !found.isUnchanged(since: $0) } ?? true
     }
 
-    /// Returns an entry, stale where it was invalidated while it was under way.
-    private func marked(_ entry: CacheEntry, _ admitted: ExchangeRequest) -> CacheEntry {
+    /// Returns an entry, marked stale if it was invalidated during the exchange.
+    private func marked(_ entry: CacheEntry, admitted: ExchangeRequest) -> CacheEntry {
         guard invalidations.includes(admitted.plan.context, since: admitted.sentAt) else { return entry }
         var entry = entry
         entry.stored.flags.insert(.invalidated)
         return entry
     }
 
-    /// Takes back what was stored, where it was erased or invalidated between the look and the store.
-    private func checkAgain(_ entry: CacheEntry, _ admitted: ExchangeRequest) {
+    /// Corrects the stored entry if it was erased or invalidated between the check and the store.
+    private func checkAgain(_ entry: CacheEntry, admitted: ExchangeRequest) {
         guard !invalidations.hasErased(admitted.plan.context, since: admitted.sentAt) else {
             cache?.forget(entry.key)
             return
         }
-        let marked = marked(entry, admitted)
+        let marked = marked(entry, admitted: admitted)
         guard marked.stored.flags != entry.stored.flags else { return }
         if marked.stored.isWhole {
             cache?.store(marked, replacing: true)
@@ -145,23 +145,23 @@ struct ResponseStore: Sendable {
     /// The stored response after a 304.
     struct Confirmed {
         var stored: StoredResponse
-        /// Whether it may be stored no longer, and is erased when it has been served.
+        /// Whether the response may not stay stored, and has to be erased after it was served.
         var isToBeErased: Bool
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ stored: StoredResponse, by arrival: ReceivedResponse, _ admitted: ExchangeRequest) -> Confirmed {
+    func confirm(_ stored: StoredResponse, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
         let context = admitted.plan.context
         let decision = StoreDecision(
             confirming: stored,
-            by: arrival.headers,
-            sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt,
+            by: received.headers,
+            sentAt: received.sentAt,
+            receivedAt: received.receivedAt,
             secrets: secrets(of: context),
-            isSelecting: isSelecting(context, adapted: arrival.adaptedHeaders)
+            isSelecting: isSelecting(context, adapted: received.adaptedHeaders)
         )
-        // A confirmation to a credential that an interceptor has added is one for nobody else.
-        guard !arrival.isPersonal else { return Confirmed(stored: decision.stored ?? stored, isToBeErased: false) }
+        // The confirmation of a personal request is not for other callers.
+        guard !received.isPersonal else { return Confirmed(stored: decision.stored ?? stored, isToBeErased: false) }
         guard !invalidations.hasErased(context, since: admitted.sentAt) else {
             if let key = context.identity?.key { cache?.forget(key) }
             return Confirmed(stored: stored, isToBeErased: false)
@@ -169,29 +169,29 @@ struct ResponseStore: Sendable {
         guard let confirmed = decision.stored, let new = context.entry(confirmed) else {
             return Confirmed(stored: stored, isToBeErased: true)
         }
-        let entry = marked(new, admitted)
-        if !isOvertaken(stored, admitted) {
+        let entry = marked(new, admitted: admitted)
+        if !isOvertaken(stored, admitted: admitted) {
             cache?.confirm(entry, replacing: stored)
-            checkAgain(entry, admitted)
+            checkAgain(entry, admitted: admitted)
         }
         return Confirmed(stored: confirmed, isToBeErased: false)
     }
 
-    /// Erases what is stored for a request.
+    /// Erases the stored response for a request.
     func erase(_ context: RequestContext) {
         if let key = context.identity?.key { cache?.forget(key) }
     }
 
-    /// Updates or invalidates the stored response to GET, where a response to HEAD says so (RFC 9111 section 4.3.5).
-    func freshen(by arrival: ReceivedResponse, _ admitted: ExchangeRequest) {
+    /// Updates or invalidates the stored response to GET by a response to HEAD (RFC 9111 section 4.3.5).
+    func freshen(by received: ReceivedResponse, admitted: ExchangeRequest) {
         let context = admitted.plan.context
         guard context.wire.method == .head, let identity = context.identity,
             let stored = admitted.plan.stored?.response ?? peek(identity),
-            counts(arrival, decision(on: arrival, context), admitted)
+            isCurrent(received, decision: decision(on: received, to: context), admitted: admitted)
         else { return }
-        switch HeadDecision(stored, status: arrival.status.code, headers: arrival.headers) {
+        switch HeadDecision(stored, status: received.status.code, headers: received.headers) {
         case .update:
-            if confirm(stored, by: arrival, admitted).isToBeErased { cache?.forget(identity.key) }
+            if confirm(stored, by: received, admitted: admitted).isToBeErased { cache?.forget(identity.key) }
         case .invalidate:
             var invalidated = stored
             invalidated.flags.insert(.invalidated)

@@ -21,7 +21,7 @@ extension DownloadTarget {
     var isContinuable: Bool { true }
     var isForWhole: Bool { true }
 
-    func hear(_ event: ExchangeEvent) {
-        if let progress, case .began(let meter) = event { meter.tell(progress) }
+    func receive(_ event: ExchangeEvent) {
+        if let progress, case .began(let meter) = event { meter.report(to: progress) }
     }
 }

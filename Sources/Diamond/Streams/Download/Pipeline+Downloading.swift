@@ -31,10 +31,10 @@ extension Pipeline {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         if !target.isComplete { try await write(response, into: target) }
         // A pause from here on would abandon a complete body, which would be requested again.
-        guard caller.run?.mayConclude() != false else { throw .cancelled }
+        guard caller.run?.concludeIfAllowed() != false else { throw .cancelled }
         try await validate(response.head, for: caller)
         // The connection may have been canceled meanwhile.
-        guard caller.run?.mayConclude() != false else { throw .cancelled }
+        guard caller.run?.concludeIfAllowed() != false else { throw .cancelled }
         try await target.publish()
     }
 
@@ -52,7 +52,8 @@ extension Pipeline {
     /// Lets the handler of the caller reject the response before the file appears.
     private func validate(_ head: Response, for caller: Caller) async throws(ConnectionError) {
         guard let handler = caller.handler else { return }
-        _ = try await caller.aside { () async throws(ConnectionError) in try await handler.taken(head, by: []) }
+        _ = try await caller.whileWaiting { () async throws(ConnectionError) in try await handler.handle(head, with: [])
+        }
     }
 
     /// Returns the request without the retry window, because the rest of a large body may be requested late.

@@ -46,7 +46,9 @@ struct EventReader {
     }
 
     private mutating func connect() async throws(ConnectionError) {
-        if delay > .zero, await !source.pipeline.wire.repetitions.waits.sleep(delay) { throw .cancelled }
+        if delay > .zero, await !source.pipeline.exchangeEnvironment.retryCoordinator.waits.sleep(delay) {
+            throw .cancelled
+        }
         guard let bytes = try await source.open(after: parser.lastEventID, retry: reconnection.attempts) else {
             isOver = true
             return
@@ -64,8 +66,11 @@ struct EventReader {
 
     private mutating func scheduleReconnection(after error: ConnectionError) throws(ConnectionError) {
         pieces = nil
-        let wire = source.pipeline.wire
-        guard let next = reconnection.delay(after: error, draw: wire.repetitions.draw(), now: wire.now()) else {
+        let exchangeEnvironment = source.pipeline.exchangeEnvironment
+        guard
+            let next = reconnection.delay(
+                after: error, draw: exchangeEnvironment.retryCoordinator.draw(), now: exchangeEnvironment.now())
+        else {
             throw error
         }
         delay = next

@@ -27,7 +27,7 @@ struct EventSource: Sendable {
         default: throw ConnectionError(badStatus: response.head)
         }
         guard MediaType(response.headers.single(.contentType)).essence == Self.mediaType else {
-            throw ConnectionError(badContentType: response.head, Self.mediaType)
+            throw ConnectionError(badContentType: response.head, expected: Self.mediaType)
         }
         return response.bytes
     }

@@ -116,8 +116,9 @@ extension Pipeline {
         limit: Int
     ) throws(ConnectionError) -> (SharedStreams.Key, RequestContext)? {
         let context = RequestContext(
-            try ResolvedRequest(resolved, environment.rules), for: Caller(), at: epoch, cookies: wire.cookies,
-            now: wire.date)
+            try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: epoch,
+            cookies: exchangeEnvironment.cookies,
+            now: exchangeEnvironment.date)
         return context.identity.map { identity in
             (SharedStreams.Key(request: resolved, key: identity.key, limit: limit), context)
         }

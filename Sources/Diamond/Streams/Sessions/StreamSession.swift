@@ -148,7 +148,7 @@ final class StreamSession: BodySink {
     }
 
     /// Dismisses all consumers but the first, if the response is personal.
-    func hear(_ event: ExchangeEvent) {
+    func receive(_ event: ExchangeEvent) {
         guard case .personal = event else { return }
         let others = state.withLock { state in
             state.isClosed = true

@@ -17,7 +17,7 @@ import Testing
     ) -> LaneQueue.Entry {
         let urgency = Urgency(priority, begun: 0, arrival: arrival)
         let entry = LaneQueue.Entry(number: numbers.add(()), urgency: urgency)
-        queue.append(entry, to: origin, priority)
+        queue.append(entry, to: origin, priority: priority)
         return entry
     }
 
@@ -33,7 +33,7 @@ import Testing
         var isInOrder = true
         for (origin, entry) in entries.enumerated() {
             isInOrder = isInOrder && next { _ in false } == entry
-            queue.remove(entry, from: "\(origin)", .normal)
+            queue.remove(entry, from: "\(origin)", priority: .normal)
         }
         #expect(isInOrder && looks == Self.count && queue.isIdle)
     }

@@ -34,7 +34,7 @@ private struct Pair {
         if step % 1_000 == 0 { changeLimits() }
         tellPlain()
         let begins = happen()
-        let (admitted, expected) = (queue.admit().map(\.waiter.who), plain.admit())
+        let (admitted, expected) = (queue.admit().map(\.waiter.payload), plain.admit())
         for number in expected { numbers[number] = nil }
         let favored = numbers.first { queue.isFavored($0.value) }?.key
         return begins == nil && admitted == expected && favored == plain.favored && queue.running == plain.flying.count
@@ -53,9 +53,9 @@ private struct Pair {
         case 132: queue.limits["images"] = LaneLimits(width: 1 + random.below(3))
         case 133: queue.paused = pauses()
         case 134: queue.held = pauses()
-        case 135: queue.isOpen.toggle()
+        case 135: queue.ignoresPauses.toggle()
         // Aging needs that others begin, and what is paused ends some day.
-        case 136..<145: (queue.paused, queue.held, queue.isOpen) = (LanePauses(), LanePauses(), false)
+        case 136..<145: (queue.paused, queue.held, queue.ignoresPauses) = (LanePauses(), LanePauses(), false)
         case 145..<150: queue.width = 6
         case 150..<160: return begin()
         default: add()
@@ -66,7 +66,7 @@ private struct Pair {
 
     private mutating func tellPlain() {
         (plain.width, plain.originWidth, plain.limits) = (queue.width, queue.originWidth, queue.limits)
-        plain.pauses = queue.isOpen ? LanePauses() : queue.paused.union(queue.held)
+        plain.pauses = queue.ignoresPauses ? LanePauses() : queue.paused.union(queue.held)
     }
 
     private mutating func changeLimits() {
@@ -77,7 +77,7 @@ private struct Pair {
     }
 
     private mutating func pauses() -> LanePauses {
-        LanePauses(lanes: Set(Self.lanes.filter { _ in random.below(4) == 0 }), isWhole: random.below(4) == 0)
+        LanePauses(lanes: Set(Self.lanes.filter { _ in random.below(4) == 0 }), includesAllLanes: random.below(4) == 0)
     }
 
     private mutating func place() -> PermitScope {
@@ -90,14 +90,14 @@ private struct Pair {
 
     private mutating func begin() -> String? {
         let place = place()
-        let (begins, expected) = (queue.begins(place), plain.begins(place))
+        let (begins, expected) = (queue.beginIfRoom(place), plain.begins(place))
         return begins == expected ? nil : "\(place) begins: \(begins)."
     }
 
     private mutating func add() {
         let (place, priority) = (place(), priority())
         come += 1
-        numbers[come] = queue.add(place, priority, come)
+        numbers[come] = queue.add(come, in: place, priority: priority)
         plain.add(come, place, priority)
     }
 

@@ -60,7 +60,7 @@ import Testing
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         let others = [place("a"), place("b", "images")]
         var flying = others
-        for other in others { _ = queue.begins(other) }
+        for other in others { _ = queue.beginIfRoom(other) }
         let patient = queue.add(place("a", "images"), .veryLow)
         var rounds = 0
         var hasBegun = false
@@ -75,7 +75,7 @@ import Testing
             let admitted = queue.admitted()
             hasBegun = admitted.contains(patient)
             if let number, admitted.contains(number) { flying.append(other) }
-            if isAtOnce, queue.begins(other) { flying.append(other) }
+            if isAtOnce, queue.beginIfRoom(other) { flying.append(other) }
         }
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
@@ -84,7 +84,7 @@ import Testing
         var queue = queue(originWidth: 2, ["images": LaneLimits(width: 2)])
         let others = [place("b", "images"), place("a")]
         // One that does not end, and two whose kind is there again whenever one ends.
-        for place in [place("a", "images")] + others { _ = queue.begins(place) }
+        for place in [place("a", "images")] + others { _ = queue.beginIfRoom(place) }
         let patient = queue.add(place("a", "images"), .veryLow)
         var rounds = 0
         var hasBegun = false
@@ -109,7 +109,7 @@ import Testing
         var refused: [Int] = []
         var passed: [Int] = []
         for begun in 5..<500 {
-            if queue.begins(place("a")) {
+            if queue.beginIfRoom(place("a")) {
                 // Another, for which there is no place until that one ends.
                 let other = queue.add(place("a"), .normal)
                 queue.end(place("a"))
@@ -126,7 +126,7 @@ import Testing
 
     @Test func `lets a lane go on beside one who waits for another origin, however long`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
-        _ = queue.begins(place("a"))
+        _ = queue.beginIfRoom(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
         for _ in 0..<4 * Urgency.aging {
             let other = queue.add(place("b", "images"), .normal)
@@ -139,17 +139,17 @@ import Testing
 
     @Test func `keeps room for nobody who has gone`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
-        _ = queue.begins(place("b", "images"))
+        _ = queue.beginIfRoom(place("b", "images"))
         let patient = queue.add(place("a", "images"), .veryHigh)
         for _ in 0..<Urgency.aging {
-            _ = queue.begins(place("c"))
+            _ = queue.beginIfRoom(place("c"))
             queue.end(place("c"))
         }
         #expect(queue.admitted() == [])
-        let isPassed = queue.begins(place("a"))
+        let isPassed = queue.beginIfRoom(place("a"))
         #expect(queue.isFavored(patient) && !isPassed)
         queue.remove(patient)
-        let begins = queue.begins(place("a"))
+        let begins = queue.beginIfRoom(place("a"))
         #expect(!queue.isFavored(patient) && begins)
     }
 
@@ -158,10 +158,10 @@ import Testing
         queue.paused.lanes = ["images"]
         let (image, other) = (queue.add(place("a", "images"), .veryHigh), queue.add(place("a"), .normal))
         #expect(queue.admitted() == [other])
-        queue.paused.isWhole = true
+        queue.paused.includesAllLanes = true
         let third = queue.add(place("b"), .normal)
         #expect(queue.admitted() == [])
-        queue.paused.isWhole = false
+        queue.paused.includesAllLanes = false
         queue.paused.lanes = []
         #expect(queue.admitted() == [image, third])
     }
@@ -227,7 +227,7 @@ import Testing
 
 extension PermitQueue<Void> {
     fileprivate mutating func add(_ place: PermitScope, _ priority: RequestPriority) -> SlotNumber {
-        add(place, priority, ())
+        add((), in: place, priority: priority)
     }
 
     fileprivate mutating func admitted() -> [SlotNumber] { admit().map(\.number) }

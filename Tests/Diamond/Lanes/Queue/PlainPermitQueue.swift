@@ -60,7 +60,7 @@ struct PlainPermitQueue {
 
     mutating func admit() -> [Int] {
         var admitted: [Int] = []
-        while !waiters.isEmpty, flying.count < width, !pauses.isWhole, let next = next() {
+        while !waiters.isEmpty, flying.count < width, !pauses.includesAllLanes, let next = next() {
             admitted.append(next)
             if let place = waiters[next]?.line.place { begin(place) }
             remove(next)

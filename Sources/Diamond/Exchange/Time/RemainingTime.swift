@@ -1,19 +1,27 @@
 /// The time that a request has left for code of the app that it waits for before it is sent.
 struct RemainingTime: Sendable {
     private let rest: Duration?
-    /// `nil` where neither time nor cancellation ends it.
+    /// The waits that this one is part of; `nil` if neither time nor cancellation ends it.
     private let waits: PendingWaits?
     /// Whether something of the request may have been sent before.
     private let isUnderWay: Bool
-    /// Whether the code is asked for nothing but the wire.
+    /// Whether the result of the code is needed only for the wire.
     private let isBeforeWire: Bool
 
-    /// - Parameter rest: `nil` where nothing limits it.
+    /// - Parameter rest: the time; `nil` if it is not limited.
     init(_ rest: Duration?, among waits: PendingWaits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
-        (self.rest, self.waits, self.isUnderWay, self.isBeforeWire) = (rest, waits, isUnderWay, isBeforeWire)
+        self.rest = rest
+        self.waits = waits
+        self.isUnderWay = isUnderWay
+        self.isBeforeWire = isBeforeWire
     }
 
-    private init() { (rest, waits, isUnderWay, isBeforeWire) = (nil, nil, false, false) }
+    private init() {
+        rest = nil
+        waits = nil
+        isUnderWay = false
+        isBeforeWire = false
+    }
 
     static let forever = RemainingTime()
 
@@ -36,7 +44,7 @@ struct RemainingTime: Sendable {
 }
 
 extension ConnectionError {
-    /// The time of a request is up, and nothing is on the wire for it.
+    /// Creates the error of a request whose time is up while nothing of it is on the wire.
     ///
     /// - Parameter isUnderWay: whether something of the request may have been sent before.
     init(outOfTime isUnderWay: Bool) {
@@ -44,6 +52,8 @@ extension ConnectionError {
         self.init(TransportError(.timedOut, message, requestMayHaveBeenSent: isUnderWay))
     }
 
+    /// Creates the error of a request that waits while the engine is closed.
+    ///
     /// - Parameter isUnderWay: whether something of the request may have been sent before.
     init(closedWhile isUnderWay: Bool) {
         let message = "the engine was closed before the request could be sent: make a new engine"

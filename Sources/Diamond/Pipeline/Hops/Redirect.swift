@@ -2,11 +2,11 @@ import HTTPTypes
 
 /// The request that a redirect asks for (RFC 9110 section 15.4).
 enum Redirect {
-    /// `nil` when the response is no redirect, or its `Location` leads nowhere.
+    /// Returns the next request; `nil` if the response is no redirect, or has no valid `Location`.
     ///
-    /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
-    /// method and body. To another origin, credentials and `Host` do not go along. An `Idempotency-Key` does, where the
-    /// method is repeated.
+    /// A 303 leads to a GET without a body, and so do 301 and 302 after a POST, as in every browser. A 307 or 308 repeats
+    /// method and body. Credentials and `Host` are not sent to another origin. An `Idempotency-Key` is, if the method is
+    /// repeated.
     static func next(
         after request: WireRequest,
         rules: KeyRules,
@@ -24,25 +24,25 @@ enum Redirect {
         let isSameOrigin = url.origin == request.url.origin
         if isSameOrigin { next.credentials = request.headerCredentials }
         next.rules.secrets += request.secretParameters
-        // What was asked for with a secret of nobody's is nobody's.
+        // The user of the response is unknown if a secret parameter was sent without an identity.
         if next.identity == nil, request.parameterCredentials.contains(where: { $0.secret.name != nil }) {
             next.cache = .noStore
         }
-        if dropsBody(response.status.code, request.method) {
+        if dropsBody(status: response.status.code, method: request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
             for name in Set(next.headers.map(\.name)) where name.isOfBody || name.isIdempotencyKey {
                 next.headers[name] = nil
             }
         }
-        // Each hop has a boundary of its own, and refuses a type that is given.
+        // Each hop creates its own boundary, and refuses an explicit type.
         if case .multipart = next.body { next.headers[.contentType] = nil }
-        if !isSameOrigin { next.headers.removeWhatIsForOneOrigin(rules.adding(request)) }
+        if !isSameOrigin { next.headers.removeOriginBound(by: rules.adding(request)) }
         return next
     }
 
-    /// Whether an engine that follows so many goes on to another URL.
-    static func isFollowed(_ response: Response, from request: WireRequest, _ limit: Int) -> Bool {
+    /// Whether an engine with a limit of redirects follows a response.
+    static func isFollowed(_ response: Response, from request: WireRequest, limit: Int) -> Bool {
         limit > 0 && target(of: response, from: request) != nil
     }
 
@@ -66,22 +66,22 @@ enum Redirect {
         headers.single(name).flatMap { ServerReference($0, from: request.sentURL) }
     }
 
-    /// Whether it is followed by a GET or HEAD, without the body.
-    static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
+    /// Whether the next request is a GET or HEAD, without the body.
+    static func dropsBody(status: Int, method: HTTPRequest.Method) -> Bool {
         status == 303 || (method == .post && (status == 301 || status == 302))
     }
 }
 
 extension WireRequest {
-    /// As it is sent, secrets apart.
+    /// The URL that is sent, without secrets that are filled in.
     fileprivate var sentURL: String { url.text(adding: parameterItems) }
 
-    /// Names of parameters that secrets go to: a server may say in its redirect what it was sent.
+    /// The names of parameters with secrets: a server may repeat in its redirect what it received.
     fileprivate var secretParameters: [String] {
         parameterCredentials.compactMap { if case .parameter(let name) = $0.place { name } else { nil } }
     }
 
-    /// Names of parameters and headers that secrets go to.
+    /// The names of parameters and headers with secrets.
     var secretPlaces: [String] {
         guard !credentials.isEmpty || hasRules else { return [] }
         return credentials.map { credential in
@@ -92,8 +92,8 @@ extension WireRequest {
         } + filledHeaders
     }
 
-    /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has
-    /// their names.
+    /// Whether the request has credentials that are not sent to another origin. Those that are filled in later do not count,
+    /// because the key has their names.
     func hasCredentials(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
         return headers.contains { rules.isHeldBack($0.name) }
@@ -101,7 +101,7 @@ extension WireRequest {
 }
 
 extension WireRequest {
-    /// Whether it has parameters that an identity takes the place of.
+    /// Whether the request has parameters that an identity replaces in the key.
     func hasReplacedItems(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
         return !filledItems.isEmpty || items.items.contains { rules.isReplaced(parameter: $0.name.span) }
@@ -109,13 +109,13 @@ extension WireRequest {
 }
 
 extension HTTPFields {
-    fileprivate mutating func removeWhatIsForOneOrigin(_ rules: KeyRules) {
+    fileprivate mutating func removeOriginBound(by rules: KeyRules) {
         for name in Set(map(\.name)) where rules.isHeldBack(name) || name.canonicalName == "host" { self[name] = nil }
     }
 }
 
 extension KeyRules {
-    /// Whether a header is a credential of the origin that is asked. An `Idempotency-Key` is none: without it another origin
-    /// would act twice upon what is sent again because it has one.
+    /// Whether a header is a credential for one origin. An `Idempotency-Key` is none: requests with a key are sent again, and
+    /// without it another origin would act twice.
     fileprivate func isHeldBack(_ name: HTTPField.Name) -> Bool { isCredential(name) && !name.isIdempotencyKey }
 }

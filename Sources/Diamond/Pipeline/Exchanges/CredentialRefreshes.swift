@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// Has credentials made anew after a 401: each once for all who wait for it, and not again for one who was sent with what
-/// has been replaced meanwhile.
+/// Refreshes credentials after a 401: each once for all exchanges that wait for it, and not again for a request that was sent
+/// with an older credential than the current one.
 final class CredentialRefreshes: Sendable {
     private typealias Run = Task<Void, any Error>
 
@@ -16,23 +16,24 @@ final class CredentialRefreshes: Sendable {
 
     private struct Record {
         var limit = RefreshLimit()
-        /// The number of the refresh that has made it; 0 for none.
+        /// The number of the refresh that has replaced the secret last; 0 for none.
         var refresh = 0
         var run: Run?
     }
 
     private struct State {
-        // One that is being made must not be forgotten, or it would be made twice: some servers take both back then.
+        // The record of a running refresh must not be evicted, or the secret would be refreshed twice: some servers then revoke
+        // both.
         var records = RecentlyUsed<Secret, Record>(isInUse: { $0.run != nil }) { Record() }
-        /// The number of refreshes that have made a credential.
+        /// The number of successful refreshes.
         var count = 0
         var running: [Int: Run] = [:]
         var begun = 0
         var isClosed = false
     }
 
-    /// The secrets that are being made by the task that reads this.
-    @TaskLocal static var making: Set<Secret> = []
+    /// The secrets that the current task refreshes.
+    @TaskLocal static var currentSecrets: Set<Secret> = []
 
     private let state = Guarded(State())
     private let provider: any RefreshableCredentialProvider
@@ -47,10 +48,10 @@ final class CredentialRefreshes: Sendable {
     /// ``refresh(_:since:)``.
     var count: Int { state.withLock { $0.count } }
 
-    /// Whether a request is sent by what makes its own secrets, and would wait for itself. What that has only begun may
-    /// outlive it, and waits as everybody does.
-    func isMaking(_ wire: WireRequest) -> Bool {
-        let own = Self.making.isEmpty ? [] : Self.making.intersection(wire.secrets)
+    /// Whether a request is sent by the running refresh of its own secrets, and would wait for itself. A task that such a refresh
+    /// has started may outlive it, and then waits like every other.
+    func isRefreshing(_ wire: WireRequest) -> Bool {
+        let own = Self.currentSecrets.isEmpty ? [] : Self.currentSecrets.intersection(wire.secrets)
         guard !own.isEmpty else { return false }
         let now = clock.uptime()
         return state.withLock { state in
@@ -58,7 +59,7 @@ final class CredentialRefreshes: Sendable {
         }
     }
 
-    /// Whether each of a request's secrets is newer already, is being made, or may be made.
+    /// Whether each of a request's secrets is newer already, is being refreshed, or may be refreshed.
     func allows(_ wire: WireRequest, since count: Int) -> Bool {
         let now = clock.uptime()
         return state.withLock { state in
@@ -70,9 +71,10 @@ final class CredentialRefreshes: Sendable {
         }
     }
 
-    /// Returns when the request's secrets are newer than they were.
+    /// Waits until the request's secrets are newer.
     ///
-    /// - Throws: `noCredential` where they cannot be made, `cancelled` with the waiting task; they are made all the same.
+    /// - Parameter count: the ``count`` when the secrets were filled in.
+    /// - Throws: `noCredential` if a refresh fails, `cancelled` with the waiting task; the refresh continues then.
     func refresh(_ wire: WireRequest, since count: Int) async throws(ConnectionError) {
         for run in runs(for: wire, since: count) {
             let outcome = Promise<Result<Void, any Error>?>()
@@ -89,51 +91,52 @@ final class CredentialRefreshes: Sendable {
     private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
         let now = clock.uptime()
         let (runs, isClosed) = state.withLock { state -> (Set<Run>, Bool) in
-            var (runs, due) = (Set<Run>(), Set<Secret>())
+            var runs = Set<Run>()
+            var outdated = Set<Secret>()
             for secret in wire.secrets {
                 state.records.withValue(of: secret, at: now) { record in
                     guard record.refresh <= count else { return }
                     if let run = record.run {
                         runs.insert(run)
-                    } else if record.limit.begin(at: now) {
-                        due.insert(secret)
+                    } else if record.limit.beginIfAllowed(at: now) {
+                        outdated.insert(secret)
                     }
                 }
             }
-            if !due.isEmpty { runs.insert(begin(due, for: wire.identity, &state, at: now)) }
+            if !outdated.isEmpty { runs.insert(begin(outdated, for: wire.identity, &state, at: now)) }
             return (runs, state.isClosed)
         }
-        // Behind the lock: what they call may be the app's.
+        // Outside the lock: cancellation handlers may be code of the app.
         if isClosed { for run in runs { run.cancel() } }
         return runs
     }
 
-    private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
-        // Also what the one who asks is making, which would wait for this.
-        let making = due.union(Self.making)
+    private func begin(_ secrets: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
+        // Includes the secrets that the calling task refreshes, because that refresh waits for this one.
+        let current = secrets.union(Self.currentSecrets)
         state.begun += 1
         let number = state.begun
-        // It takes the lock to end, and so cannot before it is entered here.
+        // Its end needs the lock, so it cannot end before it is entered here.
         let run = Run.detached { [self] in
             do {
-                try await Self.$making.withValue(making) {
-                    // A shared exchange may wait for it, or come to.
+                try await Self.$currentSecrets.withValue(current) {
+                    // A shared exchange may wait for it, now or later.
                     try await Hook.run(isInFlight: true) {
-                        try await provider.refreshSecrets(Set(due.map(\.name)), for: identity)
+                        try await provider.refreshSecrets(Set(secrets.map(\.name)), for: identity)
                     }
                 }
             } catch {
-                end(number, due, isNew: false)
+                end(number, of: secrets, isNew: false)
                 throw error
             }
-            end(number, due, isNew: true)
+            end(number, of: secrets, isNew: true)
         }
-        for secret in due { state.records.withValue(of: secret, at: now) { $0.run = run } }
+        for secret in secrets { state.records.withValue(of: secret, at: now) { $0.run = run } }
         state.running[number] = run
         return run
     }
 
-    private func end(_ number: Int, _ secrets: Set<Secret>, isNew: Bool) {
+    private func end(_ number: Int, of secrets: Set<Secret>, isNew: Bool) {
         let now = clock.uptime()
         state.withLock { state in
             state.running[number] = nil
@@ -148,7 +151,7 @@ final class CredentialRefreshes: Sendable {
         }
     }
 
-    /// Cancels those that are under way, and those that come.
+    /// Cancels all refreshes, running and later ones.
     func close() {
         let runs = state.withLock { state in
             state.isClosed = true

@@ -16,19 +16,20 @@ struct Redirects {
 
     init(limit: Int) { self.limit = limit }
 
+    /// Notes the response of a hop.
     mutating func note(_ response: Response) {
         if response.source == .network || response.source == .revalidated { wasAnswered = true }
     }
 
-    /// Returns the next hop; `nil` where the response is the answer.
+    /// Returns the next hop; `nil` if the response is not a redirect to follow.
     ///
     /// - Throws: `badResponse` after too many redirects.
     mutating func next(
         after response: Response,
         to request: Request,
         from context: RequestContext,
-        _ rules: KeyRules,
-        _ activity: Activity
+        rules: KeyRules,
+        activity: Activity
     ) throws(ConnectionError) -> Hop? {
         guard limit > 0, response.status.kind == .redirection, context.canFollow(response) else { return nil }
         if let oddity = Redirect.oddity(of: response, from: context.wire) {
@@ -46,6 +47,7 @@ struct Redirects {
             throw ConnectionError(.badResponse, "\(next) was redirected more than \(limit) times: \(advice)")
         }
         count += 1
-        return Hop(request: next, hasBody: !Redirect.dropsBody(response.status.code, context.wire.method))
+        return Hop(
+            request: next, hasBody: !Redirect.dropsBody(status: response.status.code, method: context.wire.method))
     }
 }

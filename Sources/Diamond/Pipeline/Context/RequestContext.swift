@@ -1,36 +1,36 @@
 import Foundation
 import HTTPTypes
 
-/// One hop of a request on its way to a response, for one caller. Made once per hop; immutable.
+/// A resolved request of one hop, for one caller; created once per hop, and immutable.
 ///
-/// A class, because every stage has it.
+/// It is a class because every stage has it.
 final class RequestContext: Sendable {
-    /// The differences between the hop and a request that is sent for the first time.
+    /// The properties of a hop that its request does not have.
     struct Traits: OptionSet, Sendable {
         let rawValue: UInt8
 
         /// The response is neither stored nor shared: its user is unknown, or its streamed body has no key.
         static let uncacheable = Traits(rawValue: 1)
-        /// A redirect has led to another origin than the one that was asked.
+        /// A redirect has led to another origin than that of the first hop.
         static let foreign = Traits(rawValue: 2)
-        /// A redirect has removed credentials: the response is not for those who ask with them, though an identity makes one
-        /// key of both.
+        /// A redirect has removed credentials. The response is not for callers that request it with them, although the key is
+        /// the same if there is an identity.
         static let stripped = Traits(rawValue: 4)
         /// A redirect has led here.
         static let redirected = Traits(rawValue: 8)
-        /// The body is collected in the background, after a sink has had the stored one.
-        static let behindSink = Traits(rawValue: 16)
+        /// The body is collected in the background, after a sink has received the stored body.
+        static let afterSink = Traits(rawValue: 16)
 
-        /// The traits that the next hop has, too.
-        static let ofAllHops: Traits = [.foreign, .stripped]
+        /// The traits that the next hop inherits.
+        static let inherited: Traits = [.foreign, .stripped]
     }
 
     let resolved: ResolvedRequest
     let caller: Caller
     let traits: Traits
-    /// The start of the request's time, by the exchange clock; `nil` where it starts with the exchange.
+    /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
     let begin: Int64?
-    /// The instant at which the request was resolved: the identity may be forgotten since.
+    /// The instant at which the request was resolved. The identity may have logged out since.
     let resolvedAt: InvalidationLog.Instant
 
     private init(
@@ -47,9 +47,10 @@ final class RequestContext: Sendable {
         self.resolvedAt = resolvedAt
     }
 
-    /// The first hop.
+    /// Creates the context of the first hop.
     ///
-    /// - Parameter cookies: a jar whose cookies are sent. Without an identity, nobody knows whose the response is then.
+    /// - Parameter cookies: the jar whose cookies are sent. If they are sent without an identity, the user of the response is
+    ///   unknown.
     convenience init(
         _ resolved: ResolvedRequest,
         for caller: Caller,
@@ -62,7 +63,7 @@ final class RequestContext: Sendable {
         self.init(resolved, caller, traits, begin: nil, resolvedAt: caller.run?.startedAt ?? instant)
     }
 
-    /// The next hop of a redirect.
+    /// Creates the context of the next hop after a redirect.
     ///
     /// - Parameters:
     ///   - resolved: the request that the redirect asks for.
@@ -79,43 +80,44 @@ final class RequestContext: Sendable {
     ) {
         let caller = hasBody || last.caller.upload == nil ? last.caller : last.caller.uploading(nil)
         let isOtherOrigin = resolved.wire.url.origin != last.wire.url.origin
-        // A parameter is not sent to another URL.
+        // Secret parameters are not sent to another URL.
         let hasLostItems = last.wire.hasReplacedItems(rules) && !resolved.wire.hasReplacedItems(rules)
-        var traits = last.traits.intersection(.ofAllHops).union(.redirected)
+        var traits = last.traits.intersection(.inherited).union(.redirected)
         if isOtherOrigin { traits.insert(.foreign) }
         if isOtherOrigin && last.wire.hasCredentials(rules) || hasLostItems { traits.insert(.stripped) }
         if caller.upload != nil || resolved.isChanged(by: cookies, at: now()) { traits.insert(.uncacheable) }
         self.init(resolved, caller, traits, begin: begin, resolvedAt: last.resolvedAt)
     }
 
-    /// The context of a refresh that nobody waits for. A body that is collected to be stored has the engine's limit, where the
-    /// caller's limit was one of a sink.
+    /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's limit,
+    /// because the caller's limit is for the sink.
     var inBackground: RequestContext {
         var traits = traits
-        if caller.sink != nil { traits.insert(.behindSink) } else { traits.remove(.behindSink) }
+        if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
         return RequestContext(resolved, caller.inBackground, traits, begin: nil, resolvedAt: resolvedAt)
     }
 
     var wire: WireRequest { resolved.wire }
     var policy: CachePolicy { resolved.policy }
-    var place: PermitScope { resolved.place }
+    var permitScope: PermitScope { resolved.permitScope }
     var url: String { resolved.url }
 
-    /// `nil` when the response is this caller's alone: the cache is neither read nor written, and the exchange is not shared.
+    /// The identity of the request; `nil` if the response is for this caller alone. Then the cache is neither read nor written,
+    /// and the exchange is not shared.
     var identity: ResolvedRequest.Identity? {
-        let isCallersAlone = traits.contains(.uncacheable) || traits.contains(.stripped) && wire.identity != nil
-        return isCallersAlone ? nil : resolved.identity.value
+        let isForCallerAlone = traits.contains(.uncacheable) || traits.contains(.stripped) && wire.identity != nil
+        return isForCallerAlone ? nil : resolved.identity.value
     }
 
     /// Whether a response that breaks can be continued.
     var isContinuable: Bool { resolved.isContinuable && caller.upload == nil }
 
-    /// Whether a redirect can be followed; `false` where it repeats a body that could be read only once, and was.
+    /// Whether a redirect can be followed; `false` if it repeats a body that was read and cannot be read again.
     func canFollow(_ response: Response) -> Bool {
-        caller.upload?.isConsumed != true || Redirect.dropsBody(response.status.code, wire.method)
+        caller.upload?.isConsumed != true || Redirect.dropsBody(status: response.status.code, method: wire.method)
     }
 
-    /// The subject of invalidations; `nil` where nothing is stored or shared.
+    /// The subject of invalidations; `nil` if nothing is stored or shared.
     var subject: CacheSubject? {
         identity.map {
             CacheSubject(
@@ -124,7 +126,7 @@ final class RequestContext: Sendable {
         }
     }
 
-    /// The entry that a response is stored as.
+    /// Returns the entry that a response is stored as; `nil` if it may not be stored.
     func entry(_ stored: StoredResponse) -> CacheEntry? {
         guard let identity else { return nil }
         return CacheEntry(
@@ -141,7 +143,7 @@ final class RequestContext: Sendable {
 }
 
 extension ResolvedRequest {
-    /// Whether cookies of a jar are sent that no identity stands for.
+    /// Whether the jar has cookies for the request, which has no identity.
     fileprivate func isChanged(by cookies: CookieJar?, at now: @autoclosure () -> Date) -> Bool {
         guard let cookies, identity.value != nil, wire.identity == nil, wire.headers[.cookie] == nil else {
             return false
@@ -166,6 +168,6 @@ extension RequestContext {
     }
 
     private var activitySubject: ActivitySubject {
-        ActivitySubject(lane: place.lane, origin: place.origin, tags: resolved.tags)
+        ActivitySubject(lane: permitScope.lane, origin: permitScope.origin, tags: resolved.tags)
     }
 }

@@ -17,12 +17,12 @@ final class PendingWaits: Sendable {
 
     init(by clock: ExchangeClock) { self.clock = clock }
 
-    /// Waits for what a body brings: it is canceled where it is waited for no longer, and need not obey.
+    /// Waits for the value of a body. When the wait ends without it, the body is canceled, and need not obey.
     ///
     /// - Parameters:
-    ///   - limit: how long; `nil` for as long as it takes.
-    ///   - isBeforeWire: whether it is in vain where the engine is closed, because only the wire comes after it.
-    /// - Returns: what came first.
+    ///   - limit: the limit for the time; `nil` for none.
+    ///   - isBeforeWire: whether only the wire comes after the wait, so that it is useless once the engine is closed.
+    /// - Returns: the value, or the reason why the wait ended before.
     func value<Value: Sendable>(
         within limit: Duration? = nil,
         isBeforeWire: Bool = true,
@@ -44,7 +44,7 @@ final class PendingWaits: Sendable {
 
     /// Waits between two attempts.
     ///
-    /// - Returns: `false` where the waiting task was canceled, or the engine is closed.
+    /// - Returns: `false` if the waiting task was canceled, or the engine is closed.
     func sleep(_ delay: Duration) async -> Bool {
         let outcome = await value { [clock] in (try? await clock.sleep(delay)) != nil }
         return (try? outcome.get()) ?? false
@@ -57,7 +57,7 @@ final class PendingWaits: Sendable {
         }
     }
 
-    /// Ends all of them, and for good what only the wire could come after.
+    /// Ends all waits, and refuses later ones that only the wire comes after.
     func close() {
         let ends = state.withLock { state in
             state.isClosed = true

@@ -7,7 +7,7 @@ import HTTPTypes
 struct Environment: Sendable {
     private static let count = Guarded(0)
 
-    /// The number that tells this environment from every other of the process.
+    /// The number of this environment, unique in the process.
     let number = Self.count.withLock { count in
         count += 1
         return count
@@ -33,24 +33,24 @@ struct Environment: Sendable {
         return resolved
     }
 
-    /// Does the same, but for the identity that the provider would name.
+    /// Adds the base URL and the headers to a request.
     func complete(_ request: inout Request) throws(ConnectionError) {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
-        let bringsType = request.hasTypeOfItsOwn && headers.contains(.contentType)
-        // Shared by all that set none.
-        if request.headers.isEmpty, !headers.isEmpty, !bringsType { return request.headers = headers }
-        // At one stroke: with each change a request forgets what is known of it.
+        let excludesType = request.hasOwnContentType && headers.contains(.contentType)
+        // Requests without headers share the storage of these.
+        if request.headers.isEmpty, !headers.isEmpty, !excludesType { return request.headers = headers }
+        // One assignment, because a request discards its resolved form with each change.
         var fields = request.headers
-        for field in headers where !request.headers.contains(field.name) && !(bringsType && field.name == .contentType)
-        {
+        for field in headers
+        where !request.headers.contains(field.name) && !(excludesType && field.name == .contentType) {
             fields.append(field)
         }
         if fields.count > request.headers.count { request.headers = fields }
     }
 
-    /// Absolute, where there is something to resolve it against.
+    /// Returns the URL of a request, resolved against the base URL if there is one.
     func resolvedURL(of request: Request) throws(MalformedURL) -> String {
         try baseURL.map { base throws(MalformedURL) in try RequestURL.resolve(request.url, within: base) }
             ?? request.url
@@ -66,9 +66,9 @@ struct Environment: Sendable {
         }
     }
 
-    /// The request with its named secrets filled in, as it goes on the wire and nowhere else.
+    /// Returns the request with its named secrets filled in, which is only sent, never stored.
     ///
-    /// - Parameter left: how long the provider may take.
+    /// - Parameter left: the time that the provider may take.
     func fill(_ wire: WireRequest, within left: RemainingTime) async throws(ConnectionError) -> WireRequest {
         try await left.value { () async throws(ConnectionError) in try await filled(wire) }
     }
@@ -99,8 +99,8 @@ struct Environment: Sendable {
 }
 
 extension Request {
-    /// Whether its body is of one type, which no engine's header says better.
-    fileprivate var hasTypeOfItsOwn: Bool {
+    /// Whether its body determines the content type, so that a header of the engine must not replace it.
+    fileprivate var hasOwnContentType: Bool {
         switch body {
         case .form, .multipart: true
         case .bytes(_, let type), .file(_, let type): type != nil

@@ -1,14 +1,14 @@
 import DiamondSQLite
 
-/// The clock that waits and limits go by: any that only goes forward.
+/// The clock of waits and limits: any clock that only goes forward.
 struct ExchangeClock: Sendable {
-    /// Milliseconds since it was made.
+    /// The milliseconds since the clock was created.
     let uptime: @Sendable () -> Int64
-    /// Throws when the task is canceled.
+    /// Waits; throws when the task is canceled.
     let sleep: @Sendable (Duration) async throws -> Void
 
     init(_ clock: any Clock<Duration>) {
-        // Apart, so that the compiler knows it: every exchange reads it several times.
+        // A call of its own, so that the compiler specializes it: every exchange reads the clock several times.
         self = (clock as? ContinuousClock).map(Self.make) ?? Self.make(clock)
     }
 
@@ -29,6 +29,8 @@ struct ExchangeClock: Sendable {
     }
 
     /// Runs a body, and cancels it when its time is up.
+    ///
+    /// - Returns: the value of the body, and whether it was canceled because its time was up.
     func limit<Value: Sendable>(
         _ limit: Duration,
         _ body: @escaping @Sendable () async -> Value

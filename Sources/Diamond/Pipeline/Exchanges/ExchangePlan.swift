@@ -1,26 +1,26 @@
-/// The purpose of an exchange: the stored response that it replaces or confirms, and the instants at which both were looked at.
+/// The purpose of an exchange: the request, the stored response that it replaces or confirms, and the instant of the look-up.
 ///
-/// A class, because every step of the exchange has it.
+/// It is a class because every step of the exchange has it.
 final class ExchangePlan: Sendable {
     let context: RequestContext
-    /// The stored response that an answer takes the place of.
+    /// The stored response that a new one replaces.
     let stored: StoredCandidate?
     /// Whether the validators of the stored response are sent.
     let isConditional: Bool
     /// Whether a caller waits for the response.
     let isAwaited: Bool
-    /// Whether a response that is stored meanwhile is served instead.
+    /// Whether a response that another exchange stores meanwhile is served instead.
     let mayBeSuperseded: Bool
-    /// The start of the request's time, by the exchange clock; `nil` where it starts with the exchange.
+    /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
     let begin: Int64?
     /// The interval that the exchange belongs to.
     let parent: ActivityInterval.ID?
-    /// The instant at which the cache was asked.
+    /// The instant of the look-up in the cache.
     let lookedUpAt: InvalidationLog.Instant
     /// The number of credential refreshes when the secrets were filled in.
     let refreshes: Int
-    /// Whether a refresh of its own credentials sends it, and takes a 401 for an answer.
-    let isOfRefresh: Bool
+    /// Whether a refresh of its own credentials sends the request. A 401 is then returned, without another refresh.
+    let isSentByRefresh: Bool
 
     init(
         _ context: RequestContext,
@@ -32,7 +32,7 @@ final class ExchangePlan: Sendable {
         parent: ActivityInterval.ID?,
         lookedUpAt: InvalidationLog.Instant = 0,
         refreshes: Int = 0,
-        isOfRefresh: Bool = false
+        isSentByRefresh: Bool = false
     ) {
         self.context = context
         self.stored = stored
@@ -43,39 +43,41 @@ final class ExchangePlan: Sendable {
         self.parent = parent
         self.lookedUpAt = lookedUpAt
         self.refreshes = refreshes
-        self.isOfRefresh = isOfRefresh
+        self.isSentByRefresh = isSentByRefresh
     }
 
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }
 
-    /// Whether secrets are filled in before it is sent.
+    /// Whether secrets are filled in before the request is sent.
     var hasSecrets: Bool { context.resolved.hasNamedSecrets }
 
     func scope(in activity: Activity) -> ActivityScope { context.scope(in: activity, of: parent) }
 
-    /// The plan without conditions, within the time of the one before.
+    /// Returns the plan without conditions, with the same time limit.
     func unconditional(since begin: Int64?) -> ExchangePlan {
         ExchangePlan(context, stored: stored, begin: begin, parent: parent)
     }
 
-    /// The plan for a request that has nothing stored any more.
+    /// The plan without the stored response, which was erased.
     var withoutStored: ExchangePlan {
         ExchangePlan(context, isAwaited: isAwaited, begin: begin, parent: parent)
     }
 
     /// The plan with the stored response marked stale.
-    var invalidated: ExchangePlan { with(stored: stored?.invalidated, refreshes, isOfRefresh: isOfRefresh) }
-
-    /// The plan with credentials of this age.
-    func dated(_ refreshes: Int, isOfRefresh: Bool) -> ExchangePlan {
-        with(stored: stored, refreshes, isOfRefresh: isOfRefresh)
+    var invalidated: ExchangePlan {
+        with(stored: stored?.invalidated, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }
 
-    private func with(stored: StoredCandidate?, _ refreshes: Int, isOfRefresh: Bool) -> ExchangePlan {
+    /// Returns the plan with the state of its credentials.
+    func with(refreshes: Int, isSentByRefresh: Bool) -> ExchangePlan {
+        with(stored: stored, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
+    }
+
+    private func with(stored: StoredCandidate?, refreshes: Int, isSentByRefresh: Bool) -> ExchangePlan {
         ExchangePlan(
             context, stored: stored, isConditional: isConditional, isAwaited: isAwaited,
             mayBeSuperseded: mayBeSuperseded, begin: begin, parent: parent, lookedUpAt: lookedUpAt,
-            refreshes: refreshes, isOfRefresh: isOfRefresh)
+            refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }
 }

@@ -1,15 +1,15 @@
 import Foundation
 import HTTPTypes
 
-/// The properties that two requests have in common when they share an exchange: all that the server is sent, and all that
-/// decides what becomes of the response. How each caller decodes it does not count.
+/// The properties that requests have in common when they share an exchange: all that is sent to the server, and all that
+/// affects how the response is received and stored. The decoding of each caller is not among them.
 ///
 /// The headers are those that are sent, with credentials and validators: an unconditional request shares no exchange with a
 /// conditional one, nor one user with another.
 ///
-/// A class, because it is passed on more often than compared.
+/// It is a class because it is passed on more often than compared.
 final class SharedExchangeKey: Hashable, Sendable {
-    private struct Terms: Equatable, Sendable {
+    private struct Parts: Equatable, Sendable {
         let method: HTTPRequest.Method
         let url: String
         let headers: HTTPFields
@@ -20,7 +20,7 @@ final class SharedExchangeKey: Hashable, Sendable {
         let lane: Lane
         let tags: Set<String>
 
-        static func == (one: Terms, other: Terms) -> Bool {
+        static func == (one: Parts, other: Parts) -> Bool {
             one.method == other.method && one.url.isExactly(other.url) && one.headers.isExactly(other.headers)
                 && one.body == other.body && one.timeout == other.timeout && one.retry == other.retry
                 && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags.isExactly(other.tags)
@@ -28,12 +28,12 @@ final class SharedExchangeKey: Hashable, Sendable {
     }
 
     let key: RequestKey
-    private let terms: Terms
+    private let parts: Parts
 
-    /// `nil` where the exchange cannot be shared, because its body is streamed.
+    /// Creates a key; `nil` if the exchange cannot be shared, because the request's body is streamed.
     init?(
         _ key: RequestKey,
-        _ request: TransportRequest,
+        request: TransportRequest,
         retry: RetryPolicy,
         bodyLimit: Int? = nil,
         lane: Lane,
@@ -46,15 +46,15 @@ final class SharedExchangeKey: Hashable, Sendable {
         case .stream: return nil
         }
         self.key = key
-        terms = Terms(
+        parts = Parts(
             method: request.method, url: request.url, headers: request.headers, body: body, timeout: request.timeout,
             retry: retry, bodyLimit: bodyLimit, lane: lane, tags: tags)
     }
 
     static func == (one: SharedExchangeKey, other: SharedExchangeKey) -> Bool {
-        one === other || one.key == other.key && one.terms == other.terms
+        one === other || one.key == other.key && one.parts == other.parts
     }
 
-    // Where the keys are equal, the rest nearly always is.
+    // If the request keys are equal, the other parts nearly always are.
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

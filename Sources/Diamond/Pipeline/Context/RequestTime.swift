@@ -1,5 +1,5 @@
-/// The time of a request, which is one for all its hops.
-// Not inlined, to keep the async frames of waiting callers small: a retry policy is large.
+/// The time limits of a request, which all its hops share.
+// Its functions are not inlined, to keep the async frames of waiting callers small: a retry policy is large.
 struct RequestTime: Sendable {
     let clock: ExchangeClock
     /// The policy of requests that have none of their own.
@@ -8,9 +8,9 @@ struct RequestTime: Sendable {
 
     /// Returns the rest of a request's time.
     ///
-    /// - Parameter begin: the start of the time; `nil` where it has not started.
-    /// - Returns: `nil` where the time has not started, or nothing limits it.
-    /// - Throws: `timedOut` where nothing is left.
+    /// - Parameter begin: the start of the time; `nil` if it has not started.
+    /// - Returns: `nil` if the time has not started, or is not limited.
+    /// - Throws: `timedOut` if nothing is left.
     @inline(never)
     func rest(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> Duration? {
         guard let begin, let deadline = (request.retry ?? retry).deadline else { return nil }
@@ -27,7 +27,7 @@ struct RequestTime: Sendable {
         return policy
     }
 
-    /// Whether a policy limits the time: without a limit, a timeout is that of a server that says nothing, to anybody.
+    /// Whether a policy limits the time. Without a limit, a timeout means that the server did not respond, to any caller.
     @inline(never)
     func isLimited(_ request: ResolvedRequest) -> Bool {
         let policy = request.retry ?? retry
@@ -38,17 +38,17 @@ struct RequestTime: Sendable {
     @inline(never)
     func hasDeadline(_ request: ResolvedRequest) -> Bool { (request.retry ?? retry).deadline != nil }
 
-    /// Returns the time for code of the app that is asked before a request is sent: all of it, where it has not started.
+    /// Returns the time for code of the app that is called before a request is sent: all of it, if it has not started.
     @inline(never)
     func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: begin)
         return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
     }
 
-    /// Returns the time for code of the app that is asked before a request is resolved.
+    /// Returns the time for code of the app that is called before a request is resolved.
     @inline(never)
     func left(of request: Request) -> RemainingTime {
-        // A stored response may be all that it takes.
+        // A stored response may answer the request without the wire.
         RemainingTime((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)
     }
 }

@@ -1,12 +1,12 @@
-/// The end of an exchange, for the callers that waited for it.
+/// The outcome of an exchange, for the callers that waited for it.
 struct ExchangeOutcome: Sendable {
-    // Indirect, because it goes back through every step.
+    // Indirect, because it is returned through every step.
     indirect enum Ending: Sendable {
         case response(Response)
         case failure(ConnectionError)
         /// The server has confirmed a stored response whose body cannot be read.
         case unreadable(CacheError)
-        /// Another exchange has stored a response that can be served, before this one was sent.
+        /// Another exchange has stored a response that can be served, before the request was sent.
         ///
         /// - Parameter isCounted: whether a miss was counted.
         case superseded(isCounted: Bool)
@@ -15,9 +15,9 @@ struct ExchangeOutcome: Sendable {
     }
 
     let ending: Ending
-    /// The start of the exchange's time, by the exchange clock; `nil` where it has not started.
+    /// The start of the exchange's time, by the exchange clock; `nil` if it has not started.
     let startedAt: Int64?
-    /// The time by which a caller came later than the exchange has started; negative where it waited for that.
+    /// The milliseconds from the start of the exchange until the caller joined; negative if the caller joined before.
     let lateness: Int64
 
     init(_ ending: Ending, startedAt: Int64? = nil, lateness: Int64 = 0) {
@@ -26,7 +26,7 @@ struct ExchangeOutcome: Sendable {
         self.lateness = lateness
     }
 
-    /// The outcome for a caller that has joined at a time.
+    /// Returns the outcome for a caller that has joined at a time.
     func joined(at time: Int64) -> ExchangeOutcome {
         ExchangeOutcome(ending, startedAt: startedAt, lateness: startedAt.map { time - $0 } ?? 0)
     }

@@ -1,9 +1,9 @@
 /// The stored response that was found for a request.
 ///
-/// A class, because every step of the exchange has it.
+/// It is a class because every step of the exchange has it.
 final class StoredCandidate: Sendable {
     let response: StoredResponse
-    /// Reads the body in pieces, for a sink.
+    /// The reader of the body in pieces, for a sink.
     let reader: IndirectOptional<BodyReader>
 
     init(_ response: StoredResponse, reader: IndirectOptional<BodyReader> = .none) {

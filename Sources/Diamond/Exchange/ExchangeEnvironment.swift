@@ -1,0 +1,34 @@
+import Foundation
+
+/// The transport of an engine's exchanges, and the settings and services that all their attempts share.
+///
+/// It is a class because every step of every exchange has it.
+final class ExchangeEnvironment: Sendable {
+    let transport: any Transport
+    /// The time now, in milliseconds since 1970.
+    let now: @Sendable () -> Int64
+    /// The most bytes of a response's body, for requests without a limit of their own.
+    let bodyLimit: Int
+    let retryCoordinator: RetryCoordinator
+    let interceptors: [any Interceptor]
+    /// The jar whose cookies are sent; `nil` for none.
+    let cookies: CookieJar?
+
+    init(
+        transport: any Transport,
+        now: @escaping @Sendable () -> Int64,
+        bodyLimit: Int,
+        retryCoordinator: RetryCoordinator,
+        interceptors: [any Interceptor],
+        cookies: CookieJar?
+    ) {
+        self.transport = transport
+        self.now = now
+        self.bodyLimit = bodyLimit
+        self.retryCoordinator = retryCoordinator
+        self.interceptors = interceptors
+        self.cookies = cookies
+    }
+
+    var date: Date { Date(milliseconds: now()) }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import HTTPTypes
+
+/// The transfer of a body into a sink.
+extension Transfer {
+    /// The most bytes of a response that a sink does not receive: such a response says why there is no success, and is small.
+    static let nonSuccessBodyLimit = 1 << 20
+
+    /// Whether the body of a response goes into the sink. Others are collected: they are read for the retry decision, and the
+    /// request may be sent again.
+    func isForSink(_ status: HTTPResponse.Status) -> Bool {
+        options.destination != nil && status.kind == .successful
+    }
+
+    func limit(of head: ReceivedResponse) -> Int {
+        guard let destination = options.destination else { return options.bodyLimit }
+        return head.isInSink ? destination.sink.limit : min(options.bodyLimit, Self.nonSuccessBodyLimit)
+    }
+
+    /// Checks a count of bytes, received or announced, against a limit.
+    func check(_ count: Int64, limit: Int) throws(TransportError) {
+        guard count <= Int64(limit) else { throw TransportError(bodyLargerThan: limit) }
+    }
+
+    /// Returns the response, whose body may still be on the way.
+    func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
+        guard let limit else { return try await send() }
+        let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest) {
+            await Result { [self] () async throws(TransportError) in try await send() }
+        }
+        guard isLate else { return try result.get() }
+        // A head that is received at the limit does not count: its body is canceled already.
+        do throws(TransportError) { _ = try result.get() } catch {
+            throw error.code == .cancelled ? TransportError(late: error, limit) : error
+        }
+        throw TransportError(late: .cancelled(requestMayHaveBeenSent: true), limit)
+    }
+
+    private func send() async throws(TransportError) -> TransportResponse {
+        try await environment.transport.send(meter.measured(request))
+    }
+
+    /// Begins a body in the sink. A body whose announced length exceeds the limit is refused before a byte is read.
+    func open(_ head: ReceivedResponse) async throws(TransportError) {
+        guard head.isInSink, let destination = options.destination else { return }
+        // RFC 9110 section 15.3.7.
+        let isRequested = head.status != .partialContent || request.headers.contains(.range)
+        guard isRequested || !destination.sink.isForWhole else {
+            let message = "the server sent a part that nobody has asked for: try again, or ask for it with Range"
+            throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
+        }
+        try check(meter.progress.expectedToReceive ?? 0, limit: destination.sink.limit)
+        var history = history
+        history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
+        var response = Response(status: head.status, headers: head.headers, url: destination.url)
+        response.attempts = history.attempts
+        environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
+        try await destination.sink.begin(response)
+    }
+
+    /// Writes a body that cannot be resumed to the sink.
+    func write(_ body: BodyStream) async throws(TransportError) {
+        guard let sink = options.destination?.sink else { return }
+        var count = 0
+        var pieces = body.iterator()
+        while let piece = try await pieces.next() {
+            count += piece.count
+            meter.receive(count)
+            try check(Int64(count), limit: sink.limit)
+            try await sink.append(piece)
+        }
+    }
+}

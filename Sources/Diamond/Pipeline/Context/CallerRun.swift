@@ -1,0 +1,23 @@
+/// The run of a connection, as the pipeline sees it. A pause may give a run up; then the next one begins from the start.
+protocol CallerRun: AnyObject, PriorityWaiter {
+    /// The instant at which the run began.
+    var startedAt: InvalidationLog.Instant { get }
+    /// Whether the run has ended, or a pause has given it up.
+    var isOver: Bool { get }
+
+    /// Notes whether the run waits for something else than the wire: meanwhile another connection may start.
+    func setWaiting(_ isWaiting: Bool)
+    func receive(_ event: ExchangeEvent)
+
+    /// Begins an attempt, and returns `true`; gives the run up and returns `false` if the connection is paused.
+    func beginIfAllowed() -> Bool
+    /// Begins a step that cannot be undone if the run was not canceled, and returns whether it does. From then on no pause gives
+    /// the run up.
+    func concludeIfAllowed() -> Bool
+    /// Begins to write the outcome of the run, even if it was canceled, and returns whether it does. From then on no pause gives
+    /// the run up.
+    func recordIfAllowed() -> Bool
+
+    /// The slot for a partial response of a paused run that may not be stored.
+    var resumeSlot: ResumeSlot { get }
+}
