@@ -32,7 +32,7 @@ extension Pipeline {
             lanes: lanes,
             environment: environment,
             retry: configuration.retry,
-            credentialRefreshes: provider.map { CredentialRefreshes($0, retryCoordinator.clock) },
+            credentialRefreshes: provider.map { CredentialRefreshes($0, clock: retryCoordinator.clock) },
             redirectLimit: max(0, configuration.redirectLimit),
             replays: configuration.store.map {
                 Self.jobSlot(

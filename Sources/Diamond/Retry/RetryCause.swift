@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// The verdict of an attempt's outcome on another attempt, before time, budget and counts are considered.
+/// The reason for or against another attempt that follows from the outcome of one, before time, budget and counts are
+/// considered.
 enum RetryCause: Equatable {
     /// The request was certainly not processed: any method may be sent again.
     case unprocessed(RetryReason)
@@ -12,8 +13,8 @@ enum RetryCause: Equatable {
     init(_ situation: RetrySituation) {
         switch situation.outcome {
         case _ where situation.isCommitted: self = .none(.committed)
-        case .failed(let error, let isAfterHead): self = Self.cause(of: error, isAfterHead, situation)
-        case .answered(let status, _): self = Self.cause(of: status.code, situation)
+        case .failed(let error, let isAfterHead): self = Self.cause(of: error, isAfterHead: isAfterHead, in: situation)
+        case .answered(let status, _): self = Self.cause(of: status.code, in: situation)
         }
     }
 
@@ -24,7 +25,7 @@ enum RetryCause: Equatable {
         .notTaken,
     ]
 
-    private static func cause(of error: TransportError, _ isAfterHead: Bool, _ situation: RetrySituation) -> Self {
+    private static func cause(of error: TransportError, isAfterHead: Bool, in situation: RetrySituation) -> Self {
         guard !permanent.contains(error.code) else { return .none(.permanent(error)) }
         guard error.requestMayHaveBeenSent || isAfterHead else { return .unprocessed(.unprocessed(error)) }
         guard situation.request.isRepeatable(by: situation.policy) else {
@@ -36,17 +37,17 @@ enum RetryCause: Equatable {
 
     // MARK: Statuses
 
-    private static func cause(of status: Int, _ situation: RetrySituation) -> Self {
+    private static func cause(of status: Int, in situation: RetrySituation) -> Self {
         switch status {
         case 401: .unauthorized
         case 421 where !situation.history.wasMisdirected: .unprocessed(.misdirected)
         case 409 where situation.request.hasIdempotencyKey: .repeatable(.stillRunning)
         case 400, 421, 422: .none(.final(status))
-        default: cause(ofListed: status, situation)
+        default: cause(ofListed: status, in: situation)
         }
     }
 
-    private static func cause(ofListed status: Int, _ situation: RetrySituation) -> Self {
+    private static func cause(ofListed status: Int, in situation: RetrySituation) -> Self {
         guard situation.policy.statuses.contains(status) else { return .none(.final(status)) }
         let isInvited = [429, 503].contains(status) && situation.pushBack != nil
         guard isInvited || situation.request.isRepeatable(by: situation.policy) else {

@@ -386,7 +386,7 @@ import Testing
     }
 
     @Test func `is not made anew for an engine that was closed`() async throws {
-        let refreshes = CredentialRefreshes(Endless(), ExchangeClock(TestClock()))
+        let refreshes = CredentialRefreshes(Endless(), clock: ExchangeClock(TestClock()))
         refreshes.close()
         let wire = try WireRequest(request(1))
         let error = await #expect(throws: ConnectionError.self) { try await refreshes.refresh(wire, since: 0) }

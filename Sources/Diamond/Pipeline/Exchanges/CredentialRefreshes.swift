@@ -39,7 +39,7 @@ final class CredentialRefreshes: Sendable {
     private let provider: any RefreshableCredentialProvider
     private let clock: ExchangeClock
 
-    init(_ provider: any RefreshableCredentialProvider, _ clock: ExchangeClock) {
+    init(_ provider: any RefreshableCredentialProvider, clock: ExchangeClock) {
         self.provider = provider
         self.clock = clock
     }
