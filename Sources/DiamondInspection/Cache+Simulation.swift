@@ -2,7 +2,7 @@ package import Diamond
 import DiamondSQLite
 
 extension Cache {
-    /// The bound that the store's programs give it, as the last of them has recorded it; `nil` where none has.
+    /// Returns the disk capacity that a program of the store recorded last; `nil` if there is none.
     package func recordedCapacity() throws(CacheError) -> Int64? { try file.read(CacheTable.capacity) }
 
     /// Whether the store records its accesses. It does not unless ``setRecording(_:)`` has switched that on.
@@ -15,11 +15,11 @@ extension Cache {
         try file.write { (connection) throws(SQLiteError) in try CacheTable.setRecording(isOn, on: connection) }
     }
 
-    /// Replays what all processes of the store have recorded, at other sizes. What this process did since its last write
-    /// is among it after ``flush()``.
+    /// Replays the recorded accesses of all processes of the store at other capacities. The accesses of this process since
+    /// its last write are included after ``flush()``.
     ///
-    /// - Parameter capacities: bounds as ``diskCapacity``; from an eighth of the present one to eight times as much by
-    ///   default.
+    /// - Parameter capacities: capacities as ``diskCapacity``; by default from an eighth of the current one to eight times
+    ///   as much.
     package func simulation(of capacities: [Int64]? = nil) throws(CacheError) -> Simulation {
         let (accesses, capacity) = try file.read(CacheTable.accesses)
         return Simulation(

@@ -7,7 +7,7 @@ extension CacheInspection {
     /// Mends what was found: drops what is damaged, and sets a malformed file aside, as a program would.
     package func repair() throws(CacheError) -> [CacheRepair] {
         guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
-        guard !findings.contains(where: \.comesFirst) else { return try repairFromTheGround() }
+        guard !findings.contains(where: \.isStructural) else { return try repairStructure() }
         do throws(SQLiteError) {
             let database = try Self.open(store)
             var repairs: [CacheRepair] = []
@@ -32,7 +32,7 @@ extension CacheInspection {
 
     private func mend(
         _ finding: CacheFinding,
-        _ entry: CacheTable.Inspected?,
+        _ entry: CacheTable.InspectedEntry?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> String? {
         switch finding.kind {
@@ -52,7 +52,7 @@ extension CacheInspection {
         case .secret:
             // The key is not always at hand here, and a secret in clear is none of such a store.
             guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
-            guard try CacheTable.replaceSecret(by: CacheFile.freshSecret(), on: connection) else { return nil }
+            guard try CacheTable.replaceSecret(by: CacheFile.newSecret(), on: connection) else { return nil }
             return "made anew; what was stored for requests with credentials is found no more"
         }
     }
@@ -71,9 +71,9 @@ extension CacheInspection {
     private func begin(_ secret: Data?, _ sealed: [String: Data]) throws(CacheError) {
         do throws(SQLiteError) {
             try Self.open(store).write { (connection) throws(SQLiteError) in
-                if let secret { try CacheTable.keepSecret(secret, on: connection) }
+                if let secret { try CacheTable.saveSecret(secret, on: connection) }
                 for (id, bytes) in sealed {
-                    try CacheTable.keepSecret(bytes, keyID: id, replacing: nil, on: connection)
+                    try CacheTable.saveSecret(bytes, keyID: id, replacing: nil, on: connection)
                 }
             }
         } catch {

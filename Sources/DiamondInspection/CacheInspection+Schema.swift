@@ -25,12 +25,12 @@ extension CacheInspection {
     }
 
     /// Mends what the rest stands on, and then the rest, which can only be read now.
-    func repairFromTheGround() throws(CacheError) -> [CacheRepair] {
+    func repairStructure() throws(CacheError) -> [CacheRepair] {
         let repairs: [CacheRepair]
         do throws(SQLiteError) { repairs = try mendHeader() + mendSchema() } catch { throw CacheError(error) }
         let rest = try CacheInspection(of: store, seal: seal, now: now)
         // What could not be mended is not tried again and again.
-        let isStuck = rest.findings.contains { finding in findings.contains { $0 == finding && $0.comesFirst } }
+        let isStuck = rest.findings.contains { finding in findings.contains { $0 == finding && $0.isStructural } }
         return isStuck ? repairs : repairs + (try rest.repair())
     }
 
@@ -62,7 +62,7 @@ extension CacheInspection {
 
 extension CacheFinding {
     /// Whether others can only be found when it is mended.
-    var comesFirst: Bool { kind == .header || kind == .schema }
+    var isStructural: Bool { kind == .header || kind == .schema }
 }
 
 extension CacheTable.Settings {

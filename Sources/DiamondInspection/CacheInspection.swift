@@ -49,7 +49,7 @@ package struct CacheInspection: Sendable {
     }
 
     private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {
-        findings = try database.read(CacheTable.malformations).map { CacheFinding(kind: .file, what: $0) }
+        findings = try database.read(CacheTable.integrityErrors).map { CacheFinding(kind: .file, what: $0) }
         // In such a file nothing else is to be trusted.
         guard findings.isEmpty else { return }
         findings = try database.read(Self.schemaFindings)

@@ -3,35 +3,35 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// The state of a store's queue: its files, its settings, whether its records of its jobs agree. Asking changes
-/// nothing.
+/// The state of a store's queue: its files, its settings, and whether its records agree. Reading it changes nothing.
 package struct ReplayDiagnosis: Sendable {
     package let store: Store
-    /// Database, log and index, as far as they are there.
+    /// The existing ones of database, write-ahead log and its index.
     package var files: [CacheDiagnosis.File]
-    /// `nil` where the file cannot be read.
+    /// The file's settings; `nil` if the file cannot be read.
     package var settings: ReplayTable.Settings?
-    /// The faults that SQLite's own check finds, at most 10 lines.
-    package var damages: [String] = []
+    /// The errors that SQLite's integrity check finds, at most 10 lines.
+    package var integrityErrors: [String] = []
     package var counts: [ReplayState: Int] = [:]
-    package var discord = ReplayTable.Discord()
-    /// Jobs that are not what was written, and were not given up.
+    package var inconsistencies = ReplayTable.Inconsistencies()
+    /// The damaged jobs that are not discarded.
     package var damagedJobs: [ReplayJob.ID] = []
-    /// Jobs whose times no rule makes: they wait for too long, or were added or changed in the future.
+    /// The number of jobs with impossible times: they wait for too long, or were added or changed in the future.
     package var untimelyJobs = 0
-    /// By how much the wall clock is ahead of the queue's time; milliseconds, 0 where it was not set.
+    /// The milliseconds by which the wall clock is ahead of the queue's time; 0 if the clock was not changed.
     package var lead: Int64 = 0
     private let clockReading: QueueClock.Reading
     /// The process that keeps others from writing, if ``findWriter()`` has found one.
     package var writer: WriteLock?
-    /// Why the queue cannot be used.
+    /// The error that keeps programs from using the queue; `nil` if they can use it.
     package var failure: ReplayError?
 
-    /// `nil` where the store has no queue.
+    /// Reads the state of a store's queue; `nil` if the store has no queue.
     package init?(of store: Store) { self.init(of: store, clock: .system) }
 
     init?(of store: Store, clock: ReplayClock) {
-        (self.store, clockReading) = (store, clock.reading)
+        self.store = store
+        clockReading = clock.reading
         files = ["", "-wal", "-shm"].compactMap {
             CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
         }
@@ -43,8 +43,8 @@ package struct ReplayDiagnosis: Sendable {
         }
     }
 
-    /// Looks for a process that keeps others from writing, for a second. Only for a process that does not have the file
-    /// open.
+    /// Looks for a process that keeps others from writing, for a second. Call it only in a process that does not have the
+    /// file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
     /// The pages in the log, which a copy of the file alone may lack.
@@ -70,11 +70,11 @@ package struct ReplayDiagnosis: Sendable {
         self.settings = settings
         failure = settings.failure(store.replayPath)
         guard failure == nil, settings.isCurrent else { return }
-        damages = try ReplayTable.damages(on: connection)
-        // What is damaged agrees with nothing.
-        guard damages.isEmpty else { return }
+        integrityErrors = try ReplayTable.integrityErrors(on: connection)
+        // The records of a damaged file need not agree.
+        guard integrityErrors.isEmpty else { return }
         counts = try ReplayTable.stateCounts(on: connection)
-        discord = try ReplayTable.discord(on: connection)
+        inconsistencies = try ReplayTable.inconsistencies(on: connection)
         let record = try ReplayTable.queueClock(on: connection)?.updated(by: clockReading) ?? QueueClock(clockReading)
         let moment = QueueTime.Moment(record, at: clockReading)
         lead = moment.lead
@@ -84,12 +84,13 @@ package struct ReplayDiagnosis: Sendable {
 }
 
 extension ReplayTable.Settings {
-    /// Written by a program that knows the schema this one knows.
+    /// Whether the file has the schema version of this program.
     fileprivate var isCurrent: Bool {
         applicationID == DiamondSchema.replay.applicationID && schemaVersion == DiamondSchema.replay.migrations.count
     }
 
-    /// Why a program cannot use the file. One that is empty still, or older, is brought up to date by the next.
+    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program that
+    /// opens it migrates it.
     fileprivate func failure(_ path: String) -> ReplayError? {
         let schema = DiamondSchema.replay
         guard applicationID == schema.applicationID || (applicationID == 0 && pages <= 1) else {
@@ -100,30 +101,32 @@ extension ReplayTable.Settings {
 }
 
 extension ReplayDiagnosis {
-    /// Judged by what was read, the worst first.
-    package var complaints: [CacheDiagnosis.Complaint] {
+    /// The problems found in what was read, the worst first.
+    package var problems: [CacheDiagnosis.Problem] {
         (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
-            + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage) }
-            + (writer.map { [$0.complaint] } ?? []) + permissions + settingsComplaints + discord.complaints
-            + jobComplaints + timeComplaints
+            + integrityErrors.map {
+                .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage)
+            }
+            + (writer.map { [$0.problem] } ?? []) + permissions + settingsProblems + inconsistencies.problems
+            + jobProblems + timeProblems
     }
 
-    private var jobComplaints: [CacheDiagnosis.Complaint] {
+    private var jobProblems: [CacheDiagnosis.Problem] {
         guard let first = damagedJobs.first else { return [] }
-        let count = ReplayTable.Discord.text(damagedJobs.count, "job")
+        let count = ReplayTable.Inconsistencies.text(damagedJobs.count, "job")
         let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
         let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
         return [.init(what: what, remedy: remedy)]
     }
 
-    private var timeComplaints: [CacheDiagnosis.Complaint] {
+    private var timeProblems: [CacheDiagnosis.Problem] {
         guard untimelyJobs > 0 else { return [] }
-        let what =
-            "\(ReplayTable.Discord.text(untimelyJobs, "job")) of the queue have times in the future that no rule makes"
+        let count = ReplayTable.Inconsistencies.text(untimelyJobs, "job")
+        let what = "\(count) of the queue have times in the future that no rule makes"
         return [.init(what: what, remedy: "see that the clock is right; 'cachectl queue retry' sends them now")]
     }
 
-    private var permissions: [CacheDiagnosis.Complaint] {
+    private var permissions: [CacheDiagnosis.Problem] {
         files.filter { $0.mode != 0o600 }.map { file in
             let path = store.replayDirectory.appendingPathComponent(file.name).path
             return .init(
@@ -132,7 +135,7 @@ extension ReplayDiagnosis {
         }
     }
 
-    private var settingsComplaints: [CacheDiagnosis.Complaint] {
+    private var settingsProblems: [CacheDiagnosis.Problem] {
         guard let settings, failure == nil else { return [] }
         guard settings.isCurrent else {
             return [
@@ -151,8 +154,8 @@ extension ReplayDiagnosis {
     }
 }
 
-extension ReplayTable.Discord {
-    fileprivate var complaints: [CacheDiagnosis.Complaint] {
+extension ReplayTable.Inconsistencies {
+    fileprivate var problems: [CacheDiagnosis.Problem] {
         let found = [
             (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))", Self.move),
             (heads, "\(Self.text(heads, "ordering key")) of the queue lack their right first job", Self.move),
@@ -166,7 +169,7 @@ extension ReplayTable.Discord {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 
-    // In this order: what is added or sent behind an export would be lost, or sent twice.
+    // The order matters: jobs added or sent after an export would be lost, or sent twice.
     private static let move = """
         end the programs that use the store, run 'cachectl queue export', move replay.sqlite* away, and import what was \
         exported; what is dead or in review, and what is held by name, is not taken over

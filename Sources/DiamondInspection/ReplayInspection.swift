@@ -36,7 +36,7 @@ package struct ReplayInspection: Sendable {
         // Of another version doctor tells.
         let version = try connection.integer("PRAGMA user_version")
         guard version == DiamondSchema.replay.migrations.count else { return }
-        findings = try ReplayTable.damages(on: connection).map { Finding(what: "replay.sqlite: \($0)") }
+        findings = try ReplayTable.integrityErrors(on: connection).map { Finding(what: "replay.sqlite: \($0)") }
         // In such a file nothing else is to be trusted.
         guard findings.isEmpty else { return }
         try read(connection)

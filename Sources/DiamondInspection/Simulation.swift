@@ -1,72 +1,72 @@
 package import Diamond
 import Foundation
 
-/// A simulation of caches of other sizes, over the accesses that this one has recorded.
+/// A simulation of caches with other capacities, over the recorded accesses of one cache.
 ///
-/// A sample of the keys stands for all of them, in a cache that is smaller at the same rate (SHARDS: Waldspurger and
-/// others, FAST 2015). What the sample misses is held against all accesses, those that were not recorded among them:
-/// a popular key is hit at every size, so that it matters little whether it is in the sample ("SHARDS-adj" there).
+/// It simulates a sample of the keys in a cache that is smaller by the same factor (SHARDS: Waldspurger and others, FAST
+/// 2015). The misses of the sample are divided by all accesses, including those outside the sample. A popular key is hit at
+/// every capacity, so it matters little whether it is in the sample ("SHARDS-adj" in that paper).
 ///
-/// An entry that was there before the record began says nothing of any size: its first access does not count. An answer
-/// that the present cache had lost would have been a hit in one that had not, unless it has come back with another
-/// length: then it has changed, and is a miss at any size.
+/// The first access of an entry that was stored before the record began does not count. A response that was evicted and
+/// requested again counts as a hit of a cache that still has it, unless its length has changed: then the resource has
+/// changed, and it is a miss at every capacity.
 package struct Simulation: Sendable {
-    /// The parts that would have gone over the network, from 0 to 1.
+    /// The miss ratios, from 0 to 1.
     package struct Misses: Hashable, Sendable {
         package var requests: Double
-        /// The part of the body bytes.
+        /// The ratio of the body bytes.
         package var bytes: Double
     }
 
-    /// The misses of one size.
+    /// The miss ratios at one capacity.
     package struct Line: Hashable, Sendable {
-        /// The bound that a cache is given.
+        /// The capacity of the cache.
         package var capacity: Int64
-        /// By SIEVE, as ``Cache`` evicts.
+        /// The miss ratios with SIEVE, which ``Cache`` uses.
         package var misses: Misses
-        /// If it evicted what was not used for longest.
+        /// The miss ratios with LRU.
         package var lru: Misses
     }
 
-    /// The size that pays.
+    /// The capacity beyond which more space gains little.
     package struct Recommendation: Hashable, Sendable {
         package var capacity: Int64
-        /// Whether a size beyond all that were simulated would pay still more.
+        /// Whether a capacity beyond the simulated ones would gain more.
         package var isOpen: Bool
-        /// Bytes of bodies that would not have gone over the network, with the present size; below 0, bytes that would
-        /// have. The period is a day, or the whole record where it is shorter than that.
+        /// The bytes of bodies saved on the network compared with the current capacity; negative if it would transfer more.
+        /// The period is a day, or the whole record if that is shorter.
         package var bytesSaved: Int64
     }
 
-    /// Less than this part of all bytes, for twice the size, does not pay.
-    package static let leastGain = 0.01
+    /// The least gain, as a part of all bytes, that justifies twice the capacity.
+    package static let minimumGain = 0.01
 
-    /// Accesses that count, those that were not recorded among them.
+    /// The number of accesses that count, including those outside the sample.
     package let requests: Int64
     /// The bytes of their bodies.
     package let bytes: Int64
     /// The seconds from the first to the last access.
     package let seconds: Int64
     package let sampling: Sampling
-    /// The bound of the cache that recorded.
+    /// The capacity of the cache that recorded.
     package let present: Int64
-    /// The smallest first, the present size among them.
+    /// The miss ratios at each capacity, the smallest first, including the current one.
     package let lines: [Line]
-    /// Without any bound: what nothing could have answered.
+    /// The miss ratios of an unbounded cache.
     package let unbounded: Misses
 
     /// - Parameters:
-    ///   - accesses: in the order in which they happened.
-    ///   - present: the bound of the cache that recorded them.
-    ///   - capacities: the bounds to simulate; from an eighth of the present one to eight times as much by default.
-    ///   - usable: what a bound leaves for entries.
+    ///   - accesses: the accesses in chronological order.
+    ///   - present: the capacity of the cache that recorded them.
+    ///   - capacities: the capacities to simulate; by default from an eighth of the current one to eight times as much.
+    ///   - usable: returns the bytes of a capacity that entries can use.
     package init(
         _ accesses: [CacheAccess],
         present: Int64,
         capacities: [Int64]? = nil,
         usable: (Int64) -> Int64 = { $0 }
     ) {
-        let trace = Trace(accesses)
+        let trace = AccessTrace(accesses)
         requests = trace.requests
         bytes = trace.bytes
         seconds = trace.seconds
@@ -79,7 +79,7 @@ package struct Simulation: Sendable {
         unbounded = trace.misses(lru: .max)
     }
 
-    /// From an eighth to eight times as much.
+    /// Returns capacities from an eighth of one to eight times as much.
     package static func capacities(around present: Int64) -> [Int64] {
         let larger = ([2, 4, 8] as [Int64]).map { factor in
             let (product, isTooMuch) = present.multipliedReportingOverflow(by: factor)
@@ -88,20 +88,20 @@ package struct Simulation: Sendable {
         return [present / 8, present / 4, present / 2, present] + larger
     }
 
-    /// The smallest size from which on twice the size gains less than ``leastGain`` of the bytes; `nil` where nothing has
-    /// been recorded.
+    /// The smallest capacity beyond which doubling gains less than ``minimumGain`` of the bytes; `nil` if nothing was
+    /// recorded.
     package var recommendation: Recommendation? {
         guard requests > 0, var index = lines.indices.last else { return nil }
         let last = lines[index]
-        while index > 0, gain(to: index) < Self.leastGain { index -= 1 }
+        while index > 0, gain(to: index) < Self.minimumGain { index -= 1 }
         return Recommendation(
             capacity: lines[index].capacity,
-            isOpen: last.misses.bytes - unbounded.bytes >= Self.leastGain,
+            isOpen: last.misses.bytes - unbounded.bytes >= Self.minimumGain,
             bytesSaved: saved(by: lines[index])
         )
     }
 
-    /// Returns the gain of one doubling on the way from the size before.
+    /// Returns the gain for each doubling between a capacity and the next smaller one.
     private func gain(to index: Int) -> Double {
         let (smaller, larger) = (lines[index - 1], lines[index])
         let doublings = log2(Double(larger.capacity) / Double(max(1, smaller.capacity)))

@@ -31,20 +31,20 @@ package struct WriteLock: Hashable, Sendable {
     /// Finds the process that holds the lock for a whole second; `nil` if it was released meanwhile.
     ///
     /// - Parameters:
-    ///   - looks: how often the lock is looked at.
-    ///   - sleep: waits between two looks.
+    ///   - checks: how often the lock is looked at.
+    ///   - sleep: waits between two checks.
     package static func lasting(
-        of path: String, looks: Int = 10, sleep: () -> Void = { usleep(100_000) }
+        of path: String, checks: Int = 10, sleep: () -> Void = { usleep(100_000) }
     ) -> WriteLock? {
         guard let first = WriteLock(of: path) else { return nil }
-        for _ in 1..<looks {
+        for _ in 1..<checks {
             sleep()
             guard WriteLock(of: path) == first else { return nil }
         }
         return first
     }
 
-    package var complaint: CacheDiagnosis.Complaint {
+    package var problem: CacheDiagnosis.Problem {
         guard process > 0 else {
             return .init(
                 what: "a process of another container holds the write lock of \(path), and no other can write",

@@ -35,7 +35,7 @@ struct ForkedChild {
         }
         cache = try Cache(
             Store(directory: URL(filePath: directory)), activity: activity, uptime: { uptime.withLock { $0 } },
-            gathering: .seconds(3600))
+            writeDelay: .seconds(3600))
         entry = try HammerSample(number: 1).entry(version: 1)
         cache.store(entry)
     }

@@ -2,37 +2,38 @@ import DiamondSQLite
 
 /// Erasing entries, and marking them stale.
 extension Cache {
-    /// Erases the entries of a selection, for every process of the store. No file holds their bytes afterwards, as far
-    /// as readers of other processes allow. A damaged file that was set aside goes, too. A response that comes after
-    /// the call is not stored if this process asked for it before. It is stored if another process asked for it.
+    /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless a
+    /// reader in another process still needs them. Damaged files that were set aside are removed, too.
     ///
-    /// The call needs little space, however much there is to erase. If it fails, the entries that were erased by then
-    /// stay erased.
+    /// If this process sent a request before the call, its response is not stored. A response that another process
+    /// requested is stored.
     ///
-    /// - Returns: the number of entries there were.
+    /// The call needs little disk space, however much it erases. If it fails, the entries erased by then stay erased.
+    ///
+    /// - Returns: the number of erased entries.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: true)
-        // The memory tier last: a lookup beside this may still bring in what it has just read from disk.
-        defer { forgetInMemory(selection) }
+        // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
+        defer { removeFromMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
-                try Self.forgetAccesses(of: parts, file)
+                try Self.deleteAccesses(of: parts, file)
                 let names = selection.names(by: file.number)
                 var count = 0
                 for part in parts { count += try file.erase(part, names) }
-                if selection == .all { try Self.eraseOrphans(in: file) }
-                // Also where nothing was there: one before may have erased it, and got no further.
-                try eviction.giveBackAll()
+                if selection == .all { try Self.deleteOrphans(in: file) }
+                // Also if nothing was erased: an earlier call may have failed after it erased the entries.
+                try eviction.vacuumAll()
                 return count
             }
         }
     }
 
-    /// Removes with what is erased the files that were set aside, also one that was just now: it holds what was to be
-    /// erased.
+    /// Erases entries, then removes the files that were set aside. If erasing finds the file damaged and sets it aside,
+    /// that file is removed, too: it holds the entries to erase.
     private func removingSetAside(_ erase: () async throws(CacheError) -> Int) async throws(CacheError) -> Int {
         let count: Int
         do throws(CacheError) {
@@ -48,83 +49,84 @@ extension Cache {
     @concurrent
     private func removeSetAside() async throws(CacheError) { try file.removeSetAside() }
 
-    private static func forgetAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
+    private static func deleteAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
         try file.erasing { (connection) throws(SQLiteError) in
             for part in parts { try CacheTable.deleteAccesses(of: part, on: connection) }
         }
     }
 
-    private static func eraseOrphans(in file: CacheFile) throws(CacheError) {
+    private static func deleteOrphans(in file: CacheFile) throws(CacheError) {
         var isLast = false
         while !isLast { isLast = try file.erasing(CacheTable.deleteOrphanSlice) }
     }
 
-    /// Marks the entries of a selection stale against every lifetime and `maxAge`, for every process of the store. The
-    /// next request asks the server, with the validators that are stored. A response that comes after the call is
-    /// stored as stale, too, if this process asked for it before. It is stored as it comes if another process asked for
-    /// it.
+    /// Marks the entries of a selection stale, whatever their lifetime and `maxAge`, for every process of the store. The
+    /// next request asks the server, with the stored validators.
     ///
-    /// If it fails, the entries that were not marked by then stay as they were.
+    /// If this process sent a request before the call, its response is stored as stale, too. A response that another
+    /// process requested is stored unchanged.
     ///
-    /// - Returns: the number of entries that were not marked before.
+    /// If the call fails, the entries that were not marked by then stay unmarked.
+    ///
+    /// - Returns: the number of newly marked entries.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: false)
-        defer { forgetInMemory(selection) }
+        defer { removeFromMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
             try file.mark(file.parts(of: selection), selection.names(by: file.number))
         }
     }
 
-    /// Marks the entries of some URLs stale, and waits for no disk. The mark holds at once for this process, and soon
-    /// for others. It holds for this process even where it cannot be written.
+    /// Marks the entries of some URLs stale, without waiting for the disk. The mark applies immediately in this process,
+    /// and soon in others. In this process it applies even if it cannot be written.
     ///
-    /// - Parameter urls: in normal form, as ``CacheSelection/url(_:)`` takes them.
+    /// - Parameter urls: the URLs in normal form, as for ``CacheSelection/url(_:)``.
     package func markStale(urls: Set<String>) {
         for url in urls {
             invalidations.addChange(of: url)
             writer.invalidate(url)
         }
-        // The memory tier last, as above, and once for all: it looks at each of its slots.
+        // The memory tier last, as above, and once for all URLs: each call scans all slots.
         memory.remove(urls: urls)
     }
 
-    /// Erases the entry under a key, because it is outdated, and waits for no disk. A response that comes later, and
-    /// was asked for before the call, is stored as stale.
-    package func outdate(_ key: RequestKey) {
+    /// Erases an outdated entry, without waiting for the disk. If its request was sent again before the call, the response
+    /// is stored as stale.
+    package func removeOutdated(_ key: RequestKey) {
         invalidations.add(.key(key), isErasure: false)
         forget(key)
     }
 
-    /// Erases the entries that a predicate picks, for every process of the store. The predicate is called for every
-    /// entry: some hundred thousand a second.
+    /// Erases the entries that match a predicate, for every process of the store. The predicate is called for every entry:
+    /// some hundred thousand a second.
     ///
-    /// - Returns: the number of entries there were.
+    /// - Returns: the number of erased entries.
     @discardableResult
     public func purge(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         try await removingSetAside { () async throws(CacheError) in
             var count = 0
             for picked in try await selections(where: predicate) { count += try await purge(picked) }
-            try await forgetInEveryMemory()
+            try await clearMemoryOfAllProcesses()
             return count
         }
     }
 
-    /// Marks the entries that a predicate picks stale, for every process of the store. The predicate is called for
-    /// every entry.
+    /// Marks the entries that match a predicate stale, for every process of the store. The predicate is called for every
+    /// entry.
     ///
-    /// - Returns: the number of entries that were not marked before.
+    /// - Returns: the number of newly marked entries.
     @discardableResult
     public func invalidate(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         var count = 0
         for picked in try await selections(where: predicate) { count += try await invalidate(picked) }
-        try await forgetInEveryMemory()
+        try await clearMemoryOfAllProcesses()
         return count
     }
 
-    /// Empties the memory of every process. No predicate has seen the entries that are in a memory alone.
-    private func forgetInEveryMemory() async throws(CacheError) {
+    /// Clears the memory tier of every process. The predicate was not called for entries that are only in memory.
+    private func clearMemoryOfAllProcesses() async throws(CacheError) {
         defer { memory.removeAll() }
         let file = file
         try await writer.alone { () throws(CacheError) in
@@ -132,11 +134,12 @@ extension Cache {
         }
     }
 
-    // In pages, so that no reading transaction stands long in the way of a checkpoint. A partial entry is another one than
-    // the whole that stands beside it.
+    // In pages, so that no read transaction delays a checkpoint for long. The partial and the whole entry of one key are
+    // different entries.
     private func selections(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> [CacheSelection] {
         await flush()
-        var (whole, partial): ([RequestKey], [RequestKey]) = ([], [])
+        var whole: [RequestKey] = []
+        var partial: [RequestKey] = []
         var next: Int64 = 0
         while true {
             let page = try await page(from: next)
@@ -157,7 +160,7 @@ extension Cache {
         }
     }
 
-    /// Erases one entry; `false` where there was none.
+    /// Erases one entry; `false` if there was none.
     @discardableResult
     public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
 
@@ -174,19 +177,19 @@ extension Cache {
         }
     }
 
-    // Where it is not said what it names, others of it come back from disk. A URL by itself: its number is for those who
-    // must not know it, and takes a hash of each that is here.
-    private func forgetInMemory(_ selection: CacheSelection) {
+    // If only the file can tell which entries a selection means, memory is cleared: other entries are read from disk again.
+    // A URL is compared as text: its number would take a hash of every URL in memory.
+    private func removeFromMemory(_ selection: CacheSelection) {
         if case .url(let url) = selection.content { return memory.remove(urls: [url]) }
         guard let names = selection.names(by: file.number) else { return memory.removeAll() }
         memory.remove(named: names, by: file.number)
     }
 
-    /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.
+    /// Protects an entry from eviction until it is unpinned or erased; `false` if there is none.
     @discardableResult
     public func pin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(true, key) }
 
-    /// Lets an entry be evicted again; `false` where there is none.
+    /// Ends the protection of an entry from eviction; `false` if there is none.
     @discardableResult
     public func unpin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(false, key) }
 

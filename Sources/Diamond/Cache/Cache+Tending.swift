@@ -1,9 +1,9 @@
-/// The operations on a store that people run, apart from the programs that use it.
+/// The maintenance of a store by a person, outside the programs that use it.
 extension Cache {
-    /// Brings the store within a bound now: what is expired first, then by SIEVE, down to 90 % of it. Gives the space
-    /// back, as far as readers of other processes allow.
+    /// Evicts entries down to 90 % of a capacity: expired entries first, then others by SIEVE. Returns the space to the
+    /// file system, unless readers in other processes still need it.
     ///
-    /// - Parameter capacity: bytes on disk, the log included, as ``diskCapacity``, which stays as it is.
+    /// - Parameter capacity: bytes on disk, the write-ahead log included, as ``diskCapacity``, which does not change.
     package func evict(to capacity: Int64) async throws(CacheError) -> CacheEviction {
         let eviction = Eviction(file: file, capacity: capacity, now: now)
         let done = try await writer.alone { () throws(CacheError) in try eviction.run() }
@@ -11,7 +11,7 @@ extension Cache {
         return done
     }
 
-    /// Returns the usage of a bound.
+    /// Returns the used part of a capacity.
     package func usage(of capacity: Int64) throws(CacheError) -> CacheUsage {
         try Eviction(file: file, capacity: capacity, now: now).usage()
     }

@@ -4,19 +4,19 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// Both tiers are bounded in bytes. Entries that were not used are evicted by SIEVE; the disk tier evicts expired ones
-/// first. A lookup takes a microsecond in memory or, in the calling thread, some ten on disk. It never waits for a
-/// write. An entry that cannot be read counts as a miss and is reported to the ``Activity``; a lookup throws nothing.
+/// Both tiers are bounded in bytes. Unused entries are evicted by SIEVE; the disk tier evicts expired entries first. A
+/// lookup takes a microsecond in memory, or about ten microseconds on disk, in the calling thread. It never waits for a
+/// write. An entry that cannot be read counts as a miss and is reported to the ``Activity``: a lookup does not throw.
 ///
-/// Several processes share one store. Each finds what the others have written, and notices within a tenth of a second
-/// what they have replaced or removed.
+/// Several processes can share one store. Each finds the entries that the others have written, and notices within a tenth
+/// of a second which entries they have replaced or removed.
 public final class Cache: Sendable {
     package let file: CacheFile
     let memory: MemoryTier
     let eviction: Eviction
     let invalidations = InvalidationLog()
     let writer: CacheWriter
-    let neighbors: CrossProcessChanges
+    let crossProcessChanges: CrossProcessChanges
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
@@ -25,21 +25,21 @@ public final class Cache: Sendable {
     /// The rules that make this store's keys.
     package let rules: KeyRules
 
-    /// Bytes the memory tier keeps when nothing is said: 32 MiB.
+    /// The default capacity of the memory tier in bytes: 32 MiB.
     public static let defaultMemoryCapacity = 32 << 20
-    /// Bytes the disk tier keeps when nothing is said: 256 MiB.
+    /// The default capacity of the disk tier in bytes: 256 MiB.
     public static let defaultDiskCapacity: Int64 = 256 << 20
 
     /// Opens the cache of a store.
     ///
     /// - Parameters:
-    ///   - seal: what seals the files; `nil` keeps them in clear.
+    ///   - seal: the seal of the files; `nil` stores them in clear.
     ///   - compresses: whether bodies of text are compressed, in builds with the trait `Compression`.
-    ///   - create: whether directory and file are made where they are missing, and mended where they are damaged.
-    ///   - now: milliseconds since 1970.
-    ///   - uptime: nanoseconds of a clock that only goes forward.
-    ///   - gathering: how long stores wait for others to go to disk with them.
-    /// - Throws: ``CacheError``, which says what to do.
+    ///   - create: whether a missing directory or file is created, and a damaged file replaced.
+    ///   - now: returns the time in milliseconds since 1970.
+    ///   - uptime: returns the nanoseconds of a monotonic clock.
+    ///   - writeDelay: the longest wait of a new entry for others that are written in the same transaction.
+    /// - Throws: ``CacheError``, whose message names the remedy.
     package init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
@@ -50,17 +50,17 @@ public final class Cache: Sendable {
         create: Bool = true,
         now: @escaping @Sendable () -> Int64 = { Date().milliseconds },
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
-        gathering: Duration = .milliseconds(10)
+        writeDelay: Duration = .milliseconds(10)
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
-        file = try CacheFile(store, seal: seal, compresses: compresses, mends: create, activity: activity)
+        file = try CacheFile(store, seal: seal, compresses: compresses, recreates: create, activity: activity)
         if create { Reserve(of: store).make(for: diskCapacity) }
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
-        writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering) { key in
+        writer = CacheWriter(file: file, eviction: eviction, activity: activity, writeDelay: writeDelay) { key in
             memory.remove(key)
         }
-        neighbors = try CrossProcessChanges(file: file, uptime: uptime)
+        crossProcessChanges = try CrossProcessChanges(file: file, uptime: uptime)
         pressure = MemoryPressure(memory)
         self.memory = memory
         self.activity = activity
@@ -69,28 +69,28 @@ public final class Cache: Sendable {
 
     deinit { file.abandon() }
 
-    /// Bytes of memory at most; may be changed at any time.
+    /// The maximum bytes in memory. It may be changed at any time; lowering it evicts immediately.
     public var memoryCapacity: Int {
         get { memory.capacity }
         set { memory.capacity = newValue }
     }
 
-    /// The maximum bytes on disk, the log included: 16 MiB are kept for the log, at most half of the bound. A sixteenth
-    /// more, at most 12 MiB, is reserved in `cache.reserve`, so that entries can be erased when the disk is full. May
-    /// be changed at any time; lowering it evicts with the next write, or with ``flush()``.
+    /// The maximum bytes on disk, including the write-ahead log: 16 MiB, but at most half of the capacity, are left for the
+    /// log. Another sixteenth, at most 12 MiB, is reserved in `cache.reserve`, so that entries can be erased when the disk
+    /// is full. The capacity may be changed at any time; lowering it evicts with the next write, or with ``flush()``.
     public var diskCapacity: Int64 {
         get { eviction.capacity }
         set { eviction.capacity = newValue }
     }
 
-    // MARK: What the pipeline needs
+    // MARK: Lookups and storing
 
-    /// Returns the response stored under a key, fresh or not; `nil` where there is none, or none that is sound.
+    /// Returns the response stored under a key, fresh or not; `nil` if there is no sound one.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of the request. An invalidation by another URL leaves the response as it is.
-    ///   `nil` where the stored response may have another.
+    /// - Parameter url: ``CacheEntry/url`` of the request; pending invalidations of other URLs do not affect the result.
+    ///   `nil` if the stored response may have another URL.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
-        heedNeighbors()
+        applyOtherProcessesChanges()
         switch memory.find(key, request: request) {
         case .hit(let stored, let isFirst):
             if isFirst { writer.visit(key) }
@@ -99,17 +99,17 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Returns the response stored under a key if it is in memory, and waits for nothing. `nil` also where it is time
-    /// to look for the changes of other processes.
-    package func findAtHand(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
-        guard !neighbors.isDue, case .hit(let stored, let isFirst) = memory.find(key, request: request) else {
-            return nil
-        }
+    /// Returns the response stored under a key if it is in memory, without waiting. `nil` also if the changes of other
+    /// processes have to be polled first.
+    package func findInMemory(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
+        guard !crossProcessChanges.isPollDue, case .hit(let stored, let isFirst) = memory.find(key, request: request)
+        else { return nil }
         if isFirst { writer.visit(key) }
         return stored
     }
 
-    /// Returns the stored response if it is in memory or waits to be written. Reads no file, and counts as no use.
+    /// Returns the stored response if it is in memory or waits to be written. It reads no file, and does not count as a
+    /// use.
     func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         if let stored = memory.peek(key, request: request) { return stored }
         switch writer.pending(key, url: nil).change?.action {
@@ -118,7 +118,7 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Finds a response below the memory tier. A change that waits to be written comes before what is written.
+    /// Finds a response that is not in memory. A change that waits to be written overrides the entry on disk.
     private func findBelow(
         _ key: RequestKey,
         _ request: [UInt8],
@@ -136,7 +136,7 @@ public final class Cache: Sendable {
             var stored = pending.written(onto: row)
             guard pending.change == nil else { return stored }
             stored.readHeaders()
-            memory.keep(stored, under: key, request: request, url: url, since: changes)
+            memory.storeIfUnchanged(stored, under: key, request: request, url: url, since: changes)
             return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))
@@ -144,19 +144,20 @@ public final class Cache: Sendable {
         }
     }
 
-    func heedNeighbors() {
-        guard let changes = neighbors.news() else { return }
+    /// Removes from memory the entries that other processes have changed.
+    func applyOtherProcessesChanges() {
+        guard let changes = crossProcessChanges.poll() else { return }
         switch changes {
         case .entries(let names): memory.remove(named: names, by: file.number)
         case .everything: memory.removeAll()
         case .failure(let error):
-            // A forked child will never hear what others change.
+            // A forked child never learns of the changes of other processes.
             if error.code == .forked { memory.removeAll() }
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    /// The disk tier alone.
+    /// Returns the sound response that the disk tier has under a key.
     package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
         let finding = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
@@ -165,15 +166,14 @@ public final class Cache: Sendable {
             if !isVisited { writer.visit(key) }
             return stored
         }
-        heed(finding, of: key)
+        handle(finding, of: key)
         return nil
     }
 
     /// Drops a damaged entry, and reports a locked one once.
     ///
-    /// - Parameter isPartial: whether the finding is the part that a transfer has left. The whole entry under the key
-    ///   then stays.
-    func heed(_ finding: CacheTable.Finding, of key: RequestKey, isPartial: Bool = false) {
+    /// - Parameter isPartial: whether the result is about the partial entry of the key. The whole entry then stays.
+    func handle(_ finding: CacheTable.Finding, of key: RequestKey, isPartial: Bool = false) {
         switch finding {
         case .nothing, .entry: break
         case .damaged(let reason):
@@ -185,37 +185,38 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Keeps a new response: at once in memory, soon on disk.
+    /// Stores a new response: immediately in memory, soon on disk.
     ///
-    /// - Parameter isReplacing: whether another answer was there, and was no longer right.
+    /// - Parameter isReplacing: whether it replaces an outdated response.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
         memory.store(entry.stored, under: entry.key, request: entry.request, url: entry.url)
-        // What is too large here may not be at another size. Not written before the row, whose size on disk it takes.
+        // Recorded even if the body is too large: it may fit at another capacity. Last, because the record takes the size on
+        // disk from the row.
         defer { writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored)) }
-        // Otherwise an older answer on disk would come back.
+        // Otherwise a later lookup would find an older response on disk.
         guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
             return _ = writer.add(.delete(entry.key))
         }
         activity.report(.stored)
     }
 
-    /// Keeps what a 304 changed of a stored response, as long as that was not replaced, erased or marked stale
-    /// meanwhile, by this process or another.
+    /// Stores the changes of a 304 to a stored response, unless this or another process has replaced, erased or invalidated
+    /// that response in the meantime.
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request, url: entry.url),
-            // What is in memory alone has no row to look at.
+            // A response that is only in memory has no row.
             !eviction.isTooLarge(old.bodySize)
         else { return }
         writer.add(.confirm(entry, replacing: old))
     }
 
     package func forget(_ key: RequestKey) {
-        // The memory tier last: a lookup beside this may still bring in what it has just read from disk.
+        // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
         writer.add(.delete(key, everywhere: true))
         memory.remove(key)
     }
 
-    /// Counts an answer from the cache, and records it.
+    /// Counts and records a response from the cache.
     package func count(_ source: Response.Source, of stored: StoredResponse, under key: RequestKey) {
         let now = now()
         writer.count(CacheAccess(key, stored, at: now, .hit), in: CacheCounts.hour(of: now)) { counts in
@@ -232,9 +233,9 @@ public final class Cache: Sendable {
 
     package func countMiss() { writer.count(in: CacheCounts.hour(of: now())) { $0.misses += 1 } }
 
-    /// Returns when everything stored before is on disk, or has been reported as failed.
+    /// Returns after everything stored before is on disk, or has been reported as failed.
     ///
-    /// Little, where the disk is quick and no other process writes, is written on the thread of the calling task, never
-    /// on an actor's; all else on a thread of its own.
+    /// If there is little to write, the disk is quick and no other process writes, the thread of the calling task writes. It
+    /// is never the thread of an actor. Otherwise the writer's own thread writes.
     public func flush() async { await writer.flush() }
 }

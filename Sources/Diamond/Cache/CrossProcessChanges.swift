@@ -4,12 +4,13 @@ import Synchronization
 
 /// The changes by other processes to entries that this process may have in memory.
 ///
-/// Looks a few times a second when it is asked, not at every hit. A look checks whether the file is still the one that
-/// was opened, and reads the table of changes since the last look.
+/// A poll checks whether the file is still the one that was opened, and reads the changes since the last poll. Lookups
+/// trigger polls, at most ten times a second.
 final class CrossProcessChanges: Sendable {
-    enum News {
+    /// The changes that a poll found.
+    enum Update {
         /// Entries that were replaced, removed or marked stale.
-        case entries(CacheNames)
+        case entries(ChangedNames)
         case everything
         case failure(CacheError)
     }
@@ -19,41 +20,43 @@ final class CrossProcessChanges: Sendable {
         var generation: Int
     }
 
-    /// Nanoseconds between two looks: how long an answer may come from memory that another process has replaced.
+    /// The nanoseconds between two polls: a lookup may return a response from memory for so long after another process has
+    /// replaced it.
     static let interval: UInt64 = 100_000_000
 
-    /// The presence of partial entries, which a look updates, too.
+    /// The presence of partial entries, which a poll updates.
     let partials = PartialPresence()
     private let file: CacheFile
     private let uptime: @Sendable () -> UInt64
     private let state: Guarded<State>
-    /// Apart from the state, because every hit asks: a lock here would be everybody's.
-    private let nextLook: Atomic<UInt64>
+    /// The uptime of the next poll. It is not in the state, because every hit reads it: a lock would be contended.
+    private let nextPoll: Atomic<UInt64>
 
-    /// - Parameter uptime: nanoseconds of a clock that only goes forward.
+    /// - Parameter uptime: returns the nanoseconds of a monotonic clock.
     init(file: CacheFile, uptime: @escaping @Sendable () -> UInt64) throws(CacheError) {
         self.file = file
         self.uptime = uptime
         let generation = file.generation
         let last = try file.read(CacheTable.newestChange)
         state = Guarded(State(lastChange: last, generation: generation))
-        nextLook = Atomic(uptime() + Self.interval)
+        nextPoll = Atomic(uptime() + Self.interval)
     }
 
-    /// Whether it is time for a look.
-    var isDue: Bool { uptime() >= nextLook.load(ordering: .relaxed) }
+    /// Whether it is time for a poll.
+    var isPollDue: Bool { uptime() >= nextPoll.load(ordering: .relaxed) }
 
-    /// `nil` where it is too early to look, or nothing has happened.
-    func news() -> News? {
-        let (now, next) = (uptime(), nextLook.load(ordering: .relaxed))
-        // Of those who come at the same time, one looks.
+    /// Returns the changes since the last poll; `nil` if it is too early to poll, or nothing has changed.
+    func poll() -> Update? {
+        let now = uptime()
+        let next = nextPoll.load(ordering: .relaxed)
+        // Only one of several concurrent lookups polls.
         guard now >= next,
-            nextLook.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
+            nextPoll.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
         else { return nil }
-        return look(state.withLock { $0 })
+        return readChanges(since: state.withLock { $0 })
     }
 
-    private func look(_ known: State) -> News? {
+    private func readChanges(since known: State) -> Update? {
         do throws(CacheError) {
             try file.reopenIfReplaced(patience: CacheFile.moment)
             let generation = file.generation

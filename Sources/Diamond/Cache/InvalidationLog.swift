@@ -3,11 +3,11 @@ import Synchronization
 
 /// The recent invalidations, erasures and logouts, numbered by one counter.
 ///
-/// A response that was requested before a change and arrives after it is as old as what was changed. Callers take an instant
-/// (``now``) when they resolve a request, look up its stored response and start its exchange, and ask later what has happened
-/// since. When more has happened than is kept, the log answers that the change has happened.
+/// A response that was requested before an invalidation and arrives after it is as old as the invalidated entry. Callers
+/// read the instant (``now``) when they resolve a request, look up its stored response and start its exchange. Later they
+/// query the log for changes since that instant. If the log no longer has all of them, it returns `true`.
 final class InvalidationLog: Sendable {
-    /// A number of changes.
+    /// The number of changes until a moment.
     typealias Instant = Int
 
     private struct Change<Subject> {
@@ -17,8 +17,8 @@ final class InvalidationLog: Sendable {
 
     private struct Selection {
         let content: CacheSelection
-        /// Whether entries of the same path with other queries are meant, too: an unsafe request means them, the app's own
-        /// invalidation does not.
+        /// Whether it includes entries of the same path with other queries: `true` for an unsafe request, `false` for an
+        /// invalidation by the app.
         let reachesOtherQueries: Bool
 
         func includes(_ subject: CacheSubject) -> Bool {
@@ -30,7 +30,7 @@ final class InvalidationLog: Sendable {
         }
     }
 
-    /// A log each, so that many invalidations do not look as if everything had been erased.
+    /// The changes. Each kind has its own log, so that many invalidations do not look as if everything had been erased.
     private struct State {
         var count = 0
         var erasures = RecentLog<Change<Selection>>()
@@ -39,13 +39,13 @@ final class InvalidationLog: Sendable {
     }
 
     private let state = Guarded(State())
-    /// The state's count, apart from it because every request reads it.
+    /// The state's count, outside the lock because every request reads it.
     private let count = Atomic(0)
 
-    /// The instant now.
+    /// The current instant.
     var now: Instant { count.load(ordering: .acquiring) }
 
-    /// Notes that the app has erased or invalidated a selection.
+    /// Adds an erasure or invalidation by the app.
     func add(_ selection: CacheSelection, isErasure: Bool) {
         let selection = Selection(content: selection, reachesOtherQueries: false)
         append { state, instant in
@@ -54,13 +54,13 @@ final class InvalidationLog: Sendable {
         }
     }
 
-    /// Notes that an unsafe request may have changed a resource (RFC 9111 section 4.4).
+    /// Adds the change of a resource by an unsafe request (RFC 9111 section 4.4).
     func addChange(of url: String) {
         let selection = Selection(content: .url(url), reachesOtherQueries: true)
         append { $0.invalidations.append(Change(instant: $1, subject: selection)) }
     }
 
-    /// Notes that an identity was forgotten.
+    /// Adds the logout of an identity.
     func addLogout(of identity: String) {
         append { $0.logouts.append(Change(instant: $1, subject: identity)) }
     }
@@ -82,7 +82,7 @@ final class InvalidationLog: Sendable {
         }
     }
 
-    /// Whether an identity was forgotten since an instant; `false` for none.
+    /// Whether an identity was logged out since an instant; `false` for no identity.
     func hasLogout(of identity: String?, since instant: Instant) -> Bool {
         guard let identity, now != instant else { return false }
         return state.withLock { Self.contains($0.logouts, since: instant) { $0.isExactly(identity) } }
@@ -109,7 +109,7 @@ struct CacheSubject: Sendable {
 }
 
 extension CacheSelection {
-    /// Whether it names what is being asked for. What names by age means what is stored, not this.
+    /// Whether it includes a response that is being requested. Selections by age include stored entries only.
     fileprivate func includes(_ subject: CacheSubject) -> Bool {
         switch content {
         case .all, .sealedHost: true

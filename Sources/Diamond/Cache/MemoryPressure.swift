@@ -1,12 +1,12 @@
 import Dispatch
 
-/// Gives memory back when the system asks for it, where a system asks: on Apple platforms.
+/// Shrinks the memory tier when the system reports memory pressure, on Apple platforms.
 final class MemoryPressure: Sendable {
     #if canImport(Darwin)
-    // Never touched between init and deinit.
+    // Not accessed between init and deinit.
     nonisolated(unsafe) private let sources: [any DispatchSourceMemoryPressure]
 
-    /// A warning halves what the tier holds, a critical one empties it; its bound stays.
+    /// Creates the event sources. A warning evicts half of the tier, a critical event clears it; its capacity stays.
     init(_ memory: MemoryTier) {
         sources = [
             Self.source(.warning) { memory.shrink(to: memory.cost / 2) },

@@ -1,20 +1,20 @@
 import DiamondSQLite
 import Foundation
 
-/// The tier of the cache that answers in nanoseconds: bounded in bytes, lost with the process.
+/// The memory tier of the cache: bounded in bytes, lost with the process.
 ///
-/// In sixteen parts with a lock each, so that threads that ask for different things seldom wait for each other.
+/// It has sixteen parts with a lock each, so that lookups of different keys seldom wait for each other.
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
-        /// ``CacheEntry/url`` without its query, because what a change of another query means, the disk knows; `nil` where
-        /// that is not known.
+        /// ``CacheEntry/url`` without its query: only the disk tier knows which queries an invalidation includes. `nil` if the
+        /// URL is unknown.
         var url: String?
-        /// The number of the URL, once somebody has asked for it: it takes a hash.
+        /// The number of the URL, computed on first use because it takes a hash.
         var number: Int64?
         var stored: StoredResponse
 
-        /// - Returns: `nil` where the URL is not known.
+        /// - Returns: `nil` if the URL is unknown.
         mutating func number(by number: (String) -> Int64) -> Int64? {
             if self.number == nil { self.number = url.map(number) }
             return self.number
@@ -23,7 +23,7 @@ final class MemoryTier: Sendable {
 
     private struct Contents {
         var slots: Sieve<Int64, Slot>
-        /// Counts what was stored and removed.
+        /// The number of entries stored and removed so far.
         var changes = 0
     }
 
@@ -39,7 +39,7 @@ final class MemoryTier: Sendable {
         limit = Guarded(capacity)
     }
 
-    /// Bytes kept at most. Lowering it evicts at once.
+    /// The maximum bytes. Lowering it evicts immediately.
     var capacity: Int {
         get { limit.withLock { $0 } }
         set {
@@ -48,17 +48,18 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Bytes kept now.
+    /// The current bytes.
     var cost: Int { parts.reduce(0) { $0 + $1.withLock { $0.slots.cost } } }
 
-    enum Finding {
-        /// The response to exactly this request, and whether it is used for the first time in a while.
+    /// The result of a lookup.
+    enum LookupResult {
+        /// The response to exactly this request, and whether this is its first use since the hand of SIEVE passed it.
         case hit(StoredResponse, isFirst: Bool)
-        /// With what ``keep(_:under:request:since:)`` compares.
+        /// No response, with the number of changes for ``storeIfUnchanged(_:under:request:url:since:)``.
         case miss(changes: Int)
     }
 
-    func find(_ key: RequestKey, request: [UInt8]) -> Finding {
+    func find(_ key: RequestKey, request: [UInt8]) -> LookupResult {
         part(key.prefix).withLock { part in
             guard let (slot, isFirst) = part.slots.use(key.prefix), slot.request == request else {
                 return .miss(changes: part.changes)
@@ -67,7 +68,7 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// The response to exactly this request, which does not count as used.
+    /// Returns the response to exactly this request, without counting a use.
     func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         part(key.prefix).withLock { part in
             guard let slot = part.slots.value(under: key.prefix), slot.request == request else { return nil }
@@ -75,18 +76,18 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Keeps a response, unless it would fill one of the parts.
+    /// Stores a response, unless it is larger than one of the parts.
     func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], url: String? = nil) {
         part(key.prefix).withLock { part in
             part.changes += 1
-            Self.keep(stored, key, request, url, in: &part)
+            Self.insert(stored, under: key, request: request, url: url, into: &part)
         }
     }
 
-    /// Keeps what a 304 changed, where what it confirms is kept: with its URL, where both have the same, since either may be
-    /// the one on disk.
+    /// Stores the changes of a 304, if the part has the response that was confirmed. The URL is stored only if both responses
+    /// have the same: the disk may have either.
     ///
-    /// - Returns: `false` where something else is.
+    /// - Returns: `false` if the part has another response.
     func confirm(
         _ stored: StoredResponse,
         replacing old: StoredResponse,
@@ -98,14 +99,15 @@ final class MemoryTier: Sendable {
             guard let (slot, _) = part.slots.use(key.prefix) else { return true }
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
-            Self.keep(stored.whole(by: slot.stored), key, request, slot.url == url?.withoutQuery ? url : nil, in: &part)
+            Self.insert(
+                stored.whole(by: slot.stored), under: key, request: request,
+                url: slot.url == url?.withoutQuery ? url : nil, into: &part)
             return true
         }
     }
 
-    /// Keeps what was read from disk, unless something has been stored or removed since the miss: what was read may be
-    /// older.
-    func keep(
+    /// Stores a response read from disk, unless the part has changed since the miss: the response may then be outdated.
+    func storeIfUnchanged(
         _ stored: StoredResponse,
         under key: RequestKey,
         request: [UInt8],
@@ -113,19 +115,20 @@ final class MemoryTier: Sendable {
         since changes: Int
     ) {
         part(key.prefix).withLock { part in
-            if part.changes == changes { Self.keep(stored, key, request, url, in: &part) }
+            guard part.changes == changes else { return }
+            Self.insert(stored, under: key, request: request, url: url, into: &part)
         }
     }
 
-    private static func keep(
+    private static func insert(
         _ stored: StoredResponse,
-        _ key: RequestKey,
-        _ request: [UInt8],
-        _ url: String?,
-        in part: inout Contents
+        under key: RequestKey,
+        request: [UInt8],
+        url: String?,
+        into part: inout Contents
     ) {
         let url = url?.withoutQuery
-        // With what the slot itself takes.
+        // Including the approximate overhead of the slot.
         let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + (url?.utf8.count ?? 0) + 512
         part.slots.insert(Slot(request: request, url: url, stored: stored), under: key.prefix, cost: cost)
     }
@@ -139,11 +142,11 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Removes the named entries. Where URLs are named, it looks at every slot, and also removes entries whose URL is
+    /// Removes the named entries. If there are names of URLs, it scans every slot, and also removes entries whose URL is
     /// unknown.
     ///
     /// - Parameter number: ``CacheFile/number(of:)``.
-    func remove(named names: CacheNames, by number: (String) -> Int64) {
+    func remove(named names: ChangedNames, by number: (String) -> Int64) {
         for prefix in names.keys { remove(prefix) }
         guard !names.urls.isEmpty else { return }
         for part in parts {
@@ -165,7 +168,7 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Evicts down to a number of bytes; the bound stays.
+    /// Evicts down to a number of bytes; the capacity stays.
     func shrink(to cost: Int) {
         for part in parts {
             part.withLock { part in

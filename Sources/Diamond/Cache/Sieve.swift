@@ -1,14 +1,15 @@
-/// Values under keys, bounded by what they cost, evicted by SIEVE.
+/// A cache of values, bounded by their cost, with the eviction algorithm SIEVE.
 ///
-/// A hand walks from the oldest to the newest, spares once what was used since it last came by, and takes the first that
-/// was not. A hit moves nothing: it sets one bit. (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024.)
+/// A hand moves from the oldest to the newest value. It spares values that were used since it last passed them, once, and
+/// evicts the first that was not. A hit moves nothing: it sets one bit. (Zhang and others, "SIEVE is Simpler than LRU",
+/// NSDI 2024.)
 package struct Sieve<Key: Hashable, Value> {
     private struct Node {
         var key: Key
         var value: Value
         var cost: Int
         var isVisited = false
-        /// Places in `nodes`.
+        /// The index in `nodes` of the next older node.
         var older: Int?
         var newer: Int?
 
@@ -21,18 +22,18 @@ package struct Sieve<Key: Hashable, Value> {
     private var oldest: Int?
     private var newest: Int?
     private var hand: Int?
-    /// The cost of all values together.
+    /// The total cost of all values.
     package private(set) var cost = 0
-    /// Setting it evicts what is too much.
+    /// The maximum total cost. Lowering it evicts immediately.
     package var capacity: Int { didSet { evict(for: 0) } }
 
     package init(capacity: Int) { self.capacity = capacity }
 
     package var count: Int { places.count }
 
-    /// The value under a key, which counts as used.
+    /// Returns the value under a key, and counts a use.
     ///
-    /// - Returns: the value, and whether this is the first use since the hand came by.
+    /// - Returns: the value, and whether this is the first use since the hand passed it.
     package mutating func use(_ key: Key) -> (value: Value, isFirst: Bool)? {
         guard let place = places[key], let value = nodes[place]?.value else { return nil }
         guard nodes[place]?.isVisited == false else { return (value, false) }
@@ -40,14 +41,14 @@ package struct Sieve<Key: Hashable, Value> {
         return (value, true)
     }
 
-    /// The value under a key, which does not count as used.
+    /// Returns the value under a key, without counting a use.
     func value(under key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 
-    /// Keeps a value in the place of an older one, unless it costs more than the whole capacity.
+    /// Stores a value, replacing an older one, unless it costs more than the whole capacity.
     package mutating func insert(_ value: Value, under key: Key, cost: Int) {
         remove(key)
         guard cost <= capacity else { return }
-        // Before it comes in: the newest is never the one to go.
+        // Evict first, so that the new value is never the one evicted.
         evict(for: cost)
         append(Node(key: key, value: value, cost: cost, older: newest))
     }
@@ -56,7 +57,9 @@ package struct Sieve<Key: Hashable, Value> {
         if let place = places[key] { remove(at: place) }
     }
 
-    /// - Parameter isGone: may note something in a value that stays.
+    /// Removes the values that a predicate matches.
+    ///
+    /// - Parameter isGone: the predicate, which may change a value that stays.
     mutating func removeAll(where isGone: (inout Value) -> Bool) {
         for place in nodes.indices where nodes[place]?.isGone(isGone) == true { remove(at: place) }
     }

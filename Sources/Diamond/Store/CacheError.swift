@@ -59,7 +59,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
 
     /// Whether another change might be written although this one failed. If the file cannot be opened at all, each
     /// further change would wait as long again.
-    var mayBeOfOneChange: Bool {
+    var mayConcernOneChange: Bool {
         ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked].contains(code)
     }
 

@@ -133,7 +133,7 @@ private struct HealthReport: Encodable {
         bodyBytes = diagnosis.totals?.bodyBytes
         keyIDs = diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs
         self.queue = queue.map { Queue($0) }
-        complaints = (diagnosis.complaints + (queue?.complaints ?? [])).map {
+        complaints = (diagnosis.problems + (queue?.problems ?? [])).map {
             Problem(what: $0.what, remedy: $0.remedy)
         }
     }

@@ -66,7 +66,7 @@ struct Show: ParsableCommand {
             let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
             return "\(reason): send its request again"
         }
-        let obstacle = try cache.obstacle(to: listing.key, request: request)
+        let obstacle = try cache.lockReason(of: listing.key, request: request)
         return obstacle ?? "the entry \(key) is damaged: send its request again"
     }
 

@@ -32,7 +32,7 @@ struct Stats: ParsableCommand {
                 return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
             }
             var figures = StoreFigures(of: store.location, totals: try cache.totals())
-            figures.sealed = try cache.seals().values.reduce(0, +)
+            figures.sealed = try cache.sealedEntryCounts().values.reduce(0, +)
             show(figures)
         } catch {
             throw Failure.report(error)

@@ -142,7 +142,7 @@ extension SealOptions {
         if let problem = try problem(of: cache) { return problem }
         let given = try keys().map(\.id)
         let ids: [String]
-        do throws(CacheError) { ids = try cache.seals().keys.filter { !given.contains($0) } } catch {
+        do throws(CacheError) { ids = try cache.sealedEntryCounts().keys.filter { !given.contains($0) } } catch {
             throw Failure.report(error)
         }
         guard !ids.isEmpty else { return nil }

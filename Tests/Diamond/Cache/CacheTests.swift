@@ -23,7 +23,7 @@ import Testing
 
     @Test(arguments: [0, 1 << 20])
     func `can be asked what it has at hand, without a look at the file`(memory: Int) async throws {
-        let cache = try Cache(temporary.store, memoryCapacity: memory, gathering: .seconds(86_400))
+        let cache = try Cache(temporary.store, memoryCapacity: memory, writeDelay: .seconds(86_400))
         let entry = try entry("a")
         #expect(cache.peek(entry.key, request: entry.request) == nil)
         cache.store(entry)
@@ -237,7 +237,7 @@ import Testing
         try (0..<2).map { _ in
             try Cache(
                 temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
-                gathering: .seconds(3600))
+                writeDelay: .seconds(3600))
         }
     }
 
@@ -342,7 +342,7 @@ import Testing
     @Test(arguments: [0, 2]) func `keeps what it has counted for the next when a change cannot be written`(
         good: Int
     ) async throws {
-        let cache = try Cache(temporary.store, memoryCapacity: 0, gathering: .seconds(86_400))
+        let cache = try Cache(temporary.store, memoryCapacity: 0, writeDelay: .seconds(86_400))
         try cache.setRecording(true)
         let used = try entry("used")
         cache.store(used)

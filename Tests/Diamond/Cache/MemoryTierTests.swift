@@ -99,10 +99,10 @@ import Testing
             tier.remove(old.key)
             let changes = try miss(tier, old)
             change()
-            tier.keep(old.stored, under: old.key, request: old.request, since: changes)
+            tier.storeIfUnchanged(old.stored, under: old.key, request: old.request, since: changes)
             #expect(found(tier, old)?.body.count != 1)
         }
-        tier.keep(old.stored, under: old.key, request: old.request, since: try miss(tier, old))
+        tier.storeIfUnchanged(old.stored, under: old.key, request: old.request, since: try miss(tier, old))
         #expect(has(tier, old))
     }
 
@@ -114,7 +114,7 @@ import Testing
         #expect(
             tier.confirm(entry.stored, replacing: entry.stored, under: entry.key, request: entry.request, url: url))
         let left = ["third", "one"].map { name in
-            tier.remove(named: CacheNames(urls: [Int64(name.count)]), by: { Int64($0.count) })
+            tier.remove(named: ChangedNames(urls: [Int64(name.count)]), by: { Int64($0.count) })
             return has(tier, entry)
         }
         #expect(left == isLeft)
@@ -128,7 +128,7 @@ import Testing
         }
         var asked: [String] = []
         for _ in 0..<3 {
-            tier.remove(named: CacheNames(urls: [9])) { url in
+            tier.remove(named: ChangedNames(urls: [9])) { url in
                 asked.append(url)
                 return Int64(url.count)
             }
@@ -149,11 +149,11 @@ import Testing
         let left = { entries.map { self.has(tier, $0) } }
         let number: (String) -> Int64 = { Int64($0.count) }
         // Neither a key that is not here nor a number that is both names another entry.
-        tier.remove(named: CacheNames(keys: [3, 5, try entry("absent").key.prefix]), by: number)
+        tier.remove(named: ChangedNames(keys: [3, 5, try entry("absent").key.prefix]), by: number)
         #expect(left() == [true, true, true])
-        tier.remove(named: CacheNames(keys: [entries[2].key.prefix]), by: number)
+        tier.remove(named: ChangedNames(keys: [entries[2].key.prefix]), by: number)
         #expect(left() == [true, true, false])
-        tier.remove(named: CacheNames(urls: [number("other")]), by: number)
+        tier.remove(named: ChangedNames(urls: [number("other")]), by: number)
         #expect(left() == [false, true, false])
     }
 }

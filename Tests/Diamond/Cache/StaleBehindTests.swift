@@ -14,7 +14,7 @@ import Testing
     private func open(memory: Int = 0, isSealed: Bool = false) throws -> Cache {
         try Cache(
             temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
-            gathering: .seconds(3600))
+            writeDelay: .seconds(3600))
     }
 
     private func isStale(_ stored: StoredResponse?) throws -> Bool { try #require(stored).flags.contains(.invalidated) }

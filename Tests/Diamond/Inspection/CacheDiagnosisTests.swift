@@ -38,21 +38,21 @@ import Testing
 
     @Test func `of a new store finds nothing to do`() throws {
         let diagnosis = try healthy()
-        #expect(diagnosis.complaints.isEmpty)
+        #expect(diagnosis.problems.isEmpty)
         #expect(diagnosis.settings?.isCurrent == true && diagnosis.totals?.entries == 0)
     }
 
     @Test(arguments: ills.indices) func `judges by what was read`(index: Int) throws {
         var diagnosis = try healthy()
         Self.ills[index].ill(&diagnosis)
-        #expect(diagnosis.complaints.map(\.what) == [Self.ills[index].what])
+        #expect(diagnosis.problems.map(\.what) == [Self.ills[index].what])
     }
 
     @Test func `quotes a path for a shell`() throws {
         let store = Store(directory: temporary.directory.appending(path: "it's"))
         try FileManager.default.createDirectory(at: store.directory, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: store.directory.path)
-        let remedies = CacheDiagnosis(of: store).complaints.map(\.remedy)
+        let remedies = CacheDiagnosis(of: store).problems.map(\.remedy)
         #expect(remedies.contains { $0.hasPrefix("chmod 700 '/") && $0.hasSuffix(#"/it'\''s'"#) }, "\(remedies)")
     }
 
@@ -60,6 +60,6 @@ import Testing
         var diagnosis = try healthy()
         diagnosis.settings?.freePages = 100
         diagnosis.files = [.init(name: "cache.sqlite-wal", bytes: 16 << 20, mode: 0o600)]
-        #expect(diagnosis.complaints.isEmpty)
+        #expect(diagnosis.problems.isEmpty)
     }
 }

@@ -2,15 +2,15 @@ package import Foundation
 
 /// Reads a stored body a chunk at a time: at most 128 KiB of it are in memory.
 ///
-/// Each chunk is held against the checksum that it had when the body was looked up. One task at a time reads; a copy goes
-/// on from where the copied one is.
+/// Each chunk is verified with the checksum that it had when the body was looked up. One task at a time reads. A copy
+/// continues at the position of the original.
 package struct BodyReader: Sendable {
     private enum Source: Sendable {
         case memory([Data])
         case disk(BodyOutline, Cache)
     }
 
-    /// The answer without its body.
+    /// The response without its body.
     package let stored: StoredResponse
     private let source: Source
     private var number = 0
@@ -25,10 +25,11 @@ package struct BodyReader: Sendable {
         source = .disk(outline, cache)
     }
 
-    /// The next 128 KiB, or what is left; `nil` at the end. Reads in the calling thread: some hundred microseconds.
+    /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. It reads in the calling thread, for some
+    /// hundred microseconds.
     ///
-    /// - Throws: `entryGone` where the entry was replaced or went meanwhile; `corrupt` where it is damaged;
-    ///   `cannotSeal` where its seal cannot open it now.
+    /// - Throws: `entryGone` if the entry was replaced or removed in the meantime; `corrupt` if it is damaged; `cannotSeal`
+    ///   if its seal cannot open it now.
     package mutating func next() throws(CacheError) -> Data? {
         defer { number += 1 }
         switch source {

@@ -1,11 +1,11 @@
 import DiamondSQLite
 package import Foundation
 
-/// Writes a body into the store as it comes. At most a mebibyte of it is in memory, and ``append(_:)`` waits for the
+/// Writes a body into the store as it arrives. At most a mebibyte of it is in memory, and ``append(_:)`` waits for the
 /// disk.
 ///
-/// Until ``finish(as:)`` the entry that was there answers. The death of the process leaves what was written as a partial
-/// body, which another process finds by ``Cache/partialBody(_:request:)``. Not `Sendable`: one task writes, to the end.
+/// Until ``finish(as:)``, lookups find the previous entry. If the process dies, the written bytes stay as a partial body,
+/// which another process finds by ``Cache/partialBody(_:request:)``. It is not `Sendable`: one task writes the whole body.
 package final class BodyWriter {
     private enum State {
         case open
@@ -20,7 +20,7 @@ package final class BodyWriter {
     /// `nil` until something is written.
     private var row: PartialRow?
     private var state = State.open
-    /// Bytes of the body so far, with those of what it continues.
+    /// The bytes of the body so far, including those of the partial body that it continues.
     package private(set) var size: Int
 
     init(_ entry: CacheEntry, isReplacing: Bool, cache: Cache) {
@@ -32,7 +32,7 @@ package final class BodyWriter {
         size = 0
     }
 
-    /// - Parameter last: the last chunk, which is written again with what comes behind it.
+    /// - Parameter last: the last chunk of the partial body, which is written again with the bytes that follow it.
     init(_ entry: CacheEntry, continuing partial: PartialBody, last: Data, isReplacing: Bool, cache: Cache) {
         let outline = partial.outline
         self.cache = cache
@@ -55,12 +55,12 @@ package final class BodyWriter {
         Task { await cache.erase(row) }
     }
 
-    /// Adds a piece of any size. Returns when all but a mebibyte is on disk: a caller that waits for it goes as fast as
-    /// the disk does.
+    /// Appends bytes of any number. Returns when all but a mebibyte is on disk, so that a caller is not faster than the
+    /// disk.
     ///
-    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the store's bound; `entryGone` where the entry was
-    ///   evicted, erased, or begun again by another writer; or the error of the disk. Nothing more can be appended
-    ///   then; the transfer itself may go on.
+    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the store's capacity; `entryGone` if the entry was
+    ///   evicted, erased, or replaced by another writer; or the error of the disk. Nothing more can be appended then; the
+    ///   transfer itself may continue.
     package func append(_ bytes: Data) async throws(CacheError) {
         try checkOpen()
         guard !cache.eviction.isTooLarge(size + bytes.count) else {
@@ -77,11 +77,11 @@ package final class BodyWriter {
         }
     }
 
-    /// Makes it the entry of its key, in one transaction, in the place of the one that was there. What fits into a
-    /// mebibyte is stored as any answer is: at once in memory, soon on disk.
+    /// Makes the written body the entry of its key, in one transaction, replacing the previous entry. A body that fits into
+    /// a mebibyte is stored like any response: immediately in memory, soon on disk.
     ///
-    /// - Parameter stored: status, headers and times to store it with; those it began with when nothing is said.
-    /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is kept.
+    /// - Parameter stored: status, headers and times of the response; `nil` for those it began with.
+    /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is stored.
     package func finish(as stored: StoredResponse? = nil) async throws(CacheError) {
         try checkOpen()
         if let stored { entry.stored = stored }
@@ -93,7 +93,7 @@ package final class BodyWriter {
             var row = row
             row.entry.stored = entry.stored
             let prepared = try file.prepared(last, behind: row, isPartial: false)
-            try await cache.change(settling: entry.key) { (connection) throws(SQLiteError) in
+            try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
                 try file.finish(prepared, as: entry, on: connection)
             }
         } catch {
@@ -110,10 +110,11 @@ package final class BodyWriter {
         cache.store(entry, replacing: isReplacing)
     }
 
-    /// Ends without an entry: what has arrived is erased, or kept for a transfer that goes on with it, where it has a
-    /// validator to ask with. Does nothing once it has ended.
+    /// Ends without a whole entry. The received bytes are erased, or stay as a partial body if the response has a validator
+    /// to continue with. After the end, it does nothing.
     ///
-    /// - Throws: ``CacheError`` where what has arrived cannot be kept.
+    /// - Parameter keeps: whether the received bytes stay for a transfer that continues them.
+    /// - Throws: ``CacheError`` if the received bytes cannot be written.
     package func abandon(keepingPartial keeps: Bool) async throws(CacheError) {
         guard case .open = state else { return }
         guard keeps, entry.stored.flags.contains(.hasValidator) else {
@@ -128,11 +129,11 @@ package final class BodyWriter {
     private func write(_ chunks: [Data], isLast: Bool = false) async throws(CacheError) {
         let row = row
         var entry = entry
-        // So that it can be told from what a dead writer has left.
+        // The time distinguishes it from the leftovers of a dead writer.
         entry.stored.storedAt = cache.now()
         do {
             self.row = try await written(chunks, behind: row, as: entry, isLast: isLast)
-            if row == nil { cache.neighbors.partials.add() }
+            if row == nil { cache.crossProcessChanges.partials.add() }
         } catch {
             await fail(error)
             throw error
@@ -147,7 +148,7 @@ package final class BodyWriter {
             let generation = file.generation
             let first = try file.prepared(entry, chunks: chunks)
             return try await cache.change { (connection) throws(SQLiteError) in
-                try file.refuseSealed(of: generation)
+                try file.throwIfReplaced(of: generation)
                 return try file.begin(first, stored, on: connection)
             }
         }
@@ -166,7 +167,7 @@ package final class BodyWriter {
         }
     }
 
-    // A body with a hole is of no use to anybody.
+    // A body with a gap is useless.
     private func fail(_ error: CacheError) async {
         state = .failed(error)
         if let row { await cache.erase(row) }

@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// Stored bodies that are too large to be held in memory.
+/// Reading stored bodies in chunks.
 extension Cache {
-    /// Returns the body stored under a key, to be read a chunk at a time, and the rest of the answer as a lookup would
-    /// give it; `nil` where there is none, or none that is sound.
+    /// Returns a reader of the body stored under a key, with the response that a lookup would return; `nil` if there is no
+    /// sound one.
     ///
-    /// A body that is replaced or evicted meanwhile ends in the error `entryGone`. The bytes read until then are of one
+    /// If the body is replaced or evicted in the meantime, reading throws `entryGone`. The bytes read until then are of one
     /// body.
     ///
     /// - Parameter url: as for ``find(_:request:url:)``.
@@ -15,7 +15,7 @@ extension Cache {
         request: [UInt8],
         url: String? = nil
     ) throws(CacheError) -> BodyReader? {
-        heedNeighbors()
+        applyOtherProcessesChanges()
         if case .hit(let stored, let isFirst) = memory.find(key, request: request) {
             if isFirst { writer.visit(key) }
             return BodyReader(stored)
@@ -28,14 +28,13 @@ extension Cache {
         }
         guard var outline = try outline(of: key, request, isPartial: false) else { return nil }
         outline.stored.sizeElsewhere = try size(of: outline)
-        // The body stays where it is.
+        // The body stays on disk.
         outline.stored = pending.written(onto: outline.stored).withoutBody
         if !outline.isVisited { writer.visit(key) }
         return BodyReader(outline, cache: self)
     }
 
-    /// Bytes of a body as it came: all chunks but the last are of one size, whatever they take where they are sealed or
-    /// compressed.
+    /// Returns the original bytes of a body, before compression and sealing: all chunks but the last have one size.
     private func size(of outline: BodyOutline) throws(CacheError) -> Int {
         guard outline.seal != nil || outline.isCompressed, !outline.sizes.isEmpty else { return outline.bodySize }
         let number = outline.sizes.count - 1
@@ -53,23 +52,24 @@ extension Cache {
         }
         switch row?.finding(key, request, file.sealing) {
         case .outline(let outline): return outline
-        case .other(let finding): heed(finding, of: key, isPartial: isPartial)
+        case .other(let finding): handle(finding, of: key, isPartial: isPartial)
         case nil: break
         }
         return nil
     }
 
-    /// - Returns: `nil` where the entry has gone.
-    /// - Throws: `corrupt` where it is there, and the chunk is damaged: then it is dropped.
+    /// Returns a chunk of a body; `nil` if the entry is gone.
+    ///
+    /// - Throws: `corrupt` if the chunk is damaged: the entry is then dropped.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard outline.checksums.indices.contains(number) else { return Data() }
         if let chunk = try file.chunk(number, of: outline) { return chunk }
-        // After the chunk: where the entry is still the same, it was it when the chunk was read.
+        // Checked after the chunk: if the entry is the same now, it was the same when the chunk was read.
         let isThere = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.isThere(outline, on: connection)
         }
         guard isThere else { return nil }
-        heed(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
+        handle(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
         throw CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
     }
 }

@@ -1,21 +1,21 @@
 import DiamondSQLite
 import Foundation
 
-/// The operations that the writer of a body needs of its cache.
+/// The operations of a cache that ``BodyWriter`` uses.
 extension Cache {
-    /// Writes behind everything that waits, and makes room.
+    /// Runs a transaction after all waiting changes, and then evicts.
     ///
-    /// - Parameter key: whose entry is right on disk afterwards, whatever could not be written before.
+    /// - Parameter key: the key whose entry on disk is right afterwards, even if an earlier change of it failed.
     func change<Result: Sendable>(
-        settling key: RequestKey? = nil,
+        removingFailureOf key: RequestKey? = nil,
         _ body: @escaping @Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) async throws(CacheError) -> Result {
         let (file, writer) = (file, writer)
         do {
             return try await writer.alone { () throws(CacheError) in
                 let result = try file.write(body)
-                if let key { writer.clearFailure(of: key) }
-                // Before the next one of this body: they take turns.
+                if let key { writer.removeFailure(of: key) }
+                // Scheduled before the next write of this body, so that eviction and writes alternate.
                 writer.scheduleEviction()
                 return result
             }
@@ -24,14 +24,14 @@ extension Cache {
         }
     }
 
-    /// Erases the row of a part. A row that cannot be erased is found by the search for leftovers.
+    /// Erases the row of a partial entry. If that fails, the search for leftovers finds the row later.
     func erase(_ row: PartialRow) async {
         _ = try? await change { (connection) throws(SQLiteError) in try CacheTable.delete(row, on: connection) }
     }
 
-    /// A body that came in pieces is whole, and on disk.
+    /// Records that a body that was written in pieces is whole, and on disk.
     func didFinish(_ entry: CacheEntry, size: Int, isReplacing: Bool) {
-        // What is there is older.
+        // The response in memory is older.
         memory.remove(entry.key)
         let access = CacheAccess(
             prefix: entry.key.prefix,

@@ -1,7 +1,6 @@
-/// The beginning of a body in the store, left by a transfer that did not end: a partial entry.
+/// The beginning of a body in the store, left by an unfinished transfer: a partial entry.
 ///
-/// Its complete length and validator are in ``stored``. It is a prefix today, so its length tells which bytes are here. Any
-/// other part would have the range of its bytes beside the outline.
+/// Its complete length and validator are in ``stored``. It is always a prefix, so its size tells which bytes are stored.
 package struct PartialBody: Sendable {
     let outline: BodyOutline
     /// The number of bytes that were received.
@@ -12,15 +11,14 @@ package struct PartialBody: Sendable {
 }
 
 extension Cache {
-    /// Returns a writer for an entry whose body comes in pieces. Nothing is written before there is a mebibyte of it, or its
-    /// end.
+    /// Returns a writer for an entry whose body arrives in pieces. Nothing is written before a mebibyte, or the whole body, has
+    /// arrived.
     ///
     /// - Parameters:
-    ///   - entry: without its body. Its headers and validator are kept with what has arrived.
-    ///   - partial: the bytes that were received before, to write behind them; `nil` begins a new body, and takes the place
-    ///     of the partial body that is there.
-    ///   - isReplacing: whether another response was there, and was outdated.
-    /// - Throws: `entryGone` where the partial body was replaced or removed.
+    ///   - entry: the entry without its body. Its headers and validator are stored with the received bytes.
+    ///   - partial: the partial body to continue; `nil` begins a new body, which replaces a partial body.
+    ///   - isReplacing: whether it replaces an outdated response.
+    /// - Throws: `entryGone` if the partial body was replaced or removed.
     package func bodyWriter(
         for entry: CacheEntry,
         continuing partial: PartialBody? = nil,
@@ -31,12 +29,11 @@ extension Cache {
         return BodyWriter(entry, continuing: partial, last: last, isReplacing: isReplacing, cache: self)
     }
 
-    /// Whether the store may have partial bodies. One that another process has just left is known a tenth of a second
-    /// later.
-    package var mayHavePartialBodies: Bool { neighbors.partials.isPossible }
+    /// Whether the store may have partial bodies. A partial body of another process is known after a tenth of a second.
+    package var mayHavePartialBodies: Bool { crossProcessChanges.partials.isPossible }
 
-    /// Returns the partial body of a key; `nil` where there is none, it is damaged, or it cannot be continued because it
-    /// was sealed with an older key.
+    /// Returns the partial body of a key; `nil` if there is none, it is damaged, or it cannot be continued because it was
+    /// sealed with an older key.
     package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {
         guard let outline = try outline(of: key, request, isPartial: true), file.seals(with: outline.seal),
             !outline.checksums.isEmpty, let last = try chunk(outline.checksums.count - 1, of: outline)

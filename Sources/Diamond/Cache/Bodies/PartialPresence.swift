@@ -1,24 +1,25 @@
 import Synchronization
 
-/// Whether a store may have partial entries. Most stores have none, and a lookup of one is saved.
+/// The knowledge whether a store may have partial entries. Most stores have none, which saves their lookup.
 ///
-/// An entry of this process is known at once, one of another process after the next look of ``CrossProcessChanges``.
+/// A partial entry of this process is known immediately, one of another process after the next poll of
+/// ``CrossProcessChanges``.
 final class PartialPresence: Sendable {
-    /// The last bit tells whether there may be some, the others count those that this process has begun.
+    /// The lowest bit tells whether there may be some. The other bits count the partial entries that this process has begun.
     private let state = Atomic(1)
 
     var isPossible: Bool { state.load(ordering: .acquiring) & 1 == 1 }
 
-    /// The count, to be read before a look.
+    /// The state before a poll, for ``note(_:since:)``.
     var instant: Int { state.load(ordering: .acquiring) }
 
-    /// Notes that this process has written one. Called after the write, so that no earlier look says otherwise.
+    /// Notes that this process has written a partial entry. Call it after the write, so that no earlier poll overrides it.
     func add() {
         state.add(2, ordering: .acquiringAndReleasing)
         state.bitwiseOr(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Notes the result of a look, unless this process has written one since the look began.
+    /// Notes the result of a poll, unless this process has written a partial entry since the poll began.
     func note(_ areAny: Bool, since instant: Int) {
         _ = state.compareExchange(
             expected: instant, desired: areAny ? instant | 1 : instant & ~1, ordering: .acquiringAndReleasing)

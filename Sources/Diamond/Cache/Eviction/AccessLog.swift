@@ -5,7 +5,7 @@
 package struct AccessLog: Sendable {
     /// The most accesses that wait. Beyond that, they are a write of their own: 4096 in the parts of an
     /// ``AccessRecorder``.
-    static let mostWaiting = 512
+    static let maximumWaiting = 512
 
     package var sampling: Sampling
     private var waiting: [CacheAccess] = []
@@ -26,7 +26,7 @@ package struct AccessLog: Sendable {
             return false
         }
         append(access)
-        return waiting.count == Self.mostWaiting
+        return waiting.count == Self.maximumWaiting
     }
 
     private mutating func pass(_ access: CacheAccess) {
@@ -55,7 +55,7 @@ package struct AccessLog: Sendable {
     /// Takes back accesses that could not be written, and puts them before newer ones. If there are too many, the
     /// oldest are dropped.
     mutating func putBack(_ accesses: [CacheAccess]) {
-        waiting = Array((accesses + waiting).suffix(Self.mostWaiting - 1))
+        waiting = Array((accesses + waiting).suffix(Self.maximumWaiting - 1))
         places = Dictionary(zip(waiting.map(\.prefix), waiting.indices)) { $1 }
     }
 }

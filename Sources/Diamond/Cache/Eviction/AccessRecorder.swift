@@ -55,13 +55,13 @@ final class AccessRecorder: Sendable {
     }
 
     /// Moves the counts and accesses that wait to facts that are about to be written.
-    func move(to facts: inout CacheFacts) {
+    func move(to facts: inout UsageRecords) {
         for part in parts {
             part.withLock { part in
                 for counts in part.counts { facts.counts.add(counts) }
                 part.counts = []
                 facts.accesses += part.accesses.take()
-                facts.areOfUse = facts.areOfUse || part.isUsed
+                facts.wasUsed = facts.wasUsed || part.isUsed
                 part.isUsed = false
             }
         }

@@ -8,7 +8,7 @@ package final class Eviction: Sendable {
         /// Whether eviction is in progress and continues below the bound.
         var isUnderWay = false
         /// Whether pages were given back that the file still has, until its log is empty.
-        var isShortening = false
+        var isShrinking = false
         /// Bytes that this process may write before it looks again.
         var allowance: Int64 = 0
     }
@@ -46,7 +46,7 @@ package final class Eviction: Sendable {
 
     /// Whether there may be something to evict. A check takes as long as half an entry, so it is not made for each
     /// entry.
-    var mustLook: Bool { state.withLock { $0.allowance <= 0 } }
+    var needsCheck: Bool { state.withLock { $0.allowance <= 0 } }
 
     /// Counts the bytes that are about to be written. Other processes count their own.
     ///
@@ -88,13 +88,13 @@ package final class Eviction: Sendable {
         }
         guard isUnderWay else { return (0, try giveBack(usage)) }
         let eviction = try evict(to: usage.goal)
-        if eviction.isExhausted { breakOff(at: usage.bound) }
+        if eviction.isExhausted { stopEviction(at: usage.bound) }
         return (eviction.count, !eviction.isExhausted)
     }
 
     /// Nothing is left that may go: where what is pinned takes more than the bound, a look behind each write would take what
     /// was just stored.
-    private func breakOff(at bound: Int64) {
+    private func stopEviction(at bound: Int64) {
         state.withLock { state in
             state.isUnderWay = false
             let isSame = Self.bound(of: state.capacity) == bound
@@ -121,21 +121,21 @@ package final class Eviction: Sendable {
     /// - Returns: whether more can be given back.
     private func giveBack(_ usage: CacheUsage) throws(CacheError) -> Bool {
         guard Self.isWasteful(free: usage.free, used: usage.used) else {
-            finishShortening()
+            finishShrinking()
             return false
         }
-        state.withLock { $0.isShortening = true }
+        state.withLock { $0.isShrinking = true }
         try file.vacuum(pages: Self.vacuumPages)
         // A file that somebody has rebuilt without incremental vacuum gives nothing back.
         return try freeBytes() < usage.free
     }
 
-    private func finishShortening() {
-        let isShortening = state.withLock { state in
-            defer { state.isShortening = false }
-            return state.isShortening
+    private func finishShrinking() {
+        let isShrinking = state.withLock { state in
+            defer { state.isShrinking = false }
+            return state.isShrinking
         }
-        if isShortening { file.database.emptyLog() }
+        if isShrinking { file.database.emptyLog() }
     }
 
     /// Evicts until the file is within its bound, and gives back all that holds nothing.
@@ -147,7 +147,7 @@ package final class Eviction: Sendable {
             count += slice.count
             guard slice.isMore else { break }
         }
-        try giveBackAll()
+        try vacuumAll()
         let after = try usage()
         return CacheEviction(count: count, bytes: max(0, before.used - after.used), usage: after)
     }
@@ -160,10 +160,10 @@ package final class Eviction: Sendable {
     }
 
     /// Gives back all that holds nothing, so that no file holds what was erased.
-    func giveBackAll() throws(CacheError) {
+    func vacuumAll() throws(CacheError) {
         var (before, free) = (Int64.max, try freeBytes())
         while free > 0, free < before {
-            try file.makingRoom { () throws(CacheError) in try file.vacuum(pages: Self.vacuumPages) }
+            try file.retryingOnFullDisk { () throws(CacheError) in try file.vacuum(pages: Self.vacuumPages) }
             (before, free) = (free, try freeBytes())
         }
         file.database.emptyLog()

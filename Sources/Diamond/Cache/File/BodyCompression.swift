@@ -21,14 +21,14 @@ enum BodyCompression {
     }
 
     /// The least bytes of a body that is worth compressing.
-    static let leastSize = 1024
+    static let minimumSize = 1024
 
     /// The bytes of the two numbers before a chunk.
     private static let headSize = 8
 
     /// Whether an answer is text by its type. Bodies of text shrink to about a quarter. Images, video and archives do
     /// not: they are compressed already.
-    static func suits(_ stored: StoredResponse) -> Bool {
+    static func isCompressible(_ stored: StoredResponse) -> Bool {
         guard let type = stored.headers.single(.contentType) else { return false }
         let name = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
         return name.hasPrefix("text/") || suffixes.contains { name.hasSuffix($0) } || types.contains(name)
@@ -44,7 +44,7 @@ enum BodyCompression {
     /// Returns compressed chunks; `nil` if they are not shorter by an eighth. The chunks then stay as they are.
     static func pack(_ chunks: [Data]) -> [Data]? {
         let size = chunks.reduce(0) { $0 + $1.count }
-        guard size >= leastSize else { return nil }
+        guard size >= minimumSize else { return nil }
         let packed = chunks.map(pack)
         return packed.reduce(0) { $0 + $1.count } <= size / 8 * 7 ? packed : nil
     }

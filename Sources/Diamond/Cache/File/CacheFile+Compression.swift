@@ -5,7 +5,7 @@ import Foundation
 extension CacheFile {
     /// Returns an entry with its chunks compressed, if compression is on and pays off.
     func packed(_ entry: CacheEntry, _ chunks: [Data]) -> (entry: CacheEntry, chunks: [Data]) {
-        guard compresses, BodyCompression.suits(entry.stored), let packed = BodyCompression.pack(chunks) else {
+        guard compresses, BodyCompression.isCompressible(entry.stored), let packed = BodyCompression.pack(chunks) else {
             return (entry, chunks)
         }
         var entry = entry

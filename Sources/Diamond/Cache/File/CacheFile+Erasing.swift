@@ -7,7 +7,7 @@ extension CacheFile {
     /// - Parameter names: the names in memories; `nil` for anything.
     /// - Returns: the number of erased entries.
     @discardableResult
-    func erase(_ selection: CacheSelection, _ names: CacheNames?) throws(CacheError) -> Int {
+    func erase(_ selection: CacheSelection, _ names: ChangedNames?) throws(CacheError) -> Int {
         var (count, isLast) = (0, false)
         while !isLast {
             let done = try erasing { (connection) throws(SQLiteError) in
@@ -26,7 +26,7 @@ extension CacheFile {
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
         do throws(CacheError) {
-            return try makingRoom { () throws(CacheError) in try write(body) }
+            return try retryingOnFullDisk { () throws(CacheError) in try write(body) }
         } catch {
             guard error.code == .diskFull else { throw error }
         }
@@ -42,7 +42,7 @@ extension CacheFile {
 
     /// Runs a body that may need space on a full disk. If the disk is full, it brings the log into the file and tries
     /// again. If that fails, too, it gives up the ``Reserve`` and tries once more.
-    func makingRoom<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
+    func retryingOnFullDisk<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
         do throws(CacheError) { return try body() } catch { guard error.code == .diskFull else { throw error } }
         database.emptyLog()
         do throws(CacheError) { return try body() } catch {

@@ -7,7 +7,7 @@ extension CacheFile {
     /// - Parameter names: the names in memories; `nil` for anything.
     /// - Returns: the number of entries that were not marked before.
     @discardableResult
-    func mark(_ selections: [CacheSelection], _ names: CacheNames?) throws(CacheError) -> Int {
+    func mark(_ selections: [CacheSelection], _ names: ChangedNames?) throws(CacheError) -> Int {
         let ids = try read { (connection) throws(SQLiteError) in
             var ids: [Int64] = []
             for selection in selections { ids += try CacheTable.valid(selection, on: connection) }
@@ -29,7 +29,7 @@ extension CacheFile {
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }
-        try mark(parts, CacheNames(urls: Set(urls.map(number))))
+        try mark(parts, ChangedNames(urls: Set(urls.map(number))))
     }
 
     /// Returns the URLs that have a stored entry that is not marked stale.

@@ -5,7 +5,7 @@ package import Foundation
 
 /// Opening a store's file, and setting it aside if it is damaged.
 extension CacheFile {
-    package static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
+    package static func newSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
 
     /// A file as it was opened, with its secret and its number.
     typealias Opened = (database: SQLiteDatabase, secret: Data, number: FileNumber?)
@@ -14,19 +14,19 @@ extension CacheFile {
         _ store: Store,
         _ seal: (any CacheSeal)?,
         secret: Data,
-        mends: Bool,
+        recreates: Bool,
         _ activity: Activity
     ) throws(CacheError) -> Opened {
         // Of the file that is about to be found damaged: afterwards another one may stand in its place.
         let number = FileNumber(store.cachePath)
         do {
-            return try open(store, seal, secret: secret, keeps: mends)
+            return try open(store, seal, secret: secret, keeps: recreates)
         } catch {
-            guard mends, error.code == .corrupt else { throw error }
+            guard recreates, error.code == .corrupt else { throw error }
             if let place = try setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
-            return try open(store, seal, secret: secret, keeps: mends)
+            return try open(store, seal, secret: secret, keeps: recreates)
         }
     }
 
@@ -75,7 +75,7 @@ extension CacheFile {
         guard keeps else { return secret }
         // Another process may have been faster: what is in the file counts.
         let kept = try database.write { (connection) throws(SQLiteError) in
-            try CacheTable.keepSecret(secret, on: connection)
+            try CacheTable.saveSecret(secret, on: connection)
             return try CacheTable.secret(on: connection)
         }
         return kept ?? secret

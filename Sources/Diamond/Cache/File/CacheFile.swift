@@ -23,7 +23,7 @@ package final class CacheFile: Sendable {
     /// The path of the store's cache file.
     private let path: String
     /// Whether a missing file is created, and a damaged one replaced.
-    private let mends: Bool
+    private let recreates: Bool
     private let activity: Activity
     private let state: Guarded<State>
     /// The secret that makes this store's keys. It stays when the file is replaced, so that this process finds again
@@ -33,21 +33,21 @@ package final class CacheFile: Sendable {
     /// Whether bodies of text are compressed.
     let compresses: Bool
 
-    /// - Parameter mends: `false` for callers that only read.
+    /// - Parameter recreates: `false` for callers that only read.
     init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
         compresses: Bool = false,
-        mends: Bool,
+        recreates: Bool,
         activity: Activity
     ) throws(CacheError) {
-        if mends { try store.create() } else { try store.requireCache() }
+        if recreates { try store.create() } else { try store.requireCache() }
         (self.store, self.seal, path) = (store, seal, store.cachePath)
-        self.mends = mends
+        self.recreates = recreates
         self.compresses = compresses
         self.activity = activity
         let (database, secret, number) = try Self.open(
-            store, seal, secret: Self.freshSecret(), mends: mends, activity)
+            store, seal, secret: Self.newSecret(), recreates: recreates, activity)
         self.secret = secret
         let sealing = seal.map { Sealing($0, secret: secret) }
         state = Guarded(State(database: database, sealing: sealing, number: number))
@@ -126,14 +126,14 @@ package final class CacheFile: Sendable {
         let now = FileNumber(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
         // Where there is none, it may have gone before its number was taken.
-        guard mends, now == nil ? !isAbandoned : now != known else { return }
+        guard recreates, now == nil ? !isAbandoned : now != known else { return }
         try reopen(database, store.waiting(atMost: patience))
     }
 
     // Whoever has read waits for its answer meanwhile. Once abandoned, it leaves that to who opens the file next: it would
     // make what is removed.
     private func mend(_ damaged: SQLiteDatabase) {
-        guard mends, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
+        guard recreates, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
         let store = store.waiting(atMost: Self.moment)
         do throws(CacheError) {
             let number = state.withLock { $0.number }
@@ -149,7 +149,7 @@ package final class CacheFile: Sendable {
     /// - Parameter store: the store, with the patience for this call.
     private func reopen(_ old: SQLiteDatabase, _ store: Store) throws(CacheError) {
         try store.create()
-        let (database, kept, number) = try Self.open(store, seal, secret: secret, mends: true, activity)
+        let (database, kept, number) = try Self.open(store, seal, secret: secret, recreates: true, activity)
         let sealing = seal.map { Sealing($0, secret: kept) }
         state.withLock { state in
             guard state.database === old else { return }

@@ -37,11 +37,11 @@ public struct CacheSelection: Hashable, Sendable {
     /// Returns the names of its entries in memories; `nil` if the file is needed to tell them.
     ///
     /// - Parameter number: ``CacheFile/number(of:)``.
-    func names(by number: (String) -> Int64) -> CacheNames? {
+    func names(by number: (String) -> Int64) -> ChangedNames? {
         switch content {
-        case .key(let key): CacheNames(keys: [key.prefix])
-        case .keys(let keys, _): CacheNames(keys: Set(keys.map(\.prefix)))
-        case .url(let url): CacheNames(urls: [number(url)])
+        case .key(let key): ChangedNames(keys: [key.prefix])
+        case .keys(let keys, _): ChangedNames(keys: Set(keys.map(\.prefix)))
+        case .url(let url): ChangedNames(urls: [number(url)])
         case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
         }
     }
@@ -100,4 +100,14 @@ public struct CacheSelection: Hashable, Sendable {
     package static func expired(at milliseconds: Int64) -> CacheSelection {
         CacheSelection(content: .expired(milliseconds))
     }
+}
+
+/// The names of entries and URLs in memories: the prefixes of the entries' keys, and the numbers of the URLs. If
+/// another entry or URL has the same prefix or number, it is read from disk again, too.
+struct ChangedNames: Hashable, Sendable {
+    var keys: Set<Int64> = []
+    /// ``CacheFile/number(of:)``.
+    var urls: Set<Int64> = []
+
+    var isEmpty: Bool { keys.isEmpty && urls.isEmpty }
 }

@@ -20,9 +20,9 @@ public struct AESGCMSeal: CacheSeal {
 
     /// Creates a seal that seals with a key, and opens values sealed with that key or with an older one.
     ///
-    /// The key is changed by giving the new one as the key, and the previous one under its name among the older ones.
-    /// Entries are sealed with the new key as they are stored or confirmed again. If several processes share the store,
-    /// each has to know the new key, as an older one, before the first seals with it.
+    /// To change the key, pass the new one as `key`, and the previous one by its name in `olderKeys`. Entries are sealed with
+    /// the new key when they are stored or revalidated. If several processes share the store, each of them has to have the
+    /// new key in `olderKeys` before the first one seals with it.
     ///
     /// - Parameters:
     ///   - key: 16, 24 or 32 random bytes.
@@ -37,8 +37,7 @@ public struct AESGCMSeal: CacheSeal {
         self.olderKeys = older
     }
 
-    /// Returns the name of a key that is given none: 16 hexadecimal digits of a keyed digest, which tell nothing of the
-    /// key.
+    /// Returns the default name of a key: 16 hexadecimal digits of a keyed digest, which reveal nothing about the key.
     public static func id(of key: Data) -> String {
         let digest = HMAC<SHA256>.authenticationCode(for: Data("diamond key id".utf8), using: SymmetricKey(data: key))
         return Hex.text(of: digest.prefix(8))

@@ -23,7 +23,7 @@ extension CacheFile {
         of entry: CacheEntry,
         _ old: StoredResponse,
         _ sealing: Sealing
-    ) throws(CacheError) -> SealedConfirmation? {
+    ) throws(CacheError) -> SealedRevalidation? {
         let row = try read { (connection) throws(SQLiteError) in
             try CacheTable.sealedRow(entry.key, on: connection)
         }
@@ -34,7 +34,7 @@ extension CacheFile {
         guard row.row.keyID == sealing.seal.keyID else {
             guard entry.stored.isWhole else { return nil }
             let new = try self.row(of: entry, CacheTable.chunks(of: entry.stored.body))
-            return SealedConfirmation(row: row, old: old, change: .replace(new))
+            return SealedRevalidation(row: row, old: old, change: .replace(new))
         }
         var stored = entry.stored
         stored.flags.formUnion(row.stored.flags.intersection(.compressed))
@@ -42,13 +42,13 @@ extension CacheFile {
         stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
-        let change = SealedConfirmation.Change.update(stored, checksum: checksum, tags: tags(of: entry))
-        return SealedConfirmation(row: row, old: old, change: change)
+        let change = SealedRevalidation.Change.update(stored, checksum: checksum, tags: tags(of: entry))
+        return SealedRevalidation(row: row, old: old, change: change)
     }
 
     /// - Returns: whether the row is still there as it was read.
     func confirm(
-        _ confirmation: SealedConfirmation,
+        _ confirmation: SealedRevalidation,
         _ key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
@@ -82,7 +82,7 @@ extension CacheFile {
 
     /// Throws if a change was sealed for another file than the one that has the store's name now: that file has another
     /// secret.
-    func refuseSealed(of generation: Int) throws(SQLiteError) {
+    func throwIfReplaced(of generation: Int) throws(SQLiteError) {
         guard seal != nil, generation != self.generation else { return }
         throw SQLiteError(.fileReplaced, "was replaced while a change of it was sealed", path: store.cachePath)
     }
@@ -102,7 +102,7 @@ extension CacheFile {
         return open(kept, key).map { String(decoding: $0.form, as: UTF8.self) }
     }
 
-    private func open(_ kept: CacheTable.KeptRequest, _ key: RequestKey) -> (url: String, form: [UInt8])? {
+    private func open(_ kept: CacheTable.StoredRequest, _ key: RequestKey) -> (url: String, form: [UInt8])? {
         guard let sealing, let id = kept.seal else { return nil }
         return try? sealing.open(request: kept.bytes, keyID: id, key)
     }

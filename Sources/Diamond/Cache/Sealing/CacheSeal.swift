@@ -1,24 +1,24 @@
 public import Foundation
 
-/// A seal for the bytes of a store. It seals them, so that the store's files show nothing in clear, and opens them
-/// again. Use ``AESGCMSeal``, or an app's own seal over a keychain or a service for keys.
+/// An authenticated encryption of the values in a store's files. Use ``AESGCMSeal``, or an app's own seal over a keychain or
+/// a key service.
 ///
-/// The functions are called on any thread, several at once, for every value that is written and read: be quick, and
-/// keep the keys at hand. An error that they throw shows only the name of its type, unless it is a ``CacheSealError``.
+/// The functions are called on any thread, several at once, for every value that is written and read: be quick, and hold
+/// the keys in memory. Of an error that they throw, only the type's name is reported, unless it is a ``CacheSealError``.
 public protocol CacheSeal: Sendable {
-    /// The name of the key that ``seal(_:context:)`` uses. The store keeps it in clear, next to the sealed bytes: it is
-    /// no secret. Another key has another name.
+    /// The name of the key that ``seal(_:context:)`` uses. The store writes it in clear, next to the sealed bytes: it must
+    /// not be secret. Different keys have different names.
     var keyID: String { get }
 
-    /// Seals bytes with the key of ``keyID``. The result differs each time: equal bytes must not be seen to be equal.
+    /// Seals bytes with the key of ``keyID``. The result differs each time, so that equal values are not recognizable.
     ///
-    /// It is called outside of transactions, so other processes can write to the store meanwhile. The writes of this
+    /// It is called outside of transactions, so other processes can write to the store during the call. The writes of this
     /// process wait.
     ///
     /// - Parameters:
     ///   - bytes: a URL, headers, or 128 KiB of a body at most.
-    ///   - context: what the bytes are of. It is not stored. Opening has to refuse another context, so that a value
-    ///     cannot be put in the place of another.
+    ///   - context: the additional authenticated data: it tells to which entry and column the bytes belong. It is not
+    ///     stored. Opening has to fail with another context, so that no value can be moved to another place.
     func seal(_ bytes: Data, context: Data) throws -> Data
 
     /// Opens bytes that ``seal(_:context:)`` made with a key.
@@ -26,7 +26,7 @@ public protocol CacheSeal: Sendable {
     /// - Parameters:
     ///   - bytes: the sealed bytes.
     ///   - keyID: the name of the key, which may be an older one.
-    ///   - context: what the bytes are of, as it was when they were sealed.
+    ///   - context: the context that they were sealed with.
     /// - Throws: ``CacheSealError``. After `unknownKey` the sealed bytes stay in the store. After `notAuthentic` they
     ///   may be dropped. After any other error they stay.
     func open(_ bytes: Data, keyID: String, context: Data) throws -> Data

@@ -8,16 +8,16 @@ public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringCo
 
         /// The value was sealed with a key that is not among those given.
         public static let unknownKey = Code(description: "unknownKey")
-        /// The value was changed or damaged, or stands in another's place. Or the key has the name of another one.
+        /// The value was changed, damaged or moved to another place, or another key has the same name.
         public static let notAuthentic = Code(description: "notAuthentic")
-        /// The bytes given as a key are no key.
+        /// The bytes passed as a key are not a valid key.
         public static let badKey = Code(description: "badKey")
     }
 
-    /// The kind of failure; a store acts on it.
-    public var code: Code
+    /// The kind of failure. It decides what the store does with the value (``CacheSeal/open(_:keyID:context:)``).
+    public let code: Code
     /// The failure and the remedy, in one line, without secrets.
-    public var message: String
+    public let message: String
 
     /// Creates an error, for a ``CacheSeal`` of your own.
     public init(_ code: Code, _ message: String) {

@@ -53,7 +53,7 @@ package struct SealedSecret {
         }
         // Another process may have been faster: what is in the file counts.
         let kept = try database.write { (connection) throws(SQLiteError) in
-            try CacheTable.keepSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
+            try CacheTable.saveSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
             if let older { try CacheTable.deleteSecret(keyID: older, on: connection) }
             return try CacheTable.sealedSecrets(on: connection)[keyID]
         }

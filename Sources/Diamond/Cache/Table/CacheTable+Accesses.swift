@@ -3,42 +3,42 @@ import Foundation
 
 /// The record of accesses: a ring, and how much of them is in it.
 extension CacheTable {
-    private static let mostAccesses: Int64 = 65_536
+    private static let maximumAccesses: Int64 = 65_536
     /// The bytes of a cache's bound for each row: the rows take at most one hundredth of the bound.
-    private static let boundOfOneAccess: Int64 = 4096
+    private static let capacityPerAccess: Int64 = 4096
 
     /// Records the bound of a cache that was used, and its accesses if the store records them; the oldest go where there
     /// are too many.
     ///
     /// - Parameters:
     ///   - capacity: the bound of the cache that records, whose size the ring is measured by.
-    ///   - asItCame: whether this process writes bodies and headers as they came, neither compressed nor sealed.
+    ///   - isUncompressed: whether this process writes bodies and headers as they came, neither compressed nor sealed.
     /// - Returns: which accesses every process of the store records from now on.
     static func record(
         _ accesses: [CacheAccess],
         capacity: Int64,
-        asItCame: Bool = false,
+        isUncompressed: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> AccessRecording {
         let facts = try facts(on: connection)
-        if facts.capacity != capacity { try keepFact("capacity", capacity, on: connection) }
+        if facts.capacity != capacity { try saveFact("capacity", capacity, on: connection) }
         guard facts.isRecording else { return .off }
         return .on(
-            try add(accesses, capacity: capacity, asItCame: asItCame, Sampling(shift: facts.shift), on: connection))
+            try add(accesses, capacity: capacity, isUncompressed: isUncompressed, Sampling(shift: facts.shift), on: connection))
     }
 
     private static func add(
         _ accesses: [CacheAccess],
         capacity: Int64,
-        asItCame: Bool,
+        isUncompressed: Bool,
         _ sampling: Sampling,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
         guard !accesses.isEmpty else { return sampling }
-        let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
+        let limit = min(maximumAccesses, max(1, capacity / capacityPerAccess))
         // They come from several parts, each in its order.
         let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
-        for access in added { try insert(access, isSizeKnown: asItCame && access.kind != .hit, on: connection) }
+        for access in added { try insert(access, isSizeKnown: isUncompressed && access.kind != .hit, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
         // In one transaction the numbers follow on one another.
@@ -66,7 +66,7 @@ extension CacheTable {
 
     /// Switches the record on, or off: then what was recorded goes as well.
     package static func setRecording(_ isOn: Bool, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        guard !isOn else { return try keepFact("recording", 1, on: connection) }
+        guard !isOn else { return try saveFact("recording", 1, on: connection) }
         try connection.statement("DELETE FROM fact WHERE name IN ('recording', 'shift')").run()
         try connection.statement("DELETE FROM access").run()
     }
@@ -115,7 +115,7 @@ extension CacheTable {
         let keys = try connection.integer("SELECT count(DISTINCT key_prefix) FROM access")
         let seconds = try connection.integer("SELECT max(second) - min(second) FROM access")
         let next = sampling.next(keys: keys, seconds: seconds)
-        try keepFact("shift", next.shift, on: connection)
+        try saveFact("shift", next.shift, on: connection)
         return next
     }
 
@@ -161,7 +161,7 @@ extension CacheTable {
         try statement.run()
     }
 
-    private static func keepFact(
+    private static func saveFact(
         _ name: String,
         _ value: Int64,
         on connection: borrowing SQLiteConnection

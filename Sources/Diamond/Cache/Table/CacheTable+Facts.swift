@@ -9,7 +9,7 @@ extension CacheTable {
         return try statement.step() ? statement.data(0) : nil
     }
 
-    package static func keepSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    package static func saveSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("INSERT OR IGNORE INTO fact (name, value) VALUES ('secret', ?)")
         try statement.bind(secret, at: 1)
         try statement.run()
@@ -27,12 +27,12 @@ extension CacheTable {
     static func changes(
         after number: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (names: CacheNames?, newest: Int64) {
+    ) throws(SQLiteError) -> (names: ChangedNames?, newest: Int64) {
         let newest = try newestChange(on: connection)
-        guard newest > number else { return (newest == number ? CacheNames() : nil, newest) }
+        guard newest > number else { return (newest == number ? ChangedNames() : nil, newest) }
         let statement = try connection.statement("SELECT key_prefix, url, id FROM change WHERE id > ? ORDER BY id")
         try statement.bind(number, at: 1)
-        var (names, count) = (CacheNames(), Int64(0))
+        var (names, count) = (ChangedNames(), Int64(0))
         while try statement.step() {
             count += 1
             // The oldest go when there are too many, also while this looks.
@@ -59,7 +59,7 @@ extension CacheTable {
     /// Records what was removed or marked stale, whether or not the file had it.
     ///
     /// - Parameter names: `nil` for anything.
-    static func addChanges(of names: CacheNames?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func addChanges(of names: ChangedNames?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         guard let names else { return try addChange(of: nil, on: connection) }
         if !names.urls.isEmpty, try hasSeveralSecrets(on: connection) {
             return try addChange(of: nil, on: connection)
@@ -89,7 +89,7 @@ extension CacheTable {
     // MARK: Hours
 
     /// The most hours that are kept: 400 days.
-    static let keptHours: Int64 = 400 * 24
+    static let maximumHours: Int64 = 400 * 24
     private static let lastHour = CacheCounts.hour(of: times.upperBound)
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -148,7 +148,7 @@ extension CacheTable {
     private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
-        try statement.bind(keptHours, at: 1)
+        try statement.bind(maximumHours, at: 1)
         try statement.run()
     }
 }

@@ -80,7 +80,7 @@ extension CacheTable {
     }
 
     /// The stored request of an entry.
-    struct KeptRequest {
+    struct StoredRequest {
         /// `nil` in clear.
         var seal: String?
         var bytes: Data
@@ -89,12 +89,12 @@ extension CacheTable {
     static func request(
         of key: RequestKey,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> KeptRequest? {
+    ) throws(SQLiteError) -> StoredRequest? {
         let statement = try connection.statement("SELECT seal, request FROM entry WHERE key_prefix = ? AND key = ?")
         try statement.bind(key.prefix, at: 1)
         try statement.bind(key.bytes, at: 2)
         guard try statement.step() else { return nil }
-        return KeptRequest(seal: statement.isNull(0) ? nil : statement.text(0), bytes: statement.data(1))
+        return StoredRequest(seal: statement.isNull(0) ? nil : statement.text(0), bytes: statement.data(1))
     }
 
     package static func seals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Int] {
@@ -117,7 +117,7 @@ extension CacheTable {
     }
 
     /// Keeps a sealed secret where the key has sealed none, or one that cannot be opened.
-    package static func keepSecret(
+    package static func saveSecret(
         _ sealed: Data,
         keyID: String,
         replacing damaged: Data?,

@@ -4,7 +4,7 @@ package import Foundation
 /// The reads of a verification, a page at a time, and the repairs of what it found.
 extension CacheTable {
     /// One entry, read with its body.
-    package struct Inspected {
+    package struct InspectedEntry {
         /// `nil` where the row holds none.
         package var key: RequestKey?
         package var url: String
@@ -23,7 +23,7 @@ extension CacheTable {
     private static let pageSize: Int64 = 1024
 
     /// Returns the faults that SQLite itself finds in the file, at most 100 lines.
-    package static func malformations(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+    package static func integrityErrors(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let check = try connection.statement("PRAGMA integrity_check(100)")
         var lines: [String] = []
         while try check.step() { lines.append(check.text(0)) }
@@ -49,7 +49,7 @@ extension CacheTable {
         _ id: Int64,
         _ sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Inspected? {
+    ) throws(SQLiteError) -> InspectedEntry? {
         // The first sixteen columns are those of a lookup.
         let statement = try connection.statement(
             """
@@ -62,7 +62,7 @@ extension CacheTable {
         )
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
-        var entry = Inspected(
+        var entry = InspectedEntry(
             key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9),
             checksum: statement.int64(11))
         let isSealed = !statement.isNull(15)
@@ -199,7 +199,7 @@ extension CacheTable {
     {
         guard try !hasSoundSecret(on: connection) else { return false }
         try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
-        try keepSecret(secret, on: connection)
+        try saveSecret(secret, on: connection)
         return true
     }
 }

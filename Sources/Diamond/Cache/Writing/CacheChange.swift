@@ -50,3 +50,17 @@ final class CacheChange: Sendable {
     /// Whether other processes have to drop the entry, too.
     var isForAll: Bool { if case .delete(everywhere: true) = action { true } else { false } }
 }
+
+/// The facts that are written together with a group of changes.
+struct UsageRecords: Sendable {
+    /// Entries that were used, by the prefixes of their keys.
+    var visited: Set<Int64> = []
+    /// The counts of each hour in which something happened, the newest last.
+    var counts: [CacheCounts] = []
+    /// The accesses to record. None are recorded if the store keeps no record.
+    var accesses: [CacheAccess] = []
+    /// Whether the cache was used since the last write: hit, or stored into.
+    var wasUsed = false
+
+    var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty && !wasUsed }
+}

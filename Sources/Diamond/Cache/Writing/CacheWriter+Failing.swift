@@ -5,7 +5,7 @@ import DiamondSQLite
 extension CacheWriter {
     /// Gives up all waiting changes, because they have no file: the open file has another name now, or none. The
     /// entries that the next file has under their keys may be older.
-    func loseWaiting(_ error: CacheError) {
+    func failWaitingChanges(_ error: CacheError) {
         activity.report(.cacheFailed(reason: error.message))
         while let group = nextGroup() {
             state.withLock { state in
@@ -26,7 +26,7 @@ extension CacheWriter {
         state.withLock { state in
             state.fail(outdated)
             // Of what is erased once more, they hear with that.
-            if group.contains(where: { $0.isForAll && !outdated.contains($0.key) }) { state.tellLater() }
+            if group.contains(where: { $0.isForAll && !outdated.contains($0.key) }) { state.notifyProcessesLater() }
         }
         return nil
     }
@@ -45,13 +45,13 @@ extension CacheWriter {
 
     /// Erases the entries that are older than changes that could not be written, and marks stale entries. This comes
     /// before any write, which may put a newer answer in the place of one of them.
-    func settle() throws(CacheError) {
-        guard state.withLock({ $0.canSettle }) else { return }
+    func reconcile() throws(CacheError) {
+        guard state.withLock({ $0.canReconcile }) else { return }
         // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
         try file.reopenIfReplaced()
         do throws(CacheError) {
             try erase(state.withLock { $0.outdated })
-            try tellOthers()
+            try notifyProcesses()
             while try markNext() {}
         } catch {
             failInvalidations()
@@ -62,22 +62,22 @@ extension CacheWriter {
     private func erase(_ outdated: [CacheSelection]) throws(CacheError) {
         guard !outdated.isEmpty else { return }
         for selection in outdated { try file.erase(selection, selection.names(by: file.number)) }
-        state.withLock { $0.forgetFailures() }
+        state.withLock { $0.removeFailures() }
     }
 
     /// Tells other processes that anything may have changed, for entries that were made stale and are no longer
     /// remembered.
-    private func tellOthers() throws(CacheError) {
-        guard state.withLock({ $0.hasToTell }) else { return }
+    private func notifyProcesses() throws(CacheError) {
+        guard state.withLock({ $0.mustNotifyProcesses }) else { return }
         try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
-        state.withLock { $0.finishTelling() }
+        state.withLock { $0.finishNotifying() }
     }
 
     /// Marks the stored entries of some of the URLs.
     ///
     /// - Returns: whether there were any.
     private func markNext() throws(CacheError) -> Bool {
-        let urls = state.withLock { $0.beginDueInvalidations() }
+        let urls = state.withLock { $0.beginReadyInvalidations() }
         guard !urls.isEmpty else { return false }
         try file.mark(urls: urls)
         state.withLock { $0.finishInvalidations(urls.count) }
@@ -101,8 +101,8 @@ extension CacheWriter {
     }
 
     /// Settles the invalidations that came after the last change and were not tried yet.
-    func settleNew() {
+    func reconcileNewInvalidations() {
         guard state.withLock({ $0.hasNewInvalidations }) else { return }
-        do throws(CacheError) { try settle() } catch { activity.report(.cacheFailed(reason: error.message)) }
+        do throws(CacheError) { try reconcile() } catch { activity.report(.cacheFailed(reason: error.message)) }
     }
 }

@@ -11,7 +11,7 @@ extension CacheWriter {
     /// - Returns: whether more has to be evicted; `nil` if nothing was written, and the usage was not checked.
     func drain() -> Bool? {
         do throws(CacheError) { try file.reopenIfReplaced() } catch {
-            loseWaiting(error)
+            failWaitingChanges(error)
             return nil
         }
         var isMore: Bool?
@@ -21,8 +21,8 @@ extension CacheWriter {
             state.withLock { $0.finish(group) }
             isMore = looks ? evictSlice(pages) : false
         }
-        settleNew()
-        if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
+        reconcileNewInvalidations()
+        if state.withLock({ $0.hasManyVisits }) { write(drainUsageRecords()) }
         return isMore
     }
 
@@ -31,7 +31,7 @@ extension CacheWriter {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
 
-    func evictIfNeeded() -> Bool { eviction.mustLook ? evictSlice() : false }
+    func evictIfNeeded() -> Bool { eviction.needsCheck ? evictSlice() : false }
 
     /// - Parameter pages: the pages of the file, if a write has just returned them.
     /// - Returns: whether more has to be evicted.
@@ -54,7 +54,7 @@ extension CacheWriter {
             let group = state.nextGroup()
             state.isScheduled = !group.isEmpty
             // Under the lock, or it would take back what is set for a change that comes now.
-            if group.isEmpty { alarm.clear() }
+            if group.isEmpty { debouncer.clear() }
             return group.isEmpty ? nil : group
         }
     }
@@ -63,14 +63,14 @@ extension CacheWriter {
     /// - Returns: the pages of the file after the write, if they are asked for and known.
     private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
         // Where it fails, so would each.
-        do throws(CacheError) { try settle() } catch { return giveUp(group, error) }
-        let facts = takeFacts()
+        do throws(CacheError) { try reconcile() } catch { return giveUp(group, error) }
+        let facts = drainUsageRecords()
         do throws(CacheError) {
             return try write(facts, with: group, looks: looks)
         } catch {
             // Behind all of the group: it may be they that cannot be written.
             defer { putBack(facts) }
-            if group.count > 1, error.mayBeOfOneChange {
+            if group.count > 1, error.mayConcernOneChange {
                 return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
             }
             return giveUp(group, error)
@@ -79,22 +79,22 @@ extension CacheWriter {
 
     // MARK: What goes along
 
-    func takeFacts() -> CacheFacts {
-        var facts = state.withLock { $0.takeFacts() }
+    func drainUsageRecords() -> UsageRecords {
+        var facts = state.withLock { $0.drainUsageRecords() }
         recorder.move(to: &facts)
         return facts
     }
 
-    private func putBack(_ facts: CacheFacts) {
+    private func putBack(_ facts: UsageRecords) {
         recorder.putBack(facts.accesses)
         state.withLock { $0.putBack(facts) }
     }
 
     /// Writes facts alone. It waits only a moment for another process that writes: a hit must not wait for it.
-    func write(_ facts: CacheFacts) {
-        guard !facts.isEmpty || state.withLock({ $0.hasToSettle }) else { return }
+    func write(_ facts: UsageRecords) {
+        guard !facts.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
         do throws(CacheError) {
-            try settle()
+            try reconcile()
             _ = try write(facts, with: [], looks: false, patience: CacheFile.moment)
         } catch  where error.code == .busy {
             // The next change takes them along.
@@ -105,30 +105,30 @@ extension CacheWriter {
         }
     }
 
-    private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool, patience: Duration? = nil)
+    private func write(_ facts: UsageRecords, with group: [CacheChange], looks: Bool, patience: Duration? = nil)
         throws(CacheError) -> CachePages?
     {
-        let (capacity, asItCame) = (eviction.capacity, file.isInClear)
+        let (capacity, isUncompressed) = (eviction.capacity, file.isInClear)
         let facts = self.facts(facts, with: group)
         let generation = file.generation
         var changes: [PreparedChange] = []
         for change in group { changes.append(try file.prepared(change)) }
         let (recording, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
-            try file.refuseSealed(of: generation)
+            try file.throwIfReplaced(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
-            let recording = try Self.write(facts, capacity, asItCame: asItCame, on: connection)
+            let recording = try Self.write(facts, capacity, isUncompressed: isUncompressed, on: connection)
             // A reader would have to look up in the log what this connection knows.
             return (recording, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
-        for key in gone { whenGone(key) }
+        for key in gone { onVanishedEntry(key) }
         if let recording { recorder.set(recording) }
         return pages
     }
 
     /// Returns facts with the number of answers that a group puts on disk. They are counted in the group's own
     /// transaction, and not if that fails.
-    private func facts(_ facts: CacheFacts, with group: [CacheChange]) -> CacheFacts {
+    private func facts(_ facts: UsageRecords, with group: [CacheChange]) -> UsageRecords {
         let stores = group.count(where: \.isNew)
         guard stores > 0 else { return facts }
         var facts = facts
@@ -138,14 +138,14 @@ extension CacheWriter {
 
     /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
     private static func write(
-        _ facts: CacheFacts,
+        _ facts: UsageRecords,
         _ capacity: Int64,
-        asItCame: Bool,
+        isUncompressed: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> AccessRecording? {
         if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
         for counts in facts.counts { try CacheTable.add(counts, on: connection) }
-        guard facts.areOfUse || !facts.accesses.isEmpty else { return nil }
-        return try CacheTable.record(facts.accesses, capacity: capacity, asItCame: asItCame, on: connection)
+        guard facts.wasUsed || !facts.accesses.isEmpty else { return nil }
+        return try CacheTable.record(facts.accesses, capacity: capacity, isUncompressed: isUncompressed, on: connection)
     }
 }

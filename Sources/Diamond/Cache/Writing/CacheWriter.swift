@@ -20,25 +20,25 @@ final class CacheWriter: Sendable {
     let state = Guarded(PendingChanges())
     let recorder = AccessRecorder()
     let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
-    let alarm: WriteDebouncer
+    let debouncer: WriteDebouncer
     /// The process that opened the cache. A forked child has none of the queue's threads, and would wait forever for
     /// them.
     private let process = getpid()
-    private let hasToldOfFork = Atomic(false)
+    private let hasReportedFork = Atomic(false)
     private let quickFlushes = Guarded(QuickWrites())
 
     /// A closure called with the key of an entry that was confirmed and is no longer there, or has changed.
-    let whenGone: @Sendable (RequestKey) -> Void
+    let onVanishedEntry: @Sendable (RequestKey) -> Void
 
     init(
         file: CacheFile,
         eviction: Eviction,
         activity: Activity,
-        gathering: Duration,
-        whenGone: @escaping @Sendable (RequestKey) -> Void
+        writeDelay: Duration,
+        onVanishedEntry: @escaping @Sendable (RequestKey) -> Void
     ) {
-        self.whenGone = whenGone
-        alarm = WriteDebouncer(after: gathering)
+        self.onVanishedEntry = onVanishedEntry
+        debouncer = WriteDebouncer(after: writeDelay)
         self.file = file
         self.eviction = eviction
         self.activity = activity
@@ -57,7 +57,7 @@ final class CacheWriter: Sendable {
         }
         switch due {
         case .now: scheduleDrain()
-        case .soon: alarm.set(for: self, on: queue)
+        case .soon: debouncer.set(for: self, on: queue)
         case .already: break
         case nil: return false
         }
@@ -76,7 +76,7 @@ final class CacheWriter: Sendable {
     func visit(_ key: RequestKey) {
         let mustSchedule = state.withLock { state in
             state.visited.insert(key.prefix)
-            return state.hasMuchToTell && state.schedule()
+            return state.hasManyVisits && state.schedule()
         }
         if mustSchedule { scheduleDrain() }
     }
@@ -97,8 +97,8 @@ final class CacheWriter: Sendable {
     /// Returns the pending changes that a lookup has to believe before the disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; `nil` if it is not known.
-    func pending(_ key: RequestKey, url: String?) -> PendingAnswer {
-        state.withLock { $0.answer(under: key, url: url) }
+    func pending(_ key: RequestKey, url: String?) -> PendingEntry {
+        state.withLock { $0.pendingEntry(for: key, url: url) }
     }
 
     /// Returns after everything added before is on disk or has failed, and entries beyond the bound are evicted.
@@ -115,7 +115,7 @@ final class CacheWriter: Sendable {
                 self.timed {
                     var isMore = self.drain() ?? self.evictIfNeeded()
                     while isMore { isMore = self.evictSlice() }
-                    self.write(self.takeFacts())
+                    self.write(self.drainUsageRecords())
                 }
                 continuation.resume()
             }
@@ -128,7 +128,7 @@ final class CacheWriter: Sendable {
         guard file.mayWriteAtOnce else { return false }
         return timed {
             guard !(drain() ?? evictIfNeeded()) else { return false }
-            write(takeFacts())
+            write(drainUsageRecords())
             return true
         }
     }
@@ -149,11 +149,11 @@ final class CacheWriter: Sendable {
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
-        try refuseFork()
+        try throwIfForked()
         let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
             queue.async {
                 if self.drain() == true { self.scheduleEviction() }
-                self.write(self.takeFacts())
+                self.write(self.drainUsageRecords())
                 let result = Swift.Result { () throws(CacheError) in
                     try self.file.reopenIfReplaced()
                     return try body()
@@ -177,9 +177,9 @@ final class CacheWriter: Sendable {
     }
 
     /// Forgets the failure of a key: its entry on disk was written apart from the changes, and is right.
-    func clearFailure(of key: RequestKey) { state.withLock { $0.forgetFailure(of: key) } }
+    func removeFailure(of key: RequestKey) { state.withLock { $0.removeFailure(of: key) } }
 
-    private func refuseFork() throws(CacheError) {
+    private func throwIfForked() throws(CacheError) {
         guard getpid() != process else { return }
         throw CacheError(SQLiteError(.forked, "opened before a fork", path: file.store.cachePath))
     }
@@ -187,10 +187,10 @@ final class CacheWriter: Sendable {
     /// - Returns: whether this is a forked child. Nothing is written then, which is reported once.
     private func reportFork() -> Bool {
         do throws(CacheError) {
-            try refuseFork()
+            try throwIfForked()
             return false
         } catch {
-            let isNew = !hasToldOfFork.exchange(true, ordering: .relaxed)
+            let isNew = !hasReportedFork.exchange(true, ordering: .relaxed)
             if isNew { activity.report(.cacheFailed(reason: error.message)) }
             return true
         }
@@ -199,8 +199,8 @@ final class CacheWriter: Sendable {
     // Of an hour that has ended, no change may come to take them along.
     private func scheduleFacts() {
         // Where nobody will write them, they are not kept.
-        guard !reportFork() else { return _ = takeFacts() }
-        queue.async { self.write(self.takeFacts()) }
+        guard !reportFork() else { return _ = drainUsageRecords() }
+        queue.async { self.write(self.drainUsageRecords()) }
     }
 
     private func scheduleDrain() { queue.async { self.writeWaiting() } }

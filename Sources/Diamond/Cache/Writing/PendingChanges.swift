@@ -6,10 +6,10 @@ struct PendingChanges {
     /// The most URLs whose entries one transaction marks.
     private static let markedURLs = 64
     /// The most marks of use that wait for a change to be written with. Beyond that, they are a write of their own.
-    private static let mostVisits = 4096
+    private static let maximumVisits = 4096
     /// The most keys remembered one by one whose changes could not be written, and the most URLs whose entries could
     /// not be marked.
-    static let mostFailed = 4096
+    static let maximumFailures = 4096
 
     var waiting: [CacheChange] = []
     /// The changes that are not on disk yet, by key, each with its number.
@@ -27,7 +27,7 @@ struct PendingChanges {
     private(set) var invalidations = PendingInvalidations()
     /// Whether other processes still have to be told that something was made stale or erased that is not on disk. It
     /// may be in their memories.
-    private(set) var hasToTell = false
+    private(set) var mustNotifyProcesses = false
     private var failures = Failures()
 }
 
@@ -44,7 +44,7 @@ private struct Failures {
 
 extension PendingChanges {
     /// Whether the marks of use are so many that they need a write of their own.
-    var hasMuchToTell: Bool { visited.count >= Self.mostVisits }
+    var hasManyVisits: Bool { visited.count >= Self.maximumVisits }
 
     /// The time at which a change has to be written.
     enum Due {
@@ -56,12 +56,12 @@ extension PendingChanges {
     /// Returns the pending changes that a lookup has to believe before the disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; if it is not known, any URL that was made stale may be meant.
-    func answer(under key: RequestKey, url: String?) -> PendingAnswer {
+    func pendingEntry(for key: RequestKey, url: String?) -> PendingEntry {
         guard let (number, change) = latest[key] else {
             let erased = isOutdated(key) ? CacheChange.delete(key) : nil
-            return PendingAnswer(change: erased, wasStale: false, isStale: invalidations.include(url, behind: 0))
+            return PendingEntry(change: erased, wasStale: false, isStale: invalidations.include(url, behind: 0))
         }
-        return PendingAnswer(
+        return PendingEntry(
             change: change, wasStale: invalidations.include(url, before: number),
             isStale: invalidations.include(url, behind: number))
     }
@@ -72,7 +72,7 @@ extension PendingChanges {
     ///   that was made stale since.
     func effective(_ change: CacheChange) -> CacheChange? {
         guard case .confirm(let entry, let old) = change.action else { return change }
-        let last = answer(under: change.key, url: entry.url)
+        let last = pendingEntry(for: change.key, url: entry.url)
         switch last.change?.action {
         case .store(let stored):
             let waiting = last.marked(stored.stored)
@@ -100,13 +100,13 @@ extension PendingChanges {
     }
 
     /// Removes and returns the facts that are written with the next transaction.
-    mutating func takeFacts() -> CacheFacts {
+    mutating func drainUsageRecords() -> UsageRecords {
         defer { (visited, counts) = ([], []) }
-        return CacheFacts(visited: visited, counts: counts)
+        return UsageRecords(visited: visited, counts: counts)
     }
 
     /// Takes back facts that were not written, for the next transaction.
-    mutating func putBack(_ facts: CacheFacts) {
+    mutating func putBack(_ facts: UsageRecords) {
         visited.formUnion(facts.visited)
         let newer = counts
         counts = facts.counts
@@ -161,7 +161,7 @@ extension PendingChanges {
     }
 
     /// The URLs whose entries can be marked next, because the changes before are written.
-    var dueInvalidations: [String] { invalidations.due(behind: written, atMost: Self.markedURLs) }
+    var readyInvalidations: [String] { invalidations.due(behind: written, atMost: Self.markedURLs) }
 
     /// The URLs whose entries can be marked next and that were not tried yet.
     var untriedInvalidations: [String] { invalidations.untried(behind: written) }
@@ -170,9 +170,9 @@ extension PendingChanges {
     var hasNewInvalidations: Bool { invalidations.haveNew(behind: written) }
 
     /// Begins the invalidations that can be marked next, and returns their URLs.
-    mutating func beginDueInvalidations() -> [String] {
-        invalidations.begin(dueInvalidations)
-        return dueInvalidations
+    mutating func beginReadyInvalidations() -> [String] {
+        invalidations.begin(readyInvalidations)
+        return readyInvalidations
     }
 
     /// Begins the invalidations that were not tried yet, to give them up, and returns their URLs.
@@ -189,28 +189,28 @@ extension PendingChanges {
     ///
     /// - Parameter stored: the URLs of which the disk has something, or may have.
     mutating func failInvalidations(_ count: Int, keeping stored: Set<String>) {
-        if !untriedInvalidations.prefix(count).allSatisfy(stored.contains) { hasToTell = true }
+        if !untriedInvalidations.prefix(count).allSatisfy(stored.contains) { mustNotifyProcesses = true }
         let failed = invalidations.fail(count, keeping: stored)
-        guard failed > Self.mostFailed else { return }
+        guard failed > Self.maximumFailures else { return }
         failures = Failures(areTooMany: true)
         invalidations.finish(failed)
     }
 
     /// Notes that something was erased for every process, and that this could not be written.
-    mutating func tellLater() { hasToTell = true }
+    mutating func notifyProcessesLater() { mustNotifyProcesses = true }
 
     /// Notes that other processes were told that anything may have changed.
-    mutating func finishTelling() { hasToTell = false }
+    mutating func finishNotifying() { mustNotifyProcesses = false }
 }
 
 // MARK: What could not be written
 
 extension PendingChanges {
     /// Whether something on disk has to be erased or marked before anything is written.
-    var hasToSettle: Bool { failures.areAny || hasToTell || !invalidations.isEmpty }
+    var mustReconcile: Bool { failures.areAny || mustNotifyProcesses || !invalidations.isEmpty }
 
     /// Whether some of that can be erased or marked now, without waiting for a change.
-    var canSettle: Bool { failures.areAny || hasToTell || !dueInvalidations.isEmpty }
+    var canReconcile: Bool { failures.areAny || mustNotifyProcesses || !readyInvalidations.isEmpty }
 
     /// Whether the entry on disk under a key may be older than a change that could not be written.
     func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }
@@ -227,13 +227,13 @@ extension PendingChanges {
     mutating func fail(_ keys: [RequestKey]) {
         guard !failures.areTooMany else { return }
         failures.keys.formUnion(keys)
-        if failures.keys.count > Self.mostFailed { failures = Failures(areTooMany: true) }
+        if failures.keys.count > Self.maximumFailures { failures = Failures(areTooMany: true) }
     }
 
     /// Forgets the outdated entries, which are erased. They stay hidden until then: a lookup during the erasing must
     /// not find them.
-    mutating func forgetFailures() { failures = Failures() }
+    mutating func removeFailures() { failures = Failures() }
 
     /// Forgets the failure of a key: the entry on disk under it is right.
-    mutating func forgetFailure(of key: RequestKey) { failures.keys.remove(key) }
+    mutating func removeFailure(of key: RequestKey) { failures.keys.remove(key) }
 }

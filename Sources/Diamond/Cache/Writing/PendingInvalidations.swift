@@ -105,11 +105,11 @@ struct PendingInvalidations {
         let again = failed.filter { kept.contains($0.url) && known.insert($0.url).inserted }
         waiting.replaceSubrange(failed.indices, with: again)
         tried += again.count
-        countAnew()
+        rebuildNumbers()
         return tried
     }
 
-    private mutating func countAnew() {
+    private mutating func rebuildNumbers() {
         numbers = [:]
         for one in waiting { numbers[one.url, default: []].append(one.number) }
     }

@@ -5,11 +5,11 @@ import DiamondSQLite
 struct PreparedChange {
     enum Action {
         /// Stores an entry in clear, as it came.
-        case storeAsItCame(CacheEntry)
+        case storeInClear(CacheEntry)
         case store(CacheRow)
         /// Confirms an entry in clear.
         case confirm(CacheEntry, replacing: StoredResponse)
-        case confirmSealed(SealedConfirmation)
+        case confirmSealed(SealedRevalidation)
         /// Does nothing: the entry that was to be confirmed is gone.
         case none
         case delete(everywhere: Bool)
@@ -20,7 +20,7 @@ struct PreparedChange {
 }
 
 /// The change of a row that is confirmed in a sealed store.
-struct SealedConfirmation {
+struct SealedRevalidation {
     enum Change {
         /// New headers on the same body.
         case update(StoredResponse, checksum: Int64, tags: Set<String>)
@@ -43,7 +43,7 @@ extension CacheFile {
     private func prepared(_ action: CacheChange.Action) throws(CacheError) -> PreparedChange.Action {
         switch action {
         case .store(let entry):
-            guard !isInClear else { return .storeAsItCame(entry) }
+            guard !isInClear else { return .storeInClear(entry) }
             return .store(try row(of: entry, CacheTable.chunks(of: entry.stored.body)))
         case .confirm(let entry, let old):
             guard let sealing else { return .confirm(entry, replacing: old) }
@@ -55,7 +55,7 @@ extension CacheFile {
     /// - Returns: whether the entry to be confirmed is gone.
     func write(_ change: PreparedChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         switch change.action {
-        case .storeAsItCame(let entry): try CacheTable.store(entry, on: connection)
+        case .storeInClear(let entry): try CacheTable.store(entry, on: connection)
         case .store(let row): _ = try CacheTable.store(row, on: connection)
         case .confirm(let entry, let old): return try !CacheTable.confirm(entry, replacing: old, on: connection)
         case .confirmSealed(let confirmation): return try !confirm(confirmation, change.key, on: connection)

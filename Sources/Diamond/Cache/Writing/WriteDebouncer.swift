@@ -24,13 +24,13 @@ final class WriteDebouncer: Sendable {
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds))) { self.ring() } }
+        if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds))) { self.fire() } }
     }
 
     /// Everything is written.
     func clear() { _ = state.withLock { $0.writer.take() } }
 
-    private func ring() {
+    private func fire() {
         let writer = state.withLock { state in
             state.isRunning = false
             return state.writer.take()

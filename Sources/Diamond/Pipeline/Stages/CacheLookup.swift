@@ -94,7 +94,7 @@ struct CacheLookup: Sendable {
     /// Returns a response in memory that may be served without changes; `nil` otherwise, even after a failure.
     func responseInMemory(to request: ResolvedRequest, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
-            let stored = cache.findAtHand(identity.key, request: identity.canonicalForm),
+            let stored = cache.findInMemory(identity.key, request: identity.canonicalForm),
             case .serve(let source) = CacheDecision(now: now(), stored: stored, policy: request.policy),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }

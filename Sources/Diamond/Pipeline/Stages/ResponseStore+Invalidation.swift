@@ -39,7 +39,7 @@ extension ResponseStore {
             for url in urls { invalidations.addChange(of: url) }
         }
         guard let key = ownKey(context.wire) else { return }
-        if let cache { cache.outdate(key) } else { invalidations.add(.key(key), isErasure: false) }
+        if let cache { cache.removeOutdated(key) } else { invalidations.add(.key(key), isErasure: false) }
     }
 
     /// Returns the key of a GET, if the app has set the cache key of the request.

@@ -1,6 +1,6 @@
 package import DiamondSQLite
 
-/// The reads of a diagnosis of the queue. Each read is one statement, so that a write meanwhile is no discord.
+/// The reads of a diagnosis of the queue. Each read is one statement: a concurrent write cannot look like an inconsistency.
 extension ReplayTable {
     /// The settings that the file records.
     package struct Settings: Hashable, Sendable {
@@ -11,15 +11,15 @@ extension ReplayTable {
         package var pages: Int64
     }
 
-    /// The records that do not agree, counted.
-    package struct Discord: Hashable, Sendable {
-        /// States whose number of jobs is another one than is written.
+    /// The numbers of records that contradict each other.
+    package struct Inconsistencies: Hashable, Sendable {
+        /// Job states whose recorded number of jobs is wrong.
         package var census = 0
-        /// Ordering keys whose first job is not marked as it, and jobs that are marked and are not first.
+        /// Ordering keys whose first job is not marked as the first, and jobs that are marked and are not first.
         package var heads = 0
-        /// Jobs without a request that are not done.
+        /// Unfinished jobs without a request.
         package var payloads = 0
-        /// Jobs that run without an owner.
+        /// Running jobs without an owner.
         package var owners = 0
 
         package init(census: Int = 0, heads: Int = 0, payloads: Int = 0, owners: Int = 0) {
@@ -41,14 +41,16 @@ extension ReplayTable {
         )
     }
 
-    package static func damages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+    package static func integrityErrors(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let statement = try connection.statement("PRAGMA integrity_check(10)")
         var lines: [String] = []
         while try statement.step() { lines.append(statement.text(0)) }
         return lines == ["ok"] ? [] : lines
     }
 
-    package static func discord(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Discord {
+    package static func inconsistencies(
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Inconsistencies {
         let census = try connection.integer(
             """
             SELECT count(*) FROM census
@@ -62,13 +64,13 @@ extension ReplayTable {
         )
         let owners = try connection.integer(
             "SELECT count(*) FROM job WHERE state = 2 AND (owner IS NULL OR owner NOT IN (SELECT id FROM owner))")
-        return Discord(
+        return Inconsistencies(
             census: Int(census), heads: Int(try wrongHeads(on: connection)), payloads: Int(payloads),
             owners: Int(owners))
     }
 
-    /// Lines whose head is not the job that runs, else the first; and jobs without a line that are no heads, or with none
-    /// left that are.
+    /// Returns the number of wrong heads: ordering keys whose head is neither the running job nor, if none runs, the first
+    /// one; waiting jobs without an ordering key that are no heads; and heads that no longer wait.
     private static func wrongHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         try connection.integer(
             """

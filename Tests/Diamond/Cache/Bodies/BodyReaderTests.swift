@@ -92,7 +92,7 @@ import Testing
         // Nothing is written before somebody says so.
         let cache = try Cache(
             store.temporary.store, seal: isSealed ? AESGCMSeal.first : nil,
-            memoryCapacity: state == "in memory" ? 64 << 20 : 0, uptime: { 0 }, gathering: .seconds(600))
+            memoryCapacity: state == "in memory" ? 64 << 20 : 0, uptime: { 0 }, writeDelay: .seconds(600))
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)
         if state == "on disk" { await cache.flush() }

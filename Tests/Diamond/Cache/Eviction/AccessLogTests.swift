@@ -53,11 +53,11 @@ import Testing
 
     @Test func `are so many that they are written`() {
         var log = AccessLog()
-        let prefixes = Array(1...Int64(AccessLog.mostWaiting) + 1)
+        let prefixes = Array(1...Int64(AccessLog.maximumWaiting) + 1)
         // Told once.
-        #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.mostWaiting)])
+        #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
         _ = log.take()
-        #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.mostWaiting)])
+        #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
     }
 
     @Test(arguments: [(0, 100, 0), (0, 8192, 1), (3, 8192, 4), (3, 5000, 3), (3, 2047, 2), (20, 9000, 20)])
@@ -169,12 +169,12 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `is written without anything else when much waits`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
-        for _ in 0..<AccessLog.mostWaiting {
+        for _ in 0..<AccessLog.maximumWaiting {
             cache.count(.cache, of: entry.stored, under: entry.key)
             clock.advance(by: 1)
         }
         try await untilTrue { try temporary.rows("access") > 0 }
-        #expect(try accesses(cache).count == AccessLog.mostWaiting)
+        #expect(try accesses(cache).count == AccessLog.maximumWaiting)
     }
 
     @Test func `halves its sample for all processes when there are many keys`() async throws {

@@ -212,7 +212,7 @@ import Testing
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
-        let old = try (0...PendingChanges.mostFailed).map { try FaultEntries.entry($0, size: 10) }
+        let old = try (0...PendingChanges.maximumFailures).map { try FaultEntries.entry($0, size: 10) }
         for entry in old { cache.store(entry) }
         await cache.flush()
         #expect(try cache.totals().entries == old.count)
@@ -236,7 +236,7 @@ import Testing
         cache.store(kept)
         await cache.flush()
         disk.fail(.full, atCall: 1, lasting: true)
-        for number in 0...PendingChanges.mostFailed { cache.store(try FaultEntries.entry(number + 1, size: 10)) }
+        for number in 0...PendingChanges.maximumFailures { cache.store(try FaultEntries.entry(number + 1, size: 10)) }
         await cache.flush()
         #expect(disk.failures > 0)
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
@@ -250,7 +250,7 @@ import Testing
         cache.store(kept)
         await cache.flush()
         disk.fail(.full, atCall: 1, lasting: true)
-        for number in 0...PendingChanges.mostFailed { cache.markStale(urls: ["http://h/none/\(number)"]) }
+        for number in 0...PendingChanges.maximumFailures { cache.markStale(urls: ["http://h/none/\(number)"]) }
         await cache.flush()
         #expect(disk.failures > 0)
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
@@ -296,7 +296,7 @@ import Testing
         for number in 0..<3 {
             cache.markStale(urls: ["http://h/\(number)"])
             await cache.flush()
-            #expect(cache.writer.state.withLock { $0.untriedInvalidations.isEmpty && $0.hasToSettle })
+            #expect(cache.writer.state.withLock { $0.untriedInvalidations.isEmpty && $0.mustReconcile })
         }
     }
 }

@@ -85,7 +85,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `that is removed stays away once nobody asks it any more, whatever is found in it`(isAbandoned: Bool) throws {
-        let file = try CacheFile(temporary.store, mends: true, activity: events.activity)
+        let file = try CacheFile(temporary.store, recreates: true, activity: events.activity)
         if isAbandoned { file.abandon() }
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `that SQLite finds replaced is asked once more when it is opened anew`() throws {
-        let file = try CacheFile(temporary.store, mends: true, activity: events.activity)
+        let file = try CacheFile(temporary.store, recreates: true, activity: events.activity)
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
         }
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `that is removed after its cache was dropped stays away, whatever was to be written`() async throws {
-        var cache: Cache? = try Cache(temporary.store, gathering: .seconds(60))
+        var cache: Cache? = try Cache(temporary.store, writeDelay: .seconds(60))
         let writer = try #require(cache?.writer)
         cache?.store(try entry("a"))
         cache = nil

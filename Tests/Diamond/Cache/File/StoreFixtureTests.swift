@@ -40,7 +40,7 @@ import Testing
         #expect(try cache.statistics().map { [$0.stores, $0.hits, $0.misses] } == [[8, 3, 1]])
         #expect(try cache.file.read(CacheTable.accesses).accesses.map(\.kind).filter { $0 == .hit }.count == 1)
         #expect(try CacheInspection(of: temporary.store, seal: AESGCMSeal.first).findings.isEmpty)
-        #expect(CacheDiagnosis(of: temporary.store).complaints.isEmpty)
+        #expect(CacheDiagnosis(of: temporary.store).problems.isEmpty)
     }
 
     @Test(arguments: versions) func `is migrated to what a new one is, and used on`(version: Int) async throws {

@@ -172,7 +172,7 @@ import Testing
         entries[1].tags = []
         rotated.confirm(entries[1], replacing: before)
         await rotated.flush()
-        #expect(try rotated.seals() == ["first": 1, "second": 2])
+        #expect(try rotated.sealedEntryCounts() == ["first": 1, "second": 2])
         #expect(try rotated.keyIDs() == ["second"])
         #expect(rotated.rules.digest(of: [1]) == old.rules.digest(of: [1]))
         #expect(try rotated.count(.tag("t")) == 3)

@@ -120,11 +120,11 @@ import Testing
     @Test func `what was sealed for a file is not written into the one that has taken its place`() async throws {
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         let generation = cache.file.generation
-        try cache.file.refuseSealed(of: generation)
+        try cache.file.throwIfReplaced(of: generation)
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.cachePath + suffix) }
         try cache.file.reopenIfReplaced()
-        #expect(throws: SQLiteError.self) { try cache.file.refuseSealed(of: generation) }
+        #expect(throws: SQLiteError.self) { try cache.file.throwIfReplaced(of: generation) }
         let clear = try Cache(TemporaryStore().store, memoryCapacity: 0)
-        try clear.file.refuseSealed(of: 9)
+        try clear.file.throwIfReplaced(of: 9)
     }
 }

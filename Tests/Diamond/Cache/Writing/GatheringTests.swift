@@ -10,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Stores that wait for others to go to disk with them` {
     let temporary = TemporaryStore()
 
-    private func open(_ gathering: Duration = .seconds(86_400)) throws -> Cache {
-        try Cache(temporary.store, gathering: gathering)
+    private func open(_ writeDelay: Duration = .seconds(86_400)) throws -> Cache {
+        try Cache(temporary.store, writeDelay: writeDelay)
     }
 
     @Test func `are found meanwhile, and wait for no time where somebody waits for them`() async throws {
@@ -113,13 +113,13 @@ import Testing
     @Test func `are counted by the hour, also where what was counted comes back`() {
         var changes = PendingChanges()
         var haveEnded = [changes.counts.count(in: 1) { $0.hits += 1 }]
-        let first = changes.takeFacts()
+        let first = changes.drainUsageRecords()
         haveEnded.append(changes.counts.count(in: 1) { $0.hits += 2 })
         haveEnded.append(changes.counts.count(in: 2) { $0.misses += 4 })
         changes.putBack(first)
         haveEnded.append(changes.counts.count(in: 2) { $0.misses += 8 })
         #expect(haveEnded == [false, false, true, false])
-        let counts = changes.takeFacts().counts
+        let counts = changes.drainUsageRecords().counts
         #expect(counts.map(\.hour) == [1, 2])
         #expect(counts.map(\.hits) == [3, 0])
         #expect(counts.map(\.misses) == [0, 12])
@@ -151,14 +151,14 @@ import Testing
 
     @Test func `that cannot be written are remembered one by one up to a bound`() throws {
         var changes = PendingChanges()
-        let (keys, other) = (try (0..<PendingChanges.mostFailed).map { try CacheEntry.stub("\($0)").key }, "other")
+        let (keys, other) = (try (0..<PendingChanges.maximumFailures).map { try CacheEntry.stub("\($0)").key }, "other")
         let entry = try CacheEntry.stub(other)
         changes.fail(keys)
         #expect(keys.allSatisfy(changes.isOutdated) && !changes.isOutdated(entry.key))
         #expect(!changes.outdated.contains(.all))
         changes.fail([entry.key])
         #expect(changes.isOutdated(try CacheEntry.stub("another").key) && changes.outdated == [.all])
-        changes.forgetFailures()
+        changes.removeFailures()
         #expect(!changes.isOutdated(entry.key) && changes.outdated.isEmpty)
     }
 
@@ -168,10 +168,10 @@ import Testing
             let urls = changes.untriedInvalidations
             changes.failInvalidations(urls.count, keeping: Set(urls))
         }
-        for number in 0..<PendingChanges.mostFailed { _ = changes.invalidate("\(number)") }
+        for number in 0..<PendingChanges.maximumFailures { _ = changes.invalidate("\(number)") }
         #expect(changes.hasNewInvalidations)
         fail(&changes)
-        #expect(!changes.hasNewInvalidations && changes.hasToSettle)
+        #expect(!changes.hasNewInvalidations && changes.mustReconcile)
         // Once more the same is not one more.
         _ = changes.invalidate("0")
         #expect(changes.hasNewInvalidations)
@@ -179,22 +179,23 @@ import Testing
         #expect(!changes.isAllOutdated)
         _ = changes.invalidate("another")
         fail(&changes)
-        #expect(changes.isAllOutdated && changes.dueInvalidations.isEmpty && changes.outdated == [.all])
+        #expect(changes.isAllOutdated && changes.readyInvalidations.isEmpty && changes.outdated == [.all])
     }
 
     @Test func `that cannot be marked stale are forgotten, and told of, where the disk has nothing of them`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         for round in 0..<3 {
-            for number in 0..<PendingChanges.mostFailed { _ = changes.invalidate("\(round) \(number)") }
+            for number in 0..<PendingChanges.maximumFailures { _ = changes.invalidate("\(round) \(number)") }
             changes.failInvalidations(changes.untriedInvalidations.count, keeping: ["\(round) 7"])
-            #expect(!changes.hasNewInvalidations && changes.hasToTell)
+            #expect(!changes.hasNewInvalidations && changes.mustNotifyProcesses)
         }
-        #expect(!changes.isAllOutdated && changes.dueInvalidations == ["0 7", "1 7", "2 7"])
-        #expect(changes.answer(under: key, url: "2 7").isStale && !changes.answer(under: key, url: "2 8").isStale)
+        #expect(!changes.isAllOutdated && changes.readyInvalidations == ["0 7", "1 7", "2 7"])
+        #expect(changes.pendingEntry(for: key, url: "2 7").isStale)
+        #expect(!changes.pendingEntry(for: key, url: "2 8").isStale)
         changes.finishInvalidations(3)
-        #expect(changes.canSettle)
-        changes.finishTelling()
-        #expect(!changes.hasToSettle)
+        #expect(changes.canReconcile)
+        changes.finishNotifying()
+        #expect(!changes.mustReconcile)
     }
 
     @Test func `are marked stale once, however often that is said behind the same change`() throws {
@@ -202,35 +203,35 @@ import Testing
         for _ in 0..<9 { _ = changes.invalidate(entry.url) }
         _ = changes.add(.store(entry))
         for _ in 0..<9 { _ = changes.invalidate(entry.url) }
-        #expect(changes.dueInvalidations == [entry.url])
+        #expect(changes.readyInvalidations == [entry.url])
         changes.finishInvalidations(1)
-        #expect(changes.dueInvalidations.isEmpty && changes.answer(under: entry.key, url: entry.url).isStale)
-        #expect(!changes.answer(under: entry.key, url: entry.url).wasStale)
+        #expect(changes.readyInvalidations.isEmpty && changes.pendingEntry(for: entry.key, url: entry.url).isStale)
+        #expect(!changes.pendingEntry(for: entry.key, url: entry.url).wasStale)
         changes.finish(changes.nextGroup())
-        #expect(changes.dueInvalidations == [entry.url])
+        #expect(changes.readyInvalidations == [entry.url])
     }
 
     @Test func `are marked stale once more where that is said while they are marked, or given up`() {
         var changes = PendingChanges()
         for url in ["a", "b"] { _ = changes.invalidate(url) }
-        #expect(changes.beginDueInvalidations() == ["a", "b"])
+        #expect(changes.beginReadyInvalidations() == ["a", "b"])
         for _ in 0..<3 { _ = changes.invalidate("a") }
         changes.finishInvalidations(2)
-        #expect(changes.hasNewInvalidations && changes.dueInvalidations == ["a"])
+        #expect(changes.hasNewInvalidations && changes.readyInvalidations == ["a"])
         #expect(changes.beginUntriedInvalidations() == ["a"])
         for _ in 0..<3 { _ = changes.invalidate("a") }
         changes.failInvalidations(1, keeping: [])
-        #expect(changes.hasNewInvalidations && changes.dueInvalidations == ["a"])
+        #expect(changes.hasNewInvalidations && changes.readyInvalidations == ["a"])
     }
 
     @Test func `that were said to be stale while they were marked are tried again each once`() {
         var changes = PendingChanges()
         _ = changes.invalidate("a")
         for _ in 0..<3 {
-            _ = changes.beginDueInvalidations()
+            _ = changes.beginReadyInvalidations()
             _ = changes.invalidate("a")
             changes.failInvalidations(changes.beginUntriedInvalidations().count, keeping: ["a"])
-            #expect(changes.dueInvalidations == ["a"])
+            #expect(changes.readyInvalidations == ["a"])
         }
     }
 
@@ -239,11 +240,11 @@ import Testing
         let urls = (0..<150).map { "\($0)" }
         for url in urls { _ = changes.invalidate(url) }
         var groups: [[String]] = []
-        while changes.hasToSettle, groups.count < urls.count {
-            let stale = urls.filter { changes.answer(under: key, url: $0).isStale }
+        while changes.mustReconcile, groups.count < urls.count {
+            let stale = urls.filter { changes.pendingEntry(for: key, url: $0).isStale }
             #expect(stale == Array(urls.dropFirst(groups.joined().count)))
-            groups.append(changes.dueInvalidations)
-            changes.finishInvalidations(changes.dueInvalidations.count)
+            groups.append(changes.readyInvalidations)
+            changes.finishInvalidations(changes.readyInvalidations.count)
         }
         #expect(groups.map(\.count) == [64, 64, 22] && Array(groups.joined()) == urls)
     }
@@ -254,13 +255,13 @@ import Testing
         _ = changes.invalidate(entry.url)
         entry.stored.storedAt = 5
         _ = changes.add(.store(entry))
-        #expect(changes.dueInvalidations.isEmpty && !changes.hasNewInvalidations)
+        #expect(changes.readyInvalidations.isEmpty && !changes.hasNewInvalidations)
         var group = changes.nextGroup()
         #expect(group.count == 1)
         changes.finish(group)
-        #expect(changes.dueInvalidations == [entry.url] && changes.hasNewInvalidations)
+        #expect(changes.readyInvalidations == [entry.url] && changes.hasNewInvalidations)
         changes.finishInvalidations(1)
-        #expect(!changes.hasToSettle)
+        #expect(!changes.mustReconcile)
         group = changes.nextGroup()
         #expect(group.count == 1)
         changes.finish(group)
@@ -272,7 +273,7 @@ import Testing
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),
     ])
     func `are tried one by one only where another might be written`(code: SQLiteError.Code, isTried: Bool) {
-        #expect(CacheError(SQLiteError(code, "", path: "")).mayBeOfOneChange == isTried)
+        #expect(CacheError(SQLiteError(code, "", path: "")).mayConcernOneChange == isTried)
     }
 }
 

@@ -110,7 +110,7 @@ struct PassingClock: Clock {
         }
         for id in life.finished.union(life.discarded) { #expect(try queue.job(id)?.state == .done, "\(place)") }
         let diagnosis = try #require(ReplayDiagnosis(of: life.temporary.store))
-        #expect(diagnosis.complaints.isEmpty, "\(place): \(diagnosis.complaints)")
+        #expect(diagnosis.problems.isEmpty, "\(place): \(diagnosis.problems)")
         let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             return JobResult(outcome: .answered(status: 200))

@@ -285,7 +285,7 @@ import Testing
         let diagnosis = try #require(ReplayDiagnosis(of: temporary.store, clock: machine.clock))
         #expect(
             diagnosis.untimelyJobs == 2
-                && diagnosis.complaints.contains { $0.what.contains("2 jobs of the queue have") })
+                && diagnosis.problems.contains { $0.what.contains("2 jobs of the queue have") })
         try await replay()
         machine.pass(Self.hour)
         #expect(try await replay() == [1, 2])

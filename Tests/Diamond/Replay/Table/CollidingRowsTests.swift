@@ -72,7 +72,8 @@ import Testing
         }
         #expect(names == 3)
         let diagnosis = try #require(ReplayDiagnosis(of: temporary.store))
-        #expect(diagnosis.damages.isEmpty && diagnosis.damagedJobs == [2] && diagnosis.discord == .init())
+        #expect(diagnosis.integrityErrors.isEmpty && diagnosis.damagedJobs == [2])
+        #expect(diagnosis.inconsistencies == .init())
         #expect(try await replay(width: width).error == nil)
     }
 

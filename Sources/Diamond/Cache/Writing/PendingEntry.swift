@@ -1,5 +1,5 @@
 /// The pending changes that a lookup has to take into account, because they are not on disk yet.
-struct PendingAnswer: Sendable {
+struct PendingEntry: Sendable {
     /// The last change of the key.
     let change: CacheChange?
     /// Whether the entry before that change was made stale.

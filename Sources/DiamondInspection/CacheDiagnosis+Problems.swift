@@ -5,102 +5,102 @@ import Foundation
 
 extension CacheDiagnosis {
     /// Something that is not as it should be.
-    package struct Complaint: Hashable, Sendable {
+    package struct Problem: Hashable, Sendable {
         package var what: String
         /// The action that remedies it.
         package var remedy: String
     }
 
     /// Judged by what was read, the worst first.
-    package var complaints: [Complaint] {
-        usability + (writer.map { [$0.complaint] } ?? []) + permissions + (settings.map { self.judge($0) } ?? [])
+    package var problems: [Problem] {
+        usability + (writer.map { [$0.problem] } ?? []) + permissions + (settings.map { self.judge($0) } ?? [])
             + setAside.map { file in
-                Complaint(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
+                Problem(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
             }
     }
 
-    private var usability: [Complaint] {
-        var complaints: [Complaint] = []
-        if let failure { complaints.append(Complaint(what: "the store cannot be used", remedy: failure.message)) }
+    private var usability: [Problem] {
+        var problems: [Problem] = []
+        if let failure { problems.append(Problem(what: "the store cannot be used", remedy: failure.message)) }
         if sqliteOptions.contains("THREADSAFE=0") {
-            complaints.append(
-                Complaint(what: "SQLite is built for a single thread", remedy: "link one with THREADSAFE=1 or 2"))
+            problems.append(
+                Problem(what: "SQLite is built for a single thread", remedy: "link one with THREADSAFE=1 or 2"))
         }
-        return complaints
+        return problems
     }
 
-    private var permissions: [Complaint] {
+    private var permissions: [Problem] {
         let places = directory.map { [($0, 0o700, $0.name)] } ?? []
         let paths = files.map { ($0, 0o600, store.directory.appendingPathComponent($0.name).path) }
         return (places + paths).filter { $0.0.mode != $0.1 }.map { file, mode, path in
-            Complaint(
+            Problem(
                 what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0\(String(mode, radix: 8))",
                 remedy: "chmod \(String(mode, radix: 8)) \(path.shellWord)")
         }
     }
 
-    private func judge(_ settings: CacheTable.Settings) -> [Complaint] {
+    private func judge(_ settings: CacheTable.Settings) -> [Problem] {
         guard failure == nil else { return [] }
         guard settings.isCurrent else {
             let what = "the schema's version is \(settings.schemaVersion), not \(DiamondSchema.cache.migrations.count)"
-            return [Complaint(what: what, remedy: "'cachectl stats' brings it up to date, as any program does")]
+            return [Problem(what: what, remedy: "'cachectl stats' brings it up to date, as any program does")]
         }
-        return settings.complaints + state(settings)
+        return settings.problems + state(settings)
     }
 
-    private func state(_ settings: CacheTable.Settings) -> [Complaint] {
-        var complaints = schemaFaults.map { Complaint(what: $0, remedy: "'cachectl verify --repair' mends it") }
+    private func state(_ settings: CacheTable.Settings) -> [Problem] {
+        var problems = schemaFaults.map { Problem(what: $0, remedy: "'cachectl verify --repair' mends it") }
         // Without its tables nothing was read.
-        guard totals != nil else { return complaints }
-        if !hasSecret { complaints.append(lostSecret) }
+        guard totals != nil else { return problems }
+        if !hasSecret { problems.append(lostSecret) }
         if Eviction.isWasteful(free: settings.freeBytes, used: settings.usedBytes) {
             let part = settings.freePages * 100 / max(1, settings.pages)
-            complaints.append(
-                Complaint(
+            problems.append(
+                Problem(
                     what: "\(part) % of the file hold nothing",
                     remedy: "a program that writes gives it back; 'cachectl evict' does it now"))
         }
         if logBytes > Eviction.logBytes {
-            complaints.append(
-                Complaint(
+            problems.append(
+                Problem(
                     what:
                         "the log is \(logPages) pages long, and is brought into the file from \(Self.logThreshold) on",
                     remedy:
                         "the next writes shorten it; where a program reads for long, end it, then run 'cachectl evict'")
             )
         }
-        return complaints
+        return problems
     }
 
-    private var lostSecret: Complaint {
+    private var lostSecret: Problem {
         guard isSealed else {
-            return Complaint(
+            return Problem(
                 what: "the store's secret is missing", remedy: "'cachectl verify --repair' makes a new one")
         }
-        return Complaint(
+        return Problem(
             what: "the sealed store's secret is missing: its entries are found no more by URL, host, tag or identity",
             remedy: "run 'cachectl purge --all'; the next program with the key makes a new one")
     }
 }
 
 extension CacheTable.Settings {
-    /// The complaints about settings that are fixed when the file is made, or mended when it is opened.
-    fileprivate var complaints: [CacheDiagnosis.Complaint] {
-        var complaints: [CacheDiagnosis.Complaint] = []
+    /// The problems about settings that are fixed when the file is made, or mended when it is opened.
+    fileprivate var problems: [CacheDiagnosis.Problem] {
+        var problems: [CacheDiagnosis.Problem] = []
         let anew = "end the programs that use the store and remove cache.sqlite*: it is made anew"
         if journalMode != "wal" {
-            complaints.append(
+            problems.append(
                 .init(
                     what: "the journal mode is \(journalMode), not wal: readers wait for writers",
                     remedy: "'cachectl stats' sets it, as any program does"))
         }
         if autoVacuum != 2 {
-            complaints.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: anew))
+            problems.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: anew))
         }
         if pageSize != DiamondSchema.cache.pageSize {
             let what = "the page size is \(pageSize), not \(DiamondSchema.cache.pageSize): slower than it has to be"
-            complaints.append(.init(what: what, remedy: anew))
+            problems.append(.init(what: what, remedy: anew))
         }
-        return complaints
+        return problems
     }
 }

@@ -1,10 +1,10 @@
 package import Diamond
 
-/// Recorded accesses, ready to be replayed.
-struct Trace: Sendable {
+/// Recorded accesses, prepared for a simulation.
+struct AccessTrace: Sendable {
     private struct Step {
         var access: CacheAccess
-        /// Its entry was there before the record began.
+        /// Whether its entry was stored before the record began.
         var isUnknown: Bool
     }
 
@@ -12,7 +12,7 @@ struct Trace: Sendable {
         var requests: Int64 = 0
         var bytes: Int64 = 0
 
-        // Up to the largest number: what is damaged may hold any, and every single one may be right.
+        // Saturating: damaged rows may hold any numbers.
         mutating func add(_ uses: Int64, of access: CacheAccess) {
             add(CacheAccess.Passed(uses: uses, bytes: uses.multipliedAtMost(by: access.bodySize)))
         }
@@ -22,16 +22,16 @@ struct Trace: Sendable {
             bytes = bytes.addingSaturating(passed.bytes)
         }
 
-        /// Returns the sum for all accesses, where this one is of a sample.
+        /// Returns the estimated sum of all accesses from the sum of a sample.
         func scaled(by sampling: Sampling) -> Sum {
             let factor = Int64(1) << sampling.shift
             return Sum(requests: requests.multipliedAtMost(by: factor), bytes: bytes.multipliedAtMost(by: factor))
         }
     }
 
-    /// The smallest sample that any of them was recorded with.
+    /// The smallest sample that any access was recorded with.
     let sampling: Sampling
-    /// From the first to the last.
+    /// The seconds from the first to the last access.
     let seconds: Int64
     private let steps: [Step]
     /// The sum of the accesses that count, of all keys.
@@ -43,13 +43,14 @@ struct Trace: Sendable {
         steps = accesses.filter { sampling.has($0.prefix) }.map { access in
             Step(access: access, isUnknown: seen.insert(access.prefix).inserted && access.kind == .hit)
         }
-        total = Self.total(accesses, steps, sampling)
+        total = Self.total(of: accesses, steps: steps, sampling: sampling)
         seconds = (accesses.last?.second ?? 0) - (accesses.first?.second ?? 0)
         self.sampling = sampling
     }
 
-    private static func total(_ accesses: [CacheAccess], _ steps: [Step], _ sampling: Sampling) -> Sum {
-        var (all, unknown) = (Sum(), Sum())
+    private static func total(of accesses: [CacheAccess], steps: [Step], sampling: Sampling) -> Sum {
+        var all = Sum()
+        var unknown = Sum()
         for access in accesses {
             all.add(access.uses, of: access)
             all.add(access.passed)
@@ -67,14 +68,18 @@ struct Trace: Sendable {
     }
 
     func misses(lru capacity: Int64) -> Simulation.Misses {
-        misses(Recency<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
+        misses(LRUCache<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
     }
 
     private func scaled(_ capacity: Int64) -> Int { Int(capacity >> sampling.shift) }
 
     private func misses(_ cache: some SimulatedCache, largest: Int64) -> Simulation.Misses {
-        var (cache, missed) = (cache, Sum())
-        for step in steps { missed.add(cache.misses(step.access, step.isUnknown, largest), of: step.access) }
+        var cache = cache
+        var missed = Sum()
+        for step in steps {
+            let misses = cache.misses(of: step.access, isUnknown: step.isUnknown, largest: largest)
+            missed.add(misses, of: step.access)
+        }
         let all = missed.scaled(by: sampling)
         return Simulation.Misses(
             requests: Self.part(all.requests, of: total.requests), bytes: Self.part(all.bytes, of: total.bytes))
@@ -86,22 +91,22 @@ struct Trace: Sendable {
 }
 
 extension Int64 {
-    // Of numbers that are not negative.
+    // For numbers that are not negative.
     fileprivate func multipliedAtMost(by other: Int64) -> Int64 {
         let (product, isTooMuch) = multipliedReportingOverflow(by: other)
         return isTooMuch ? .max : product
     }
 }
 
-/// The sizes of bodies, under keys, in place of the bodies.
+/// A cache that stores the sizes of bodies instead of the bodies.
 private protocol SimulatedCache {
     mutating func find(_ key: Int64) -> Int64?
     mutating func insert(_ value: Int64, under key: Int64, cost: Int)
 }
 
 extension SimulatedCache {
-    /// Returns how many of the uses that an access stands for would have missed.
-    fileprivate mutating func misses(_ access: CacheAccess, _ isUnknown: Bool, _ largest: Int64) -> Int64 {
+    /// Returns the number of misses among the uses that an access stands for.
+    fileprivate mutating func misses(of access: CacheAccess, isUnknown: Bool, largest: Int64) -> Int64 {
         let known = find(access.prefix)
         let isHit =
             switch access.kind {
@@ -109,16 +114,16 @@ extension SimulatedCache {
             case .stored: known == access.bodySize
             case .replaced: false
             }
-        let isKept = known == access.bodySize || keep(access, isKnown: known != nil, largest)
+        let isStored = known == access.bodySize || store(access, isKnown: known != nil, largest: largest)
         let isMissed = !isHit && !isUnknown
-        return (isMissed ? 1 : 0) + (isKept ? 0 : access.uses - 1)
+        return (isMissed ? 1 : 0) + (isStored ? 0 : access.uses - 1)
     }
 
-    /// - Returns: whether there is room for it at all.
-    private mutating func keep(_ access: CacheAccess, isKnown: Bool, _ largest: Int64) -> Bool {
+    /// - Returns: whether the body is small enough to be stored.
+    private mutating func store(_ access: CacheAccess, isKnown: Bool, largest: Int64) -> Bool {
         guard access.bodySize <= largest else { return false }
         insert(access.bodySize, under: access.prefix, cost: Int(access.entrySize))
-        // An answer that is replaced was asked for: that counts as use.
+        // The replaced response was requested, which counts as a use.
         return !isKnown || find(access.prefix) != nil
     }
 }
@@ -127,6 +132,6 @@ extension Sieve<Int64, Int64>: SimulatedCache {
     fileprivate mutating func find(_ key: Int64) -> Int64? { use(key)?.value }
 }
 
-extension Recency<Int64, Int64>: SimulatedCache {
+extension LRUCache<Int64, Int64>: SimulatedCache {
     fileprivate mutating func find(_ key: Int64) -> Int64? { use(key) }
 }

@@ -1,6 +1,6 @@
-/// Values under keys, bounded by what they cost, of which the longest unused goes first (LRU): what SIEVE is compared
-/// with.
-struct Recency<Key: Hashable, Value> {
+/// A cache of values, bounded by their cost, that evicts the least recently used one (LRU). ``Simulation`` compares it with
+/// SIEVE.
+struct LRUCache<Key: Hashable, Value> {
     private struct Item {
         var value: Value
         var cost: Int
@@ -11,9 +11,9 @@ struct Recency<Key: Hashable, Value> {
     private let capacity: Int
     private var cost = 0
     private var items: [Key: Item] = [:]
-    /// Every use so far; those that were followed by another of the same key are passed over.
+    /// Every use so far. Eviction skips uses that are followed by another use of the same key.
     private var uses: [Key] = []
-    /// The first use that eviction has not come by.
+    /// The index of the first use that eviction has not examined.
     private var next = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -25,7 +25,7 @@ struct Recency<Key: Hashable, Value> {
         return item.value
     }
 
-    /// Keeps a value in the place of an older one, unless it costs more than the whole capacity.
+    /// Stores a value, replacing an older one, unless it costs more than the whole capacity.
     mutating func insert(_ value: Value, under key: Key, cost: Int) {
         if let old = items.removeValue(forKey: key) { self.cost -= old.cost }
         guard cost <= capacity else { return }
