@@ -23,7 +23,7 @@ extension Cache {
                 try Self.deleteAccesses(of: parts, file)
                 let names = selection.names(by: file.number)
                 var count = 0
-                for part in parts { count += try file.erase(part, names) }
+                for part in parts { count += try file.erase(part, named: names) }
                 if selection == .all { try Self.deleteOrphans(in: file) }
                 // Also if nothing was erased: an earlier call may have failed after it erased the entries.
                 try eviction.vacuumAll()
@@ -75,7 +75,7 @@ extension Cache {
         defer { removeFromMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
-            try file.mark(file.parts(of: selection), selection.names(by: file.number))
+            try file.mark(file.parts(of: selection), named: selection.names(by: file.number))
         }
     }
 
@@ -198,7 +198,7 @@ extension Cache {
         let file = file
         return try await writer.alone { () throws(CacheError) in
             try file.write { (connection) throws(SQLiteError) in
-                try CacheTable.setPinned(isPinned, key, on: connection)
+                try CacheTable.setPinned(isPinned, for: key, on: connection)
             }
         } > 0
     }

@@ -173,7 +173,7 @@ public final class Cache: Sendable {
     /// Drops a damaged entry, and reports a locked one once.
     ///
     /// - Parameter isPartial: whether the result is about the partial entry of the key. The whole entry then stays.
-    func handle(_ finding: CacheTable.Finding, of key: RequestKey, isPartial: Bool = false) {
+    func handle(_ finding: CacheTable.LookupResult, of key: RequestKey, isPartial: Bool = false) {
         switch finding {
         case .nothing, .entry: break
         case .damaged(let reason):

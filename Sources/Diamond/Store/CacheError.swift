@@ -1,7 +1,7 @@
 package import DiamondSQLite
 public import Foundation
 
-/// An error that says why a store cannot be used.
+/// A failure of a store.
 public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -21,7 +21,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         public static let diskFull = Code(description: "diskFull")
         /// Another process holds the file for too long. A write waits 30 seconds, a read one second or less.
         public static let busy = Code(description: "busy")
-        /// The process is a fork of the one that opened the cache: open one after the fork.
+        /// The process is a fork of the one that opened the cache: open another cache after the fork.
         public static let forked = Code(description: "forked")
         /// The disk fails to read or write.
         public static let diskError = Code(description: "diskError")
@@ -29,7 +29,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
         public static let entryGone = Code(description: "entryGone")
-        /// A body takes more than a quarter of the store's bound.
+        /// A body takes more than a quarter of the store's capacity.
         package static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The file is damaged. Engines set it aside and create another.
         public static let corrupt = Code(description: "corrupt")
@@ -38,11 +38,11 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
     }
 
     /// The kind of failure.
-    public var code: Code
+    public let code: Code
     /// The message: what happened and what to do, in one line, without secrets.
-    public var message: String
+    public let message: String
 
-    /// Creates an error, for tests and for stores' errors in an app's own terms.
+    /// Creates an error, for tests and for errors in an app's own terms.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

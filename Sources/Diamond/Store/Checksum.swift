@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// The checksums of rows and bodies: SHA-256. They guard against everything that can happen to a file.
+/// The checksums of rows and bodies: SHA-256. They detect every kind of accidental damage to a file.
 enum Checksum {
-    /// A digest of 32 bytes, without heap memory: every row has one.
+    /// A digest of 32 bytes. It needs no heap memory: every row has one.
     typealias Digest = SHA256.Digest
 
     static func digest(of bytes: Data) -> Digest { bytes.withUnsafeBytes { digest(of: $0) } }

@@ -22,7 +22,7 @@ final class FileLock {
     ) throws(SQLiteError) {
         descriptor = try PrivateFile.open(path, O_CREAT | O_RDWR)
         var rest = patience
-        while try !Self.take(descriptor, path, isShared) {
+        while try !Self.tryLock(descriptor, path: path, isShared: isShared) {
             guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }
             sleep(Self.pause)
             rest -= Self.pause
@@ -30,16 +30,16 @@ final class FileLock {
     }
 
     /// - Returns: whether the lock was taken.
-    private static func take(_ descriptor: Int32, _ path: String, _ isShared: Bool) throws(SQLiteError) -> Bool {
+    private static func tryLock(_ descriptor: Int32, path: String, isShared: Bool) throws(SQLiteError) -> Bool {
         guard flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 else { return true }
         let reason = errno
-        // A signal is no answer.
+        // After a signal, the caller tries again.
         guard reason != EWOULDBLOCK, reason != EINTR else { return false }
         throw SQLiteError(errno: reason, "cannot be locked", path: path)
     }
 
     deinit {
-        // Not by closing alone: a child that was forked meanwhile has it open as well.
+        // Closing alone would not release it: a forked child may have the descriptor open, too.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -9,22 +9,23 @@ struct ProgramName: Hashable {
     /// The name of this process.
     static var current: ProgramName {
         let executable = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments.first ?? "")
-        return ProgramName(executable, bundle: Bundle.main.bundleIdentifier, CommandLine.arguments)
+        return ProgramName(
+            executable, bundle: Bundle.main.bundleIdentifier, arguments: CommandLine.arguments)
     }
 
     /// - Parameters:
     ///   - bundle: the identifier of the executable's bundle.
-    ///   - arguments: of the process. One that runs tests is called as every other that does: what tells them apart is the
-    ///     bundle of tests among these.
-    init(_ executable: URL, bundle: String?, _ arguments: [String]) {
-        if let tests = Self.tests(executable, arguments) {
+    ///   - arguments: the arguments of the process. All processes that run tests have the same name: the test bundle in their
+    ///     arguments distinguishes them.
+    init(_ executable: URL, bundle: String?, arguments: [String]) {
+        if let tests = Self.testBundle(executable, arguments: arguments) {
             text = Self.name(of: tests)
         } else {
             text = bundle ?? Self.name(of: executable)
         }
     }
 
-    private static func tests(_ executable: URL, _ arguments: [String]) -> URL? {
+    private static func testBundle(_ executable: URL, arguments: [String]) -> URL? {
         let name = executable.lastPathComponent
         guard name == "xctest" || name == "swiftpm-testing-helper" || name.hasSuffix(suffix) else { return nil }
         for argument in arguments.dropFirst() {
@@ -38,10 +39,10 @@ struct ProgramName: Hashable {
 
     private static let suffix = ".xctest"
 
-    /// The executable's name, and twelve hexadecimal digits of the SHA-256 of its path without links.
+    /// Returns the executable's name with twelve hexadecimal digits of the SHA-256 of its path.
     ///
-    /// The path by which a program was started names no store: a shell may start it by a relative one, and SwiftPM's
-    /// `.build/debug` is a link.
+    /// Symbolic links in the path are resolved, because the path by which a program was started varies: a shell may use a
+    /// relative path, and SwiftPM's `.build/debug` is a link.
     private static func name(of file: URL) -> String {
         let file = file.resolvingSymlinksInPath()
         let digest = SHA256.hash(data: Data(file.path.utf8)).prefix(6)
@@ -50,9 +51,10 @@ struct ProgramName: Hashable {
 }
 
 extension Store {
-    /// The stores of programs that are called so and have no bundle, by their names in full, in order.
+    /// Returns the full store names of the programs without a bundle that have a name, sorted.
     package static func names(ofPrograms name: String) -> [String] {
-        let (user, start) = (UserDirectories.current, fileName(name) + "-")
+        let user = UserDirectories.current
+        let start = fileName(name) + "-"
         let all = [user.caches, user.data].flatMap { place in
             (try? FileManager.default.contentsOfDirectory(atPath: place.appending(path: "Diamond").path)) ?? []
         }
@@ -64,7 +66,7 @@ extension Store {
         return Set(own).sorted().map { $0.removingPercentEncoding ?? $0 }
     }
 
-    /// Whether there is a directory of the store.
+    /// Whether a directory of the store exists.
     package var isThere: Bool {
         [directory, replayDirectory].contains { FileManager.default.fileExists(atPath: $0.path) }
     }

@@ -12,12 +12,13 @@ struct QuickWrites: Sendable {
     private static let enough = 4
     private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
 
-    /// Where it is the only one, or waits for others itself, a thread of the tasks must not wait for the disk.
+    /// Whether a thread of the task executor may wait for the disk: not if there is only one processor, or the task has a low
+    /// priority.
     var mayHoldThread: Bool { count >= Self.enough && Self.hasSeveralProcessors && Task.currentPriority >= .medium }
 
     /// - Parameters:
     ///   - start: the start of the write, in nanoseconds of uptime.
-    ///   - isAlone: whether what was written says something of the next.
+    ///   - isAlone: whether the duration is representative of the next write.
     mutating func note(since start: UInt64, isAlone: Bool = true) {
         let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
         count = isQuick && isAlone ? count + 1 : 0

@@ -1,25 +1,24 @@
 import Foundation
 
-/// Space on the disk that a cache sets aside for erasing: SQLite writes into its log what it deletes, and on a full disk the
-/// log cannot grow.
+/// Disk space that a cache reserves for erasing: SQLite writes deletions into its log, which cannot grow on a full disk.
 struct Reserve {
-    /// More than a log holds before it is brought into the file, which it makes as much longer.
+    /// The bytes of the reserve: more than the log holds before a checkpoint, which makes the file longer by as much.
     static let size: Int64 = 12 << 20
-    /// The part of a capacity that it takes at most.
+    /// The divisor of the capacity for the largest reserve.
     private static let largestPart: Int64 = 16
 
     private let path: String
 
     init(of store: Store) { path = store.reservePath }
 
-    /// Sets the space aside if that has not been done. If the disk has no room, there is no reserve.
+    /// Creates the reserve, unless it exists. If the disk has too little space, there is no reserve.
     ///
     /// - Parameter capacity: the capacity of the cache.
     func make(for capacity: Int64) {
         let size = min(Self.size, capacity / Self.largestPart)
         var found = stat()
         if lstat(path, &found) == 0 {
-            // Whoever made it smaller has a smaller capacity, or was killed on the way.
+            // A smaller one is of a cache with a smaller capacity, or of a process that was killed while it created it.
             guard Int64(found.st_size) < size, unlink(path) == 0 else { return }
         }
         let descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_WRONLY, 0o600)
@@ -39,8 +38,8 @@ struct Reserve {
         #endif
     }
 
-    /// Gives the space back to the disk.
+    /// Removes the reserve.
     ///
-    /// - Returns: whether there was any.
+    /// - Returns: whether there was one.
     func release() -> Bool { unlink(path) == 0 }
 }

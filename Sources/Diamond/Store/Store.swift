@@ -2,14 +2,14 @@ import DiamondSQLite
 public import Foundation
 
 /// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which must
-/// not.
+/// not be deleted.
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
     /// The directory of the cache. It is created, for its owner only, if it is missing.
     public var directory: URL
-    /// The directory of the queue. It is the same as ``directory``, except for a named store: a system that needs space
-    /// empties caches.
+    /// The directory of the queue. It is the same as ``directory``, except for a named store: the system may empty the
+    /// directory for caches when it needs space.
     public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
@@ -19,37 +19,40 @@ public struct Store: Hashable, Sendable {
     /// long as SQLite waits for a process that writes.
     package var lockPatience: Duration = .seconds(30)
 
-    /// Creates a store with one directory for cache and queue. If requests are to be kept, the directory must not be
-    /// one that the system empties.
-    public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
+    /// Creates a store with one directory for cache and queue. If requests are queued, use a directory that the system does
+    /// not empty.
+    public init(directory: URL) {
+        self.directory = directory
+        replayDirectory = directory
+    }
 
     /// The store of this program: ``init(named:)`` by the identifier of its bundle, such as `com.example.shop`.
     ///
-    /// A program without a bundle, as on Linux, has the name of its executable and a digest of the executable's path,
-    /// such as `shop-1f8d0c6b52e9`. Symbolic links are followed first. Two programs of one name share nothing. The
-    /// tests of each package have a store of their own.
+    /// A program without a bundle, as on Linux, uses the name of its executable and a digest of the executable's path, such
+    /// as `shop-1f8d0c6b52e9`. Symbolic links are resolved first. Two programs with the same name have different stores. The
+    /// tests of each package have their own store.
     ///
-    /// A program that is moved, or built at another path, gets another store. So does each release of a deployment that
-    /// has a directory for each (`releases/7/shop`), although a link (`current`) leads to all of them in turn. Requests
-    /// that an earlier release has kept stay in its store, and are not sent. Such a program names a store
-    /// (``init(named:)``), or gives a directory (``init(directory:)``).
+    /// A program that is moved, or built at another path, gets another store. The same applies to deployments with one
+    /// directory for each release (`releases/7/shop`), even behind a link (`current`). Requests that an earlier release has
+    /// queued stay in its store, and are not sent. Use ``init(named:)`` or ``init(directory:)`` in such a program.
     public static var `default`: Store { Store(named: ProgramName.current.text) }
 
     /// Creates a store with a name, for programs of one user that share it. The cache is in `Diamond/NAME` in the
     /// platform's directory for caches: `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on
     /// Linux. The queue is in `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. `~` is `$HOME`, or
     /// else the home directory in the system's database of users. If neither names a directory, the store cannot be
-    /// opened. tvOS has only the directory for caches, which it empties as it likes: there the queue is not safe.
+    /// opened. tvOS has only the directory for caches, which the system may empty: there the queue is not safe.
     ///
     /// - Parameter name: the name; characters that a file's name cannot have are percent-encoded.
     public init(named name: String) {
-        let (user, path) = (UserDirectories.current, "Diamond/\(Self.fileName(name))")
+        let user = UserDirectories.current
+        let path = "Diamond/\(Self.fileName(name))"
         directory = user.caches.appending(path: path, directoryHint: .isDirectory)
         replayDirectory = user.data.appending(path: path, directoryHint: .isDirectory)
         obstacle = user.obstacle
     }
 
-    // One part of a path, and not a hidden one.
+    // One path component that is not hidden.
     static func fileName(_ name: String) -> String {
         let plain = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/:"))
         let encoded = name.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
@@ -62,18 +65,18 @@ public struct Store: Hashable, Sendable {
     /// The directory of the locks of the owners that claim jobs.
     var ownersDirectory: URL { replayDirectory.appendingPathComponent("replay.owners") }
 
-    /// Touched when there is something to do.
+    /// The path of a file that is touched when there is work for the queue.
     var wakePath: String { Self.path("replay.wake", in: replayDirectory) }
 
-    /// The path of a file that tells which requests have left, among those that must not be sent twice.
+    /// The path of a file that records which requests were sent, among those that must not be sent twice.
     var sentPath: String { Self.path("replay.sent", in: replayDirectory) }
 
-    /// Touched when engines may send something again, or no longer.
+    /// The path of a file that is touched when holds of the queue are set or released.
     var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 
     package var cachePath: String { Self.path("cache.sqlite", in: directory) }
 
-    // Without a look at the disk, whether there is a directory of that name.
+    // With a directory hint, because Foundation would otherwise read the disk.
     private static func path(_ name: String, in directory: URL) -> String {
         directory.appending(path: name, directoryHint: .notDirectory).path
     }
@@ -84,10 +87,10 @@ public struct Store: Hashable, Sendable {
         return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().map(directory.appendingPathComponent)
     }
 
-    /// Locked while the file is opened, made or set aside.
+    /// The path of the lock that is held while the file is opened, created or set aside.
     var lockPath: String { Self.path("cache.lock", in: directory) }
 
-    /// The path of the space that is set aside (``Reserve``).
+    /// The path of the ``Reserve``.
     var reservePath: String { Self.path("cache.reserve", in: directory) }
 
     /// Returns this store with a ``lockPatience`` of no more than `patience`.
@@ -97,13 +100,13 @@ public struct Store: Hashable, Sendable {
         return store
     }
 
-    /// Throws if the directory holds no cache yet, or cannot be looked into.
+    /// Throws if the directory has no cache, or cannot be read.
     package func requireCache() throws(CacheError) {
         guard try !isThere(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }
 
-    /// Whether a directory has a file. Throws if the directory cannot be looked into.
+    /// Whether a file of a directory exists. Throws if the directory cannot be read.
     func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         guard FileNumber(path) == nil else { return true }
@@ -126,7 +129,7 @@ public struct Store: Hashable, Sendable {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-            // FileManager makes a directory as the umask has it, and changes its mode afterwards.
+            // FileManager would create it with the mode of the umask, and change the mode afterwards.
             mkdir(directory.path, 0o700)
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
@@ -141,7 +144,7 @@ public struct Store: Hashable, Sendable {
 }
 
 extension Store: CustomStringConvertible {
-    /// The directory, followed by the directory of the queue if that is another one.
+    /// The directory, followed by the directory of the queue if that is different.
     public var description: String {
         directory.path + (directory == replayDirectory ? "" : ", queue in \(replayDirectory.path)")
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The directories that the platform has for a user's files.
+/// The directories for a user's files on this platform.
 struct UserDirectories {
     /// The directory for files that may be deleted at any time.
     let caches: URL
-    /// The directory for files that have to stay.
+    /// The directory for files that must not be deleted.
     let data: URL
     /// The reason why there are none, and what to do; `nil` if there are directories.
     var obstacle: String?
@@ -24,7 +24,8 @@ struct UserDirectories {
     /// - Parameter home: the home directory of the user, used if the environment names none.
     init(_ environment: [String: String], home: @autoclosure () -> String?) {
         func path(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
-        let (ownCaches, ownData) = (path("XDG_CACHE_HOME"), path("XDG_DATA_HOME"))
+        let ownCaches = path("XDG_CACHE_HOME")
+        let ownData = path("XDG_DATA_HOME")
         let place = (ownCaches == nil || ownData == nil) ? path("HOME") ?? home() : nil
         caches = URL(filePath: ownCaches ?? "\(place ?? "")/.cache", directoryHint: .isDirectory)
         data = URL(filePath: ownData ?? "\(place ?? "")/.local/share", directoryHint: .isDirectory)
@@ -40,7 +41,7 @@ struct UserDirectories {
         }
         caches = directory(.cachesDirectory)
         #if os(tvOS)
-        // It has no other place for what an app writes.
+        // tvOS has no other directory for an app's files.
         data = caches
         #else
         data = directory(.applicationSupportDirectory)
@@ -48,10 +49,10 @@ struct UserDirectories {
     }
     #endif
 
-    /// The home directory in the system's database of users; `nil` where that names none.
+    /// The home directory in the system's user database; `nil` if there is none.
     static var passwordHome: String? {
         var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-        // Long enough for every database: the name, the shell and the rest of one line.
+        // Long enough for the strings of every record.
         var buffer = [CChar](repeating: 0, count: 1 << 16)
         guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir
         else { return nil }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `The name of a program` {
     private func name(_ path: String, bundle: String? = nil, _ arguments: String...) -> String {
-        ProgramName(URL(filePath: path), bundle: bundle, [path] + arguments).text
+        ProgramName(URL(filePath: path), bundle: bundle, arguments: [path] + arguments).text
     }
 
     @Test func `is its bundle's identifier, where it has one`() {

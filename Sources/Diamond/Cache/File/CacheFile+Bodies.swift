@@ -59,7 +59,7 @@ extension CacheFile {
         do {
             return try sealing?.opened(bytes, keyID: keyID, outline.key, number)
         } catch {
-            guard case .locked(let lock) = CacheTable.Finding(error, keyID) else { return nil }
+            guard case .locked(let lock) = CacheTable.LookupResult(error, keyID) else { return nil }
             throw CacheError(.cannotSeal, lock.reason)
         }
     }

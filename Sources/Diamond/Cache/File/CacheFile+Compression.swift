@@ -14,7 +14,7 @@ extension CacheFile {
     }
 }
 
-extension CacheTable.Finding {
+extension CacheTable.LookupResult {
     /// The finding with its body as it came.
     var unpacked: Self {
         guard case .entry(var stored, let isVisited) = self, stored.flags.contains(.compressed) else { return self }

@@ -4,24 +4,25 @@ extension CacheFile {
     /// Erases the entries of a selection, in slices. Each slice is a transaction of its own, so that it needs little
     /// space, however much there is to erase. If a slice fails, the earlier ones stay erased.
     ///
-    /// - Parameter names: the names in memories; `nil` for anything.
+    /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
     /// - Returns: the number of erased entries.
     @discardableResult
-    func erase(_ selection: CacheSelection, _ names: ChangedNames?) throws(CacheError) -> Int {
-        var (count, isLast) = (0, false)
+    func erase(_ selection: CacheSelection, named names: ChangedNames?) throws(CacheError) -> Int {
+        var count = 0
+        var isLast = false
         while !isLast {
-            let done = try erasing { (connection) throws(SQLiteError) in
+            let slice = try erasing { (connection) throws(SQLiteError) in
                 try CacheTable.addChanges(of: names, on: connection)
                 return try CacheTable.deleteSlice(selection, on: connection)
             }
-            count += done.count
-            isLast = done.isLast
+            count += slice.count
+            isLast = slice.isLast
         }
         return count
     }
 
-    /// Runs a transaction that erases something, also on a full disk. If nothing else helps there, it does not
-    /// overwrite what it erases. The caller gives back the pages afterwards.
+    /// Runs a transaction that erases something, even on a full disk. As a last resort, it does not overwrite the erased
+    /// bytes: the caller vacuums afterwards.
     func erasing<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -40,8 +41,8 @@ extension CacheFile {
         }
     }
 
-    /// Runs a body that may need space on a full disk. If the disk is full, it brings the log into the file and tries
-    /// again. If that fails, too, it gives up the ``Reserve`` and tries once more.
+    /// Runs a body that may need disk space. If the disk is full, it checkpoints the write-ahead log and tries again. If that
+    /// fails, too, it releases the ``Reserve`` and tries once more.
     func retryingOnFullDisk<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
         do throws(CacheError) { return try body() } catch { guard error.code == .diskFull else { throw error } }
         database.emptyLog()

@@ -1,19 +1,20 @@
 import DiamondSQLite
 
 extension CacheFile {
-    /// Marks the entries of some selections stale, in slices, as ``erase(_:_:)`` erases. It runs at least one
-    /// transaction, also if no entry is to be marked: the named entries may be in the memories of other processes.
+    /// Marks the entries of some selections stale, in slices, as ``erase(_:named:)`` erases. It runs at least one
+    /// transaction, even if no entry has to be marked: the named entries may be in the memories of other processes.
     ///
-    /// - Parameter names: the names in memories; `nil` for anything.
-    /// - Returns: the number of entries that were not marked before.
+    /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
+    /// - Returns: the number of newly marked entries.
     @discardableResult
-    func mark(_ selections: [CacheSelection], _ names: ChangedNames?) throws(CacheError) -> Int {
+    func mark(_ selections: [CacheSelection], named names: ChangedNames?) throws(CacheError) -> Int {
         let ids = try read { (connection) throws(SQLiteError) in
             var ids: [Int64] = []
             for selection in selections { ids += try CacheTable.valid(selection, on: connection) }
             return ids
         }
-        var (rest, count) = (ids[...], 0)
+        var rest = ids[...]
+        var count = 0
         repeat {
             let slice = rest.prefix(CacheTable.sliceSize)
             count += try write { (connection) throws(SQLiteError) in
@@ -29,7 +30,7 @@ extension CacheFile {
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }
-        try mark(parts, ChangedNames(urls: Set(urls.map(number))))
+        try mark(parts, named: ChangedNames(urls: Set(urls.map(number))))
     }
 
     /// Returns the URLs that have a stored entry that is not marked stale.

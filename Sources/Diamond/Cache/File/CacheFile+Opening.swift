@@ -7,46 +7,55 @@ package import Foundation
 extension CacheFile {
     package static func newSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
 
-    /// A file as it was opened, with its secret and its number.
-    typealias Opened = (database: SQLiteDatabase, secret: Data, number: FileNumber?)
+    /// An opened file with its secret.
+    struct OpenedFile {
+        let database: SQLiteDatabase
+        let secret: Data
+        let number: FileNumber?
+    }
 
+    /// Opens the file of a store. If it is damaged, sets it aside and creates another one.
+    ///
+    /// - Parameter recreates: whether to do that, and to save the secret in a store that has none.
     static func open(
         _ store: Store,
-        _ seal: (any CacheSeal)?,
+        seal: (any CacheSeal)?,
         secret: Data,
         recreates: Bool,
-        _ activity: Activity
-    ) throws(CacheError) -> Opened {
-        // Of the file that is about to be found damaged: afterwards another one may stand in its place.
+        activity: Activity
+    ) throws(CacheError) -> OpenedFile {
+        // Read before: after the failure, the path may name another file.
         let number = FileNumber(store.cachePath)
         do {
-            return try open(store, seal, secret: secret, keeps: recreates)
+            return try open(store, seal: seal, secret: secret, savesSecret: recreates)
         } catch {
             guard recreates, error.code == .corrupt else { throw error }
             if let place = try setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
-            return try open(store, seal, secret: secret, keeps: recreates)
+            return try open(store, seal: seal, secret: secret, savesSecret: recreates)
         }
     }
 
-    /// - Parameter keeps: whether a store without a secret gets this one.
+    /// Opens the file of a store.
+    ///
+    /// - Parameter savesSecret: whether a store without a secret gets this one.
     static func open(
         _ store: Store,
-        _ seal: (any CacheSeal)?,
+        seal: (any CacheSeal)?,
         secret: Data,
-        keeps: Bool
-    ) throws(CacheError) -> Opened {
+        savesSecret: Bool
+    ) throws(CacheError) -> OpenedFile {
         do throws(SQLiteError) {
-            return try openOnce(store, seal, secret: secret, keeps: keeps)
+            return try openOnce(store, seal: seal, secret: secret, savesSecret: savesSecret)
         } catch {
-            // Of a full disk, an index for the processes wants some kilobytes: whoever only looks, or erases, gets them.
+            // On a full disk, the shared-memory index needs some kilobytes. Processes that only read or erase get them.
             let error = CacheError(error)
-            guard error.code == .diskFull, !keeps, Reserve(of: store).release() else { throw error }
+            guard error.code == .diskFull, !savesSecret, Reserve(of: store).release() else { throw error }
         }
         do throws(SQLiteError) {
-            let opened = try openOnce(store, seal, secret: secret, keeps: keeps)
-            // While there is room for that.
+            let opened = try openOnce(store, seal: seal, secret: secret, savesSecret: savesSecret)
+            // While there is space for it.
             opened.database.emptyLog()
             return opened
         } catch {
@@ -56,35 +65,35 @@ extension CacheFile {
 
     private static func openOnce(
         _ store: Store,
-        _ seal: (any CacheSeal)?,
+        seal: (any CacheSeal)?,
         secret: Data,
-        keeps: Bool
-    ) throws(SQLiteError) -> Opened {
+        savesSecret: Bool
+    ) throws(SQLiteError) -> OpenedFile {
         let (database, number) = try database(of: store)
-        return (database, try self.secret(in: database, seal, secret, keeps: keeps), number)
+        let secret = try self.secret(in: database, seal: seal, new: secret, savesSecret: savesSecret)
+        return OpenedFile(database: database, secret: secret, number: number)
     }
 
     private static func secret(
         in database: SQLiteDatabase,
-        _ seal: (any CacheSeal)?,
-        _ secret: Data,
-        keeps: Bool
+        seal: (any CacheSeal)?,
+        new secret: Data,
+        savesSecret: Bool
     ) throws(SQLiteError) -> Data {
-        if let seal { return try SealedSecret(seal).find(in: database, orKeep: keeps, secret) }
-        if let kept = try database.read(CacheTable.secret) { return kept }
-        guard keeps else { return secret }
-        // Another process may have been faster: what is in the file counts.
-        let kept = try database.write { (connection) throws(SQLiteError) in
+        if let seal { return try SealedSecret(seal).find(in: database, new: secret, savesNew: savesSecret) }
+        if let stored = try database.read(CacheTable.secret) { return stored }
+        guard savesSecret else { return secret }
+        // Another process may have been faster: the secret in the file counts.
+        let stored = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(secret, on: connection)
             return try CacheTable.secret(on: connection)
         }
-        return kept ?? secret
+        return stored ?? secret
     }
 
     /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
-    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?)
-    {
-        // Shared, so that a process that is stopped here does not keep others from the file.
+    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
+        // Shared, so that a process stopped here does not block others.
         var lock = try openingLock(of: store, isShared: true)
         defer { withExtendedLifetime(lock) {} }
         if isMissing(store) {
@@ -98,10 +107,11 @@ extension CacheFile {
         return (database, FileNumber(store.cachePath))
     }
 
-    // Where it cannot be looked at, it may be there.
+    // Any other error than ENOENT: the file may exist.
     private static func isMissing(_ store: Store) -> Bool { FileNumber(store.cachePath) == nil && errno == ENOENT }
 
-    /// `nil` where it cannot be had for a file that is there: in a directory that cannot be written, it stays the one.
+    /// Returns the lock for opening the file; `nil` if the lock is unavailable and the file exists: in a directory that is not
+    /// writable, the file is not replaced.
     private static func openingLock(of store: Store, isShared: Bool) throws(SQLiteError) -> FileLock? {
         do {
             return try FileLock(store.lockPath, isShared: isShared, patience: store.lockPatience)
@@ -111,9 +121,9 @@ extension CacheFile {
         }
     }
 
-    // Of a file that was removed alone. Where two files have one index, the process loses all its locks on it with the
-    // first of them that it closes. Who opens it next believes to be alone, and cuts it off: whoever has it mapped is
-    // killed by that (SIGBUS).
+    // Removes the log and the index of a file that was removed without them. If two files had one index, closing the first
+    // of them would release all locks of the process on it. The next process to open it would then truncate it, which kills
+    // every process that has it mapped (SIGBUS).
     private static func removeLeftovers(of store: Store) throws(SQLiteError) {
         for path in ["-wal", "-shm"].map({ store.cachePath + $0 }) {
             guard unlink(path) != 0, errno != ENOENT else { continue }
@@ -135,7 +145,7 @@ extension CacheFile {
         guard let number, FileNumber(store.cachePath) == number else { return nil }
         removeOlder(in: store)
         let place = store.cachePath + ".corrupt-" + date()
-        // The file first: what it leaves where this ends on the way is removed by whoever makes the next one.
+        // The file first: if this process dies halfway, the process that creates the next file removes the rest.
         for suffix in ["", "-wal", "-shm"] {
             guard rename(store.cachePath + suffix, place + suffix) != 0, errno != ENOENT else { continue }
             let reason = String(cString: strerror(errno))
@@ -158,7 +168,7 @@ extension CacheFile {
         do { return try FileLock(store.lockPath, patience: store.lockPatience) } catch { throw CacheError(error) }
     }
 
-    /// Removes earlier damaged files: one is enough to look into.
+    /// Removes earlier damaged files: one is enough to examine.
     private static func removeOlder(in store: Store) {
         for file in store.setAside { try? FileManager.default.removeItem(at: file) }
     }

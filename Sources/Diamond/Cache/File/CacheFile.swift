@@ -1,8 +1,8 @@
 package import DiamondSQLite
 import Foundation
 
-/// The file of a cache. It is opened when it is created, and opened again when it was replaced or removed. A damaged
-/// file is set aside, and another one is created.
+/// The file of a cache. If the file was replaced or removed, it is opened again. A damaged file is set aside, and another
+/// one is created.
 package final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
@@ -42,24 +42,26 @@ package final class CacheFile: Sendable {
         activity: Activity
     ) throws(CacheError) {
         if recreates { try store.create() } else { try store.requireCache() }
-        (self.store, self.seal, path) = (store, seal, store.cachePath)
+        self.store = store
+        self.seal = seal
+        path = store.cachePath
         self.recreates = recreates
         self.compresses = compresses
         self.activity = activity
-        let (database, secret, number) = try Self.open(
-            store, seal, secret: Self.newSecret(), recreates: recreates, activity)
-        self.secret = secret
-        let sealing = seal.map { Sealing($0, secret: secret) }
-        state = Guarded(State(database: database, sealing: sealing, number: number))
+        let file = try Self.open(
+            store, seal: seal, secret: Self.newSecret(), recreates: recreates, activity: activity)
+        secret = file.secret
+        let sealing = seal.map { Sealing($0, secret: file.secret) }
+        state = Guarded(State(database: file.database, sealing: sealing, number: file.number))
     }
 
     /// The sealing of the rows; `nil` for a store in clear.
     var sealing: Sealing? { seal == nil ? nil : state.withLock { $0.sealing } }
 
-    /// Whether bodies and headers are written as they came, neither compressed nor sealed.
+    /// Whether bodies and headers are neither compressed nor sealed.
     var isInClear: Bool { !compresses && seal == nil }
 
-    /// A number that increases when the file is another one than before.
+    /// A number that increases when another file is opened.
     var generation: Int { state.withLock { $0.generation } }
 
     var database: SQLiteDatabase { state.withLock { $0.database } }
@@ -86,12 +88,12 @@ package final class CacheFile: Sendable {
     /// Whether a write could begin now without waiting for another process.
     var mayWriteAtOnce: Bool { database.mayWriteAtOnce }
 
-    /// Gives back some pages that hold nothing.
+    /// Returns some unused pages to the file system.
     func vacuum(pages: Int) throws(CacheError) {
         try run { (database) throws(SQLiteError) in try database.vacuum(pages: pages) }
     }
 
-    /// Runs a body on the database. If the file is damaged, this call fails, and the file is mended for the next one.
+    /// Runs a body on the database. If the file is damaged, this call fails, and another file is created for the next one.
     private func run<Result>(
         _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -99,17 +101,17 @@ package final class CacheFile: Sendable {
         do throws(SQLiteError) {
             return try body(database)
         } catch  where error.code == .fileReplaced {
-            // What it has been replaced by is asked instead.
+            // Use the file that has replaced it.
             try reopenIfReplaced(patience: Self.moment)
             do throws(SQLiteError) { return try body(self.database) } catch { throw CacheError(error) }
         } catch {
             let error = CacheError(error)
-            if error.code == .corrupt { mend(database) }
+            if error.code == .corrupt { replace(database) }
             throw error
         }
     }
 
-    // MARK: Another file
+    // MARK: Replacing the file
 
     /// Marks the file as no longer in use. Changes added before are still written if the file is there and sound.
     func abandon() { state.withLock { $0.isAbandoned = true } }
@@ -117,22 +119,22 @@ package final class CacheFile: Sendable {
     /// Opens the file again if it is no longer the one that was opened: it was removed, or another process set it
     /// aside.
     ///
-    /// After ``abandon()``, a removed file is not created again: a program that lets go of a cache and removes its
-    /// directory does not want the last write to create it.
+    /// After ``abandon()``, a removed file is not created again: if a program releases a cache and removes its directory, the
+    /// last write must not create it again.
     ///
     /// - Parameter patience: the longest wait for another process that does the same. After that, the next call tries
     ///   again.
     func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
         let now = FileNumber(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
-        // Where there is none, it may have gone before its number was taken.
+        // Without a number, the file may have been removed before the number was read.
         guard recreates, now == nil ? !isAbandoned : now != known else { return }
-        try reopen(database, store.waiting(atMost: patience))
+        try reopen(replacing: database, in: store.waiting(atMost: patience))
     }
 
-    // Whoever has read waits for its answer meanwhile. Once abandoned, it leaves that to who opens the file next: it would
-    // make what is removed.
-    private func mend(_ damaged: SQLiteDatabase) {
+    // With little patience, because the failed read waits. An abandoned file is not replaced: that would create a file that
+    // the program has removed.
+    private func replace(_ damaged: SQLiteDatabase) {
         guard recreates, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
         let store = store.waiting(atMost: Self.moment)
         do throws(CacheError) {
@@ -140,21 +142,21 @@ package final class CacheFile: Sendable {
             if let place = try Self.setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
-            try reopen(damaged, store)
+            try reopen(replacing: damaged, in: store)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
     /// - Parameter store: the store, with the patience for this call.
-    private func reopen(_ old: SQLiteDatabase, _ store: Store) throws(CacheError) {
+    private func reopen(replacing old: SQLiteDatabase, in store: Store) throws(CacheError) {
         try store.create()
-        let (database, kept, number) = try Self.open(store, seal, secret: secret, recreates: true, activity)
-        let sealing = seal.map { Sealing($0, secret: kept) }
+        let file = try Self.open(store, seal: seal, secret: secret, recreates: true, activity: activity)
+        let sealing = seal.map { Sealing($0, secret: file.secret) }
         state.withLock { state in
             guard state.database === old else { return }
             state = State(
-                database: database, sealing: sealing, number: number, generation: state.generation + 1,
+                database: file.database, sealing: sealing, number: file.number, generation: state.generation + 1,
                 isAbandoned: state.isAbandoned)
         }
     }

@@ -11,38 +11,43 @@ package struct SealedSecret {
 
     package init(_ seal: any CacheSeal) { self.seal = seal }
 
-    /// Returns the kept secret, or a fresh one.
+    /// Returns the store's secret.
     ///
-    /// - Parameter keeps: whether the secret is kept if there is none; `false` for callers that only read.
-    func find(in database: SQLiteDatabase, orKeep keeps: Bool, _ fresh: Data) throws(SQLiteError) -> Data {
-        let kept = try database.read(CacheTable.sealedSecrets)
-        if let own = kept[seal.keyID], let secret = try open(own, seal.keyID, database.path) { return secret }
-        let older = try older(among: kept, database.path)
-        let secret = older?.secret ?? fresh
-        return keeps ? try keep(secret, in: database, replacing: kept[seal.keyID], older?.keyID) : secret
+    /// - Parameters:
+    ///   - new: the secret of a store that has none.
+    ///   - savesNew: whether a secret that this key has not sealed yet is saved; `false` for callers that only read.
+    func find(in database: SQLiteDatabase, new: Data, savesNew: Bool) throws(SQLiteError) -> Data {
+        let stored = try database.read(CacheTable.sealedSecrets)
+        if let own = stored[seal.keyID], let secret = try open(own, keyID: seal.keyID, path: database.path) {
+            return secret
+        }
+        let older = try older(among: stored, path: database.path)
+        let secret = older?.secret ?? new
+        guard savesNew else { return secret }
+        return try save(secret, in: database, replacing: stored[seal.keyID], olderKeyID: older?.keyID)
     }
 
     /// Whether the key is the one that sealed the secret under its name. It is `true` if there is no such secret.
     package func isRight(for database: SQLiteDatabase) throws(SQLiteError) -> Bool {
         guard let own = try database.read(CacheTable.sealedSecrets)[seal.keyID] else { return true }
-        return try open(own, seal.keyID, database.path) != nil
+        return try open(own, keyID: seal.keyID, path: database.path) != nil
     }
 
     private func older(
-        among kept: [String: Data],
-        _ path: String
+        among secrets: [String: Data],
+        path: String
     ) throws(SQLiteError) -> (keyID: String, secret: Data)? {
-        for (id, bytes) in kept.sorted(by: { $0.key < $1.key }) where id != seal.keyID {
-            if let secret = try open(bytes, id, path) { return (id, secret) }
+        for (id, bytes) in secrets.sorted(by: { $0.key < $1.key }) where id != seal.keyID {
+            if let secret = try open(bytes, keyID: id, path: path) { return (id, secret) }
         }
         return nil
     }
 
-    private func keep(
+    private func save(
         _ secret: Data,
         in database: SQLiteDatabase,
         replacing damaged: Data?,
-        _ older: String?
+        olderKeyID: String?
     ) throws(SQLiteError) -> Data {
         let keyID = seal.keyID
         let sealed: Data
@@ -51,18 +56,18 @@ package struct SealedSecret {
         } catch {
             throw SQLiteError(cannotSeal: error, path: database.path)
         }
-        // Another process may have been faster: what is in the file counts.
-        let kept = try database.write { (connection) throws(SQLiteError) in
+        // Another process may have been faster: the secret in the file counts.
+        let saved = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
-            if let older { try CacheTable.deleteSecret(keyID: older, on: connection) }
+            if let olderKeyID { try CacheTable.deleteSecret(keyID: olderKeyID, on: connection) }
             return try CacheTable.sealedSecrets(on: connection)[keyID]
         }
-        guard let kept, kept != sealed else { return secret }
-        return try open(kept, seal.keyID, database.path) ?? secret
+        guard let saved, saved != sealed else { return secret }
+        return try open(saved, keyID: seal.keyID, path: database.path) ?? secret
     }
 
-    /// `nil` where the key is unknown, or the bytes are not authentic.
-    private func open(_ bytes: Data, _ keyID: String, _ path: String) throws(SQLiteError) -> Data? {
+    /// Opens a sealed secret; `nil` if the key is unknown, or the bytes are not authentic.
+    private func open(_ bytes: Data, keyID: String, path: String) throws(SQLiteError) -> Data? {
         do {
             return try seal.open(bytes, keyID: keyID, context: Self.context)
         } catch let error as CacheSealError where [.unknownKey, .notAuthentic].contains(error.code) {

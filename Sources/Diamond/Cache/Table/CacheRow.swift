@@ -9,7 +9,9 @@ struct CacheRow: Sendable {
     let body: BodyRows
 
     init(_ entry: CacheEntry, seal: String?, chunks: [Data]) {
-        (self.entry, self.seal, body) = (entry, seal, BodyRows(chunks: chunks))
+        self.entry = entry
+        self.seal = seal
+        body = BodyRows(chunks: chunks)
     }
 
     var checksum: Int64 { entry.checksum(bodySize: body.size, digest: body.digest) }

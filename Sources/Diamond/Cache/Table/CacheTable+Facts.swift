@@ -32,10 +32,11 @@ extension CacheTable {
         guard newest > number else { return (newest == number ? ChangedNames() : nil, newest) }
         let statement = try connection.statement("SELECT key_prefix, url, id FROM change WHERE id > ? ORDER BY id")
         try statement.bind(number, at: 1)
-        var (names, count) = (ChangedNames(), Int64(0))
+        var names = ChangedNames()
+        var count: Int64 = 0
         while try statement.step() {
             count += 1
-            // The oldest go when there are too many, also while this looks.
+            // A trigger deletes the oldest changes: if one is missing, anything may have changed.
             guard statement.int64(2) == number + count else { return (nil, newest) }
             if !statement.isNull(0) {
                 names.keys.insert(statement.int64(0))
@@ -56,9 +57,9 @@ extension CacheTable {
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 
-    /// Records what was removed or marked stale, whether or not the file had it.
+    /// Records the entries that were removed or marked stale, whether or not the file had them.
     ///
-    /// - Parameter names: `nil` for anything.
+    /// - Parameter names: the names of the entries; `nil` if any entry may have changed.
     static func addChanges(of names: ChangedNames?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         guard let names else { return try addChange(of: nil, on: connection) }
         if !names.urls.isEmpty, try hasSeveralSecrets(on: connection) {
@@ -93,7 +94,7 @@ extension CacheTable {
     private static let lastHour = CacheCounts.hour(of: times.upperBound)
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        // A sum that is no integer any more would take the transaction along, and so each of the whole hour.
+        // Saturating: a sum that overflows to a floating-point number would fail every transaction of this hour.
         let statement = try connection.statement(
             """
             UPDATE hour SET hits = min(hits, 1 << 53) + ?, stale_hits = min(stale_hits, 1 << 53) + ?,
@@ -144,7 +145,7 @@ extension CacheTable {
         return hours
     }
 
-    // By their number, not by their age: on the word of a clock that is far ahead, no more than one is deleted.
+    // By their number, not by their age: a clock that is far ahead then deletes one row at most.
     private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")

@@ -1,9 +1,10 @@
 import Crypto
 import DiamondSQLite
 
-/// The names that find a row, as they are written.
+/// The columns by which a row is found.
 extension CacheTable {
-    /// The row of another request with the same prefix, or one that was sealed otherwise, takes the name of this one.
+    /// Gives a row the key, URL and identity of an entry: the row may be that of another request with the same prefix, or
+    /// sealed with another secret.
     static func rename(
         _ entry: CacheEntry,
         isPartial: Bool,
@@ -37,7 +38,7 @@ extension CacheTable {
 }
 
 extension SQLiteStatement {
-    /// Binds a key without memory of its own, as ``RequestKey/bytes`` would take.
+    /// Binds a key without the allocation of ``RequestKey/bytes``.
     func bind(_ key: RequestKey, at index: Int32) throws(SQLiteError) {
         try key.withUnsafeBytes { bytes in result(of: bytes, at: index) }.get()
     }
@@ -46,7 +47,7 @@ extension SQLiteStatement {
         try digest.withUnsafeBytes { bytes in result(of: bytes, at: index) }.get()
     }
 
-    // Those who lend the bytes say nothing of what they throw.
+    // withUnsafeBytes has no typed throws.
     private func result(of bytes: UnsafeRawBufferPointer, at index: Int32) -> Result<Void, SQLiteError> {
         Result { () throws(SQLiteError) in try bind(bytes: bytes, at: index) }
     }

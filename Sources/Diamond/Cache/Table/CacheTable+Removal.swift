@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Erasing entries, and marking them stale. The caller tells other processes also if no row is found: entries evicted
+/// Erasing entries, and marking them stale. The caller notifies other processes even if no row is found: entries evicted
 /// from the file may be in their memory.
 extension CacheTable {
     /// The rows of one transaction. It lasts some milliseconds, and others write in between.
@@ -94,14 +94,14 @@ extension CacheTable {
         try bind(values, to: statement)
         var ids: [Int64] = []
         while try statement.step() { ids.append(statement.int64(0)) }
-        // Those beside each other on disk together, whichever index has found them.
+        // Sorted, so that rows next to each other on disk are written together.
         return ids.sorted()
     }
 
-    /// Marks rows stale against any lifetime; their validators stay. Where a row has become another's meanwhile, that one
-    /// is asked for once more than it has to be.
+    /// Marks rows stale, whatever their lifetime; their validators stay. If a row belongs to another entry by now, that entry
+    /// is revalidated once unnecessarily.
     ///
-    /// - Returns: the number of rows that were not marked before.
+    /// - Returns: the number of newly marked rows.
     static func invalidate(
         _ ids: some Sequence<Int64>,
         on connection: borrowing SQLiteConnection
@@ -131,10 +131,12 @@ extension CacheTable {
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
-    /// Spares an entry from eviction, or no longer.
+    /// Protects an entry from eviction, or ends the protection.
+    ///
+    /// - Returns: the number of entries, 0 or 1.
     static func setPinned(
         _ isPinned: Bool,
-        _ key: RequestKey,
+        for key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
@@ -167,7 +169,7 @@ extension CacheTable {
 
     private static func places(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
 
-    /// Each goes through an index.
+    /// Returns the SQL condition for a selection. Each uses an index.
     static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
         switch selection.content {
         case .all: ("TRUE", [])
@@ -184,15 +186,19 @@ extension CacheTable {
         case .url(let url): ("url = ?", [.text(url)])
         case .expired(let time):
             ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
-        case .urlPrefix(let prefix): urls([prefix], "seal IS NULL")
+        case .urlPrefix(let prefix): urls(beginningWith: [prefix], where: "seal IS NULL")
         case .host(let host):
-            urls(["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }, "seal IS NULL")
-        case .sealedHost(let digest): urls([digest + "/"], "seal IS NOT NULL")
+            urls(
+                beginningWith: ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] },
+                where: "seal IS NULL")
+        case .sealedHost(let digest): urls(beginningWith: [digest + "/"], where: "seal IS NOT NULL")
         }
     }
 
-    /// - Parameter seal: which rows: what stands in place of a sealed one's URL is none.
-    private static func urls(_ prefixes: [String], _ seal: String) -> (sql: String, values: [Value]) {
+    /// Returns the condition for rows whose URL column begins with a prefix.
+    ///
+    /// - Parameter seal: the condition for sealed or clear rows: the URL column of a sealed row has digests.
+    private static func urls(beginningWith prefixes: [String], where seal: String) -> (sql: String, values: [Value]) {
         let ranges = prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR ")
         // The last character of Unicode is the largest of all that can follow.
         return ("(\(ranges)) AND \(seal)", prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] })

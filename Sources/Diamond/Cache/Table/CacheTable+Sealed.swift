@@ -14,7 +14,7 @@ extension CacheTable {
         _ request: [UInt8]?,
         _ sealing: Sealing,
         isPartial: Bool = false
-    ) throws(SQLiteError) -> Finding {
+    ) throws(SQLiteError) -> LookupResult {
         guard isOf(key, rows) else { return .nothing }
         guard !rows.isNull(15) else { return .locked(.inClear) }
         let row = Sealing.Row(
@@ -25,12 +25,12 @@ extension CacheTable {
             let opened = try sealing.open(stored, row, key, for: request)
             return opened.map { .entry($0, isVisited: isVisited) } ?? .nothing
         } catch {
-            return Finding(error, row.keyID)
+            return LookupResult(error, row.keyID)
         }
     }
 
     /// Returns the finding for a row that is not the one asked for, in a process without a seal.
-    static func unreadable(_ rows: borrowing SQLiteStatement, _ key: RequestKey) -> Finding {
+    static func unreadable(_ rows: borrowing SQLiteStatement, _ key: RequestKey) -> LookupResult {
         guard !rows.isNull(15), isOf(key, rows) else { return .nothing }
         return .locked(.sealed(keyID: rows.text(15)))
     }
@@ -142,7 +142,7 @@ extension CacheTable {
     }
 }
 
-extension CacheTable.Finding {
+extension CacheTable.LookupResult {
     init(_ error: any Error, _ keyID: String) {
         switch (error as? CacheSealError)?.code {
         case .notAuthentic: self = .damaged(reason: "its seal is broken")

@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// Writing the answers of requests.
+/// Writing entries.
 extension CacheTable {
-    /// Stores an entry in clear, as it came.
+    /// Stores an entry in clear, uncompressed.
     static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         _ = try store(entry, BodyRows(entry.stored.body), on: connection)
     }
@@ -17,7 +17,7 @@ extension CacheTable {
         try store(row.entry, row.body, seal: row.seal, isPartial: isPartial, on: connection)
     }
 
-    // Side by side: to put them into a row would copy the entry.
+    // Separate parameters, because a CacheRow would copy the entry.
     private static func store(
         _ entry: CacheEntry,
         _ body: BodyRows,
@@ -49,8 +49,8 @@ extension CacheTable {
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
-        // In two statements, though one could do both: because of the trigger that an update fires, SQLite would keep a
-        // copy of every page that it touches, in pieces of 1 KiB, to undo it alone. That is a fifth of the time.
+        // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy every page
+        // that the statement touches into a statement journal. That takes a fifth of the time.
         let checksum = entry.checksum(bodySize: body.size, digest: body.digest)
         func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
             let statement = try connection.statement(sql)
@@ -76,8 +76,8 @@ extension CacheTable {
         ON CONFLICT (key_prefix, variant, is_partial) DO NOTHING
         """
 
-    /// With the same values. An answer that is replaced was asked for: that counts as use. What names it stays as it is,
-    /// because SQLite moves a row in every index over a column that is set, whether or not it has changed.
+    /// The update with the same bindings. The replaced response was requested, which counts as a use. The columns that name
+    /// the entry are not set, because SQLite updates every index over a set column, even if the value is unchanged.
     private static let replacement: StaticString = """
         UPDATE entry SET request = ?3, method = ?5, status = ?7, headers = ?8, stored_at = ?9, initial_age = ?10,
             lifetime = ?11, flags = ?12 | (flags & 16), duration = ?13, body_size = ?14, body_digest = ?15,
@@ -94,7 +94,7 @@ extension CacheTable {
     ) throws(SQLiteError) {
         try statement.bind(entry.key.prefix, at: 1)
         try statement.bind(entry.key, at: 2)
-        // Sealed it is no text.
+        // A sealed request is no text.
         if seal == nil {
             try statement.bind(utf8: entry.request, at: 3)
         } else {
@@ -109,8 +109,8 @@ extension CacheTable {
         try statement.bind(seal, at: 17)
     }
 
-    /// Binds status, headers, times, flags and duration to seven places in the order of the columns: all of a response but
-    /// its body that the row's checksum covers, so that whoever writes a new checksum writes what it is over.
+    /// Binds status, headers, times, flags and duration to seven parameters, in the order of the columns. These are all parts
+    /// of a response that the row's checksum covers, except the body.
     static func bind(
         _ stored: StoredResponse,
         to statement: borrowing SQLiteStatement,
@@ -225,8 +225,7 @@ extension CacheTable {
         try addTags(tags, to: id, on: connection)
     }
 
-    /// Returns the tags of an entry. The tags of a request that confirms an answer are added to the tags of the request
-    /// that brought it.
+    /// Returns the tags of an entry: those of the request that stored it, and those of requests that revalidated it.
     static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
         let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)

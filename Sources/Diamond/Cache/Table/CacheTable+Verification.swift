@@ -87,11 +87,11 @@ extension CacheTable {
         inspecting rows: borrowing SQLiteStatement,
         _ key: RequestKey,
         _ sealing: Sealing?
-    ) throws(SQLiteError) -> Finding {
+    ) throws(SQLiteError) -> LookupResult {
         let request = rows.withBytes(1) { Array($0) }
         let isPartial = rows.int64(18) != 0
         guard let sealing else {
-            return try finding(of: rows, key, request, isPartial: isPartial, keepsBody: false)
+            return try finding(of: rows, key, request, isPartial: isPartial, readsBody: false)
         }
         return try finding(of: rows, key, nil, sealing, isPartial: isPartial)
     }

@@ -2,7 +2,7 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// The SQL of the cache's tables. This file has the lookup.
+/// The SQL of the cache's tables; in this file, the lookup.
 package enum CacheTable {
     /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
     static let chunkSize = 128 << 10
@@ -12,19 +12,20 @@ package enum CacheTable {
     /// The range of valid times in milliseconds: they can be added without overflow.
     static let times: ClosedRange<Int64> = 0...(1 << 53)
 
-    /// 2^20 chunks.
+    /// The largest body: 2^20 chunks.
     static let largestBody = chunkSize << 20
     /// The most memory that is reserved for a body before its chunks are read.
     private static let largestReserve = 16 << 20
 
     /// The result of one lookup.
-    enum Finding {
+    enum LookupResult {
+        /// No entry of the request.
         case nothing
         /// An entry, and whether it was used since eviction last visited it.
         case entry(StoredResponse, isVisited: Bool)
-        /// The row is there and cannot be trusted.
+        /// A row that cannot be trusted.
         case damaged(reason: String)
-        /// The row is there, but this process cannot read it.
+        /// A sound row that this process cannot read.
         case locked(CacheLock)
     }
 
@@ -33,7 +34,7 @@ package enum CacheTable {
         request: [UInt8],
         sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Finding {
+    ) throws(SQLiteError) -> LookupResult {
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
@@ -49,20 +50,19 @@ package enum CacheTable {
         return try finding(of: statement, key, request).unpacked
     }
 
-    /// Returns the entry in its rows, in the form it is written in. The caller has read the first row. This is the one
-    /// place that decides whether an entry is sound.
+    /// Returns the entry in its rows, still compressed and sealed. The caller has read the first row. Only this function
+    /// decides whether an entry is sound.
     ///
     /// - Parameters:
-    ///   - isPartial: whether its row says that its body is a part. The flag that the checksum covers has to say the
-    ///     same.
-    ///   - keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
+    ///   - isPartial: whether the row's column says that the entry is partial. The flag that the checksum covers has to agree.
+    ///   - readsBody: `false` to verify only; then one chunk at a time is in memory.
     static func finding(
         of statement: borrowing SQLiteStatement,
         _ key: RequestKey,
         _ request: [UInt8],
         isPartial: Bool = false,
-        keepsBody: Bool = true
-    ) throws(SQLiteError) -> Finding {
+        readsBody: Bool = true
+    ) throws(SQLiteError) -> LookupResult {
         let size = Int(statement.int64(9))
         guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size),
             stored.flags.contains(.partial) == isPartial
@@ -71,10 +71,10 @@ package enum CacheTable {
         }
         guard isSound(stored, statement, key, request) else { return .damaged(reason: "its row's checksum is wrong") }
         let isVisited = statement.int64(12) != 0
-        return try entry(stored, size: size, isVisited: isVisited, of: statement, keepsBody)
+        return try entry(stored, size: size, isVisited: isVisited, of: statement, readsBody: readsBody)
     }
 
-    // The whole key and the whole canonical form, so that no collision of prefixes can answer for another request.
+    // Compares the whole key and canonical form, so that a collision of prefixes cannot return another request's response.
     static func isSame(_ row: borrowing SQLiteStatement, _ key: RequestKey, _ request: [UInt8]) -> Bool {
         row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
             && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
@@ -103,15 +103,15 @@ package enum CacheTable {
         size: Int,
         isVisited: Bool,
         of rows: borrowing SQLiteStatement,
-        _ keepsBody: Bool
-    ) throws(SQLiteError) -> Finding {
+        readsBody: Bool
+    ) throws(SQLiteError) -> LookupResult {
         var stored = stored
         stored.body = rows.data(14)
         var count = stored.body.count
         let isSound =
             count >= size
             ? isEqual(rows, 10, Checksum.digest(of: stored.body))
-            : try takeChunks(of: rows, into: &stored.body, keepsBody ? size : nil, &count)
+            : try readChunks(of: rows, into: &stored.body, size: readsBody ? size : nil, count: &count)
         guard count == size else { return .damaged(reason: "its body is incomplete") }
         guard isSound else { return .damaged(reason: "its body's checksum is wrong") }
         return .entry(stored, isVisited: isVisited)
@@ -120,14 +120,14 @@ package enum CacheTable {
     /// Appends the chunks after the first one, or, without a size, only counts their bytes.
     ///
     /// - Returns: whether the checksums of all chunks and of the whole body are right.
-    private static func takeChunks(
+    private static func readChunks(
         of rows: borrowing SQLiteStatement,
         into body: inout Data,
-        _ size: Int?,
-        _ count: inout Int
+        size: Int?,
+        count: inout Int
     ) throws(SQLiteError) -> Bool {
         let digest = rows.data(10)
-        // What the row says of its size is believed when the chunks are here.
+        // The size in the row is not verified yet: limit the reserved memory.
         if let size { body.reserveCapacity(min(size, largestReserve)) }
         var checksums = [Checksum.digest(of: body)]
         var isSound = isEqual(rows, 13, checksums[0])

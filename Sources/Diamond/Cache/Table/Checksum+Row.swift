@@ -3,10 +3,10 @@ import Foundation
 
 extension Checksum {
     /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
-    /// The app sets the other flags in many rows at once.
+    /// The other flags are set in many rows at once.
     static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed, .partial]
 
-    /// Returns a checksum of 64 bits over everything of an entry that a hit reads, the body's digest included.
+    /// Returns a checksum of 64 bits over all columns that a hit reads, including the body's digest.
     static func row(
         key: RequestKey,
         request: [UInt8],
@@ -19,7 +19,7 @@ extension Checksum {
         request.withUnsafeBytes { hash.update(bufferPointer: $0) }
         stored.headerBlock.withUnsafeBytes { hash.update(bufferPointer: $0) }
         digest.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        // The lengths tell where one ends and the next begins.
+        // The lengths delimit the concatenated values.
         let numbers: [Int64] = [
             Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,
             stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.guarded).rawValue,

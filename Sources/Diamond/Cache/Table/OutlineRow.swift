@@ -42,7 +42,7 @@ struct OutlineRow {
     enum Finding {
         case outline(BodyOutline)
         /// Another finding, as a lookup returns it.
-        case other(CacheTable.Finding)
+        case other(CacheTable.LookupResult)
     }
 
     /// Returns the outline of the entry, as far as it can be believed.

@@ -1,4 +1,4 @@
-/// One change of the disk tier.
+/// A change of the disk tier.
 ///
 /// It is a class because it waits in an array and a dictionary at once, and is moved in them. The properties that are
 /// looked at there are stored next to the action: taking the action out of an entry copies the entry.
@@ -23,17 +23,23 @@ final class CacheChange: Sendable {
     private static let overhead = 512
 
     private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0, isNew: Bool = false) {
-        (self.key, self.action, self.cost, self.diskBytes, self.isNew) = (key, action, cost, diskBytes, isNew)
+        self.key = key
+        self.action = action
+        self.cost = cost
+        self.diskBytes = diskBytes
+        self.isNew = isNew
     }
 
-    /// - Parameter isNew: `false` for what waits itself, with what was confirmed of it.
+    /// Creates the storing of an entry.
+    ///
+    /// - Parameter isNew: `false` if it replaces an entry that still waits, with the changes of its revalidation.
     static func store(_ entry: CacheEntry, isNew: Bool = true) -> CacheChange {
         let size = entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count
         return CacheChange(
             entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096, isNew: isNew)
     }
 
-    // On disk the body stays where it is; here it is held until then. Of what was confirmed, the headers are kept as well.
+    // The body does not change on disk, but is held in memory until then, with the headers of the old response.
     static func confirm(_ entry: CacheEntry, replacing old: StoredResponse) -> CacheChange {
         let bodies = max(entry.stored.body.count, old.body.count)
         let size = bodies + entry.stored.headerBlock.count + old.headerBlock.count + entry.request.count
@@ -51,9 +57,9 @@ final class CacheChange: Sendable {
     var isForAll: Bool { if case .delete(everywhere: true) = action { true } else { false } }
 }
 
-/// The facts that are written together with a group of changes.
+/// The uses, counts and accesses that are written together with a group of changes.
 struct UsageRecords: Sendable {
-    /// Entries that were used, by the prefixes of their keys.
+    /// The prefixes of the keys of used entries.
     var visited: Set<Int64> = []
     /// The counts of each hour in which something happened, the newest last.
     var counts: [CacheCounts] = []

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// The handling of changes that could not be written, and of what has to be right on disk before anything else is
+/// The handling of changes that could not be written. Their outdated entries on disk are erased before anything else is
 /// written.
 extension CacheWriter {
     /// Gives up all waiting changes, because they have no file: the open file has another name now, or none. The
@@ -13,19 +13,20 @@ extension CacheWriter {
                 state.finish(group)
             }
         }
-        // The next one may have something of each.
+        // The next file may have entries of each URL.
         state.withLock { state in
             let urls = state.untriedInvalidations
             state.failInvalidations(urls.count, keeping: Set(urls))
         }
     }
 
-    func giveUp(_ group: [CacheChange], _ error: CacheError) -> CachePages? {
+    /// Reports that a group could not be written, and remembers its keys.
+    func giveUp(_ group: [CacheChange], because error: CacheError) -> CachePages? {
         activity.report(.cacheFailed(reason: error.message))
         let outdated = outdated(group.map(\.key))
         state.withLock { state in
             state.fail(outdated)
-            // Of what is erased once more, they hear with that.
+            // Erasing an outdated entry again notifies the others of it.
             if group.contains(where: { $0.isForAll && !outdated.contains($0.key) }) { state.notifyProcessesLater() }
         }
         return nil
@@ -33,7 +34,7 @@ extension CacheWriter {
 
     /// Returns the keys that the disk has an entry under. If that cannot be read, it returns all of them.
     private func outdated(_ keys: [RequestKey]) -> [RequestKey] {
-        // There is nothing to remember then.
+        // Then no single key need be remembered.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
         let known = try? file.read { (connection) throws(SQLiteError) in
             var known: [RequestKey] = []
@@ -47,7 +48,7 @@ extension CacheWriter {
     /// before any write, which may put a newer answer in the place of one of them.
     func reconcile() throws(CacheError) {
         guard state.withLock({ $0.canReconcile }) else { return }
-        // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
+        // If the open file has lost its name, erasing in it would leave the entries in the file that has the name now.
         try file.reopenIfReplaced()
         do throws(CacheError) {
             try erase(state.withLock { $0.outdated })
@@ -61,12 +62,11 @@ extension CacheWriter {
 
     private func erase(_ outdated: [CacheSelection]) throws(CacheError) {
         guard !outdated.isEmpty else { return }
-        for selection in outdated { try file.erase(selection, selection.names(by: file.number)) }
+        for selection in outdated { try file.erase(selection, named: selection.names(by: file.number)) }
         state.withLock { $0.removeFailures() }
     }
 
-    /// Tells other processes that anything may have changed, for entries that were made stale and are no longer
-    /// remembered.
+    /// Notifies other processes that anything may have changed, if the invalidated entries are no longer remembered.
     private func notifyProcesses() throws(CacheError) {
         guard state.withLock({ $0.mustNotifyProcesses }) else { return }
         try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
@@ -95,12 +95,12 @@ extension CacheWriter {
     /// Returns the URLs of which the disk has an entry that is not marked. If that cannot be read, it returns all of
     /// them.
     private func stored(_ urls: [String]) -> Set<String> {
-        // There is nothing to remember then.
+        // Then no single URL need be remembered.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
         return (try? file.valid(urls: urls)) ?? Set(urls)
     }
 
-    /// Settles the invalidations that came after the last change and were not tried yet.
+    /// Marks the entries of invalidations that came after the last change and were not tried yet.
     func reconcileNewInvalidations() {
         guard state.withLock({ $0.hasNewInvalidations }) else { return }
         do throws(CacheError) { try reconcile() } catch { activity.report(.cacheFailed(reason: error.message)) }

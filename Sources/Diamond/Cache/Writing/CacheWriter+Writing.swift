@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Dispatch
 
-/// Writing the waiting changes, group by group, with the facts that go with them.
+/// Writing the waiting changes in groups, with usage records.
 extension CacheWriter {
     /// Writes the waiting changes, and evicts. It is called on the queue.
     func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
@@ -26,7 +26,7 @@ extension CacheWriter {
         return isMore
     }
 
-    // Between two slices, whoever waits has its turn.
+    // Asynchronously, so that waiting work runs between two slices.
     func scheduleEviction() {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
@@ -53,31 +53,31 @@ extension CacheWriter {
         state.withLock { state in
             let group = state.nextGroup()
             state.isScheduled = !group.isEmpty
-            // Under the lock, or it would take back what is set for a change that comes now.
+            // Under the lock: otherwise it would cancel the timer of a change added now.
             if group.isEmpty { debouncer.clear() }
             return group.isEmpty ? nil : group
         }
     }
 
-    // One change that cannot be written (a body too large for the disk) must not take the others along.
+    // One change that cannot be written (a body too large for the disk) must not make the others of its group fail.
     /// - Returns: the pages of the file after the write, if they are asked for and known.
     private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
-        // Where it fails, so would each.
-        do throws(CacheError) { try reconcile() } catch { return giveUp(group, error) }
+        // If this fails, so would each change.
+        do throws(CacheError) { try reconcile() } catch { return giveUp(group, because: error) }
         let facts = drainUsageRecords()
         do throws(CacheError) {
             return try write(facts, with: group, looks: looks)
         } catch {
-            // Behind all of the group: it may be they that cannot be written.
+            // After the whole group: the usage records may be the reason for the failure.
             defer { putBack(facts) }
             if group.count > 1, error.mayConcernOneChange {
                 return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
             }
-            return giveUp(group, error)
+            return giveUp(group, because: error)
         }
     }
 
-    // MARK: What goes along
+    // MARK: Usage records
 
     func drainUsageRecords() -> UsageRecords {
         var facts = state.withLock { $0.drainUsageRecords() }
@@ -90,17 +90,17 @@ extension CacheWriter {
         state.withLock { $0.putBack(facts) }
     }
 
-    /// Writes facts alone. It waits only a moment for another process that writes: a hit must not wait for it.
+    /// Writes usage records alone. It waits only briefly for another process that writes, so that lookups are not delayed.
     func write(_ facts: UsageRecords) {
         guard !facts.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
         do throws(CacheError) {
             try reconcile()
             _ = try write(facts, with: [], looks: false, patience: CacheFile.moment)
         } catch  where error.code == .busy {
-            // The next change takes them along.
+            // They are written with the next change.
             putBack(facts)
         } catch {
-            // Not put back: they would be tried again and again.
+            // Dropped, or they would fail again and again.
             activity.report(.cacheFailed(reason: error.message))
         }
     }
@@ -118,7 +118,7 @@ extension CacheWriter {
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
             let recording = try Self.write(facts, capacity, isUncompressed: isUncompressed, on: connection)
-            // A reader would have to look up in the log what this connection knows.
+            // This connection has the page counts in memory; a reader would have to read the log.
             return (recording, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
         for key in gone { onVanishedEntry(key) }

@@ -27,7 +27,7 @@ final class CacheWriter: Sendable {
     private let hasReportedFork = Atomic(false)
     private let quickFlushes = Guarded(QuickWrites())
 
-    /// A closure called with the key of an entry that was confirmed and is no longer there, or has changed.
+    /// A closure called with the key of a revalidated entry that no longer exists, or has changed.
     let onVanishedEntry: @Sendable (RequestKey) -> Void
 
     init(
@@ -49,13 +49,13 @@ final class CacheWriter: Sendable {
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         guard !reportFork() else { return false }
-        let due = state.withLock { state -> PendingChanges.Due? in
+        let schedule = state.withLock { state -> PendingChanges.WriteSchedule? in
             guard let effective = state.effective(change),
                 effective.cost == 0 || state.cost + effective.cost <= Self.backlog
             else { return nil }
             return state.add(effective)
         }
-        switch due {
+        switch schedule {
         case .now: scheduleDrain()
         case .soon: debouncer.set(for: self, on: queue)
         case .already: break
@@ -64,15 +64,15 @@ final class CacheWriter: Sendable {
         return true
     }
 
-    /// Marks everything stale that is stored of a URL by now. Lookups treat it as stale at once. On disk it is marked
-    /// after the changes so far.
+    /// Invalidates all entries of a URL stored so far. Lookups treat them as stale immediately. On disk they are marked after
+    /// the changes so far.
     func invalidate(_ url: String) {
         guard !reportFork() else { return }
-        // At once, as what is erased: other processes are to ask again.
+        // Without delay, like an erasure: other processes have to revalidate.
         if state.withLock({ $0.invalidate(url) }) { scheduleDrain() }
     }
 
-    /// Remembers that an entry was used.
+    /// Records that an entry was used.
     func visit(_ key: RequestKey) {
         let mustSchedule = state.withLock { state in
             state.visited.insert(key.prefix)
@@ -94,7 +94,7 @@ final class CacheWriter: Sendable {
         if recorder.count(access, in: hour, body) { scheduleFacts() }
     }
 
-    /// Returns the pending changes that a lookup has to believe before the disk.
+    /// Returns the pending changes of an entry, which override the entry on disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; `nil` if it is not known.
     func pending(_ key: RequestKey, url: String?) -> PendingEntry {
@@ -176,7 +176,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// Forgets the failure of a key: its entry on disk was written apart from the changes, and is right.
+    /// Removes the failure of a key whose entry on disk was written without a change, and is right.
     func removeFailure(of key: RequestKey) { state.withLock { $0.removeFailure(of: key) } }
 
     private func throwIfForked() throws(CacheError) {
@@ -196,9 +196,9 @@ final class CacheWriter: Sendable {
         }
     }
 
-    // Of an hour that has ended, no change may come to take them along.
+    // In a write of their own: after the hour's end, no change may follow soon.
     private func scheduleFacts() {
-        // Where nobody will write them, they are not kept.
+        // A forked child cannot write them.
         guard !reportFork() else { return _ = drainUsageRecords() }
         queue.async { self.write(self.drainUsageRecords()) }
     }

@@ -5,7 +5,7 @@ struct PendingChanges {
     private static let groupCost = 4 << 20
     /// The most URLs whose entries one transaction marks.
     private static let markedURLs = 64
-    /// The most marks of use that wait for a change to be written with. Beyond that, they are a write of their own.
+    /// The most visited keys that wait to be written with the next change. Beyond that, they are written on their own.
     private static let maximumVisits = 4096
     /// The most keys remembered one by one whose changes could not be written, and the most URLs whose entries could
     /// not be marked.
@@ -25,35 +25,34 @@ struct PendingChanges {
     var counts: [CacheCounts] = []
     /// The URLs whose entries are stale and not marked so on disk yet.
     private(set) var invalidations = PendingInvalidations()
-    /// Whether other processes still have to be told that something was made stale or erased that is not on disk. It
-    /// may be in their memories.
+    /// Whether other processes must be notified that entries were invalidated or erased that are not on disk. These may be in
+    /// their memories.
     private(set) var mustNotifyProcesses = false
     private var failures = Failures()
 }
 
-/// The keys whose last change could not be written, if the disk has something under them. That is older, hidden from
+/// The keys whose last change could not be written, if the disk has an entry of them. That entry is outdated, hidden from
 /// every lookup, and erased before anything else is written.
 private struct Failures {
     var keys: Set<RequestKey> = []
-    /// Whether there were too many to be remembered. Anything on disk may then be older than what was answered, and all
-    /// of it has to be erased.
+    /// Whether there were too many to remember. Every entry on disk may then be outdated, and all are erased.
     var areTooMany = false
 
     var areAny: Bool { areTooMany || !keys.isEmpty }
 }
 
 extension PendingChanges {
-    /// Whether the marks of use are so many that they need a write of their own.
+    /// Whether so many keys were visited that they are written without waiting for a change.
     var hasManyVisits: Bool { visited.count >= Self.maximumVisits }
 
     /// The time at which a change has to be written.
-    enum Due {
+    enum WriteSchedule {
         case now, soon
         /// A write is already scheduled, and includes the change.
         case already
     }
 
-    /// Returns the pending changes that a lookup has to believe before the disk.
+    /// Returns the pending changes of an entry, which override the entry on disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; if it is not known, any URL that was made stale may be meant.
     func pendingEntry(for key: RequestKey, url: String?) -> PendingEntry {
@@ -66,10 +65,9 @@ extension PendingChanges {
             isStale: invalidations.include(url, behind: number))
     }
 
-    /// Returns the change to write for a change. A confirmation of an answer that still waits becomes a store of both.
+    /// Returns the change to write for a change. The revalidation of a response that still waits becomes a store of both.
     ///
-    /// - Returns: `nil` if the change confirms an answer that the last change of its key has replaced or erased, or
-    ///   that was made stale since.
+    /// - Returns: `nil` if the change revalidates a response that was replaced, erased or invalidated since.
     func effective(_ change: CacheChange) -> CacheChange? {
         guard case .confirm(let entry, let old) = change.action else { return change }
         let last = pendingEntry(for: change.key, url: entry.url)
@@ -87,25 +85,28 @@ extension PendingChanges {
         }
     }
 
-    mutating func add(_ change: CacheChange) -> Due {
+    mutating func add(_ change: CacheChange) -> WriteSchedule {
         added += 1
         cost += change.cost
         waiting.append(change)
         latest[change.key] = (added, change)
         guard !isScheduled else { return .already }
-        // What was erased is not to be found by other processes, and a full group has nobody to wait for.
+        // Other processes must not find erased entries, and a full group need not wait for more changes.
         let isUrgent = change.isErasure || waiting.count >= Self.groupSize || cost >= Self.groupCost
         isScheduled = isUrgent
         return isUrgent ? .now : .soon
     }
 
-    /// Removes and returns the facts that are written with the next transaction.
+    /// Removes and returns the usage records for the next transaction.
     mutating func drainUsageRecords() -> UsageRecords {
-        defer { (visited, counts) = ([], []) }
+        defer {
+            visited = []
+            counts = []
+        }
         return UsageRecords(visited: visited, counts: counts)
     }
 
-    /// Takes back facts that were not written, for the next transaction.
+    /// Adds usage records that could not be written to those of the next transaction.
     mutating func putBack(_ facts: UsageRecords) {
         visited.formUnion(facts.visited)
         let newer = counts
@@ -119,8 +120,8 @@ extension PendingChanges {
         return !isScheduled
     }
 
-    /// Removes and returns the changes of the next transaction. It takes none that follows an invalidation that waits
-    /// for it.
+    /// Removes and returns the changes of the next transaction. It includes no change after an invalidation that has to be
+    /// written first.
     mutating func nextGroup() -> [CacheChange] {
         var cost = 0
         let size = min(Self.groupSize, invalidations.room(behind: written))
@@ -149,10 +150,10 @@ extension PendingChanges {
     }
 }
 
-// MARK: What is stale
+// MARK: Invalidations
 
 extension PendingChanges {
-    /// Marks everything stale that is stored of a URL, up to the last change added.
+    /// Invalidates all entries of a URL, up to the last change added.
     ///
     /// - Returns: whether no write was scheduled before.
     mutating func invalidate(_ url: String) -> Bool {
@@ -187,7 +188,7 @@ extension PendingChanges {
     /// Notes that the entries of the first untried invalidations could not be marked. Lookups still treat these entries
     /// as stale, if there are any.
     ///
-    /// - Parameter stored: the URLs of which the disk has something, or may have.
+    /// - Parameter stored: the URLs that have an entry on disk, or may have one.
     mutating func failInvalidations(_ count: Int, keeping stored: Set<String>) {
         if !untriedInvalidations.prefix(count).allSatisfy(stored.contains) { mustNotifyProcesses = true }
         let failed = invalidations.fail(count, keeping: stored)
@@ -196,26 +197,26 @@ extension PendingChanges {
         invalidations.finish(failed)
     }
 
-    /// Notes that something was erased for every process, and that this could not be written.
+    /// Notes that an erasure for every process could not be written.
     mutating func notifyProcessesLater() { mustNotifyProcesses = true }
 
-    /// Notes that other processes were told that anything may have changed.
+    /// Notes that other processes were notified that anything may have changed.
     mutating func finishNotifying() { mustNotifyProcesses = false }
 }
 
-// MARK: What could not be written
+// MARK: Failed changes
 
 extension PendingChanges {
     /// Whether something on disk has to be erased or marked before anything is written.
     var mustReconcile: Bool { failures.areAny || mustNotifyProcesses || !invalidations.isEmpty }
 
-    /// Whether some of that can be erased or marked now, without waiting for a change.
+    /// Whether some of these entries can be erased or marked now, without waiting for a change.
     var canReconcile: Bool { failures.areAny || mustNotifyProcesses || !readyInvalidations.isEmpty }
 
     /// Whether the entry on disk under a key may be older than a change that could not be written.
     func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }
 
-    /// Whether no entry on disk can be believed.
+    /// Whether every entry on disk may be outdated.
     var isAllOutdated: Bool { failures.areTooMany }
 
     /// The entries that have to be erased before anything is written.
@@ -223,17 +224,16 @@ extension PendingChanges {
         failures.areTooMany ? [.all] : CacheSelection.groups(of: Array(failures.keys))
     }
 
-    /// Notes that the last changes of some keys could not be written, and that the disk has something older under them.
+    /// Notes that the last changes of some keys could not be written, and that the disk has outdated entries of them.
     mutating func fail(_ keys: [RequestKey]) {
         guard !failures.areTooMany else { return }
         failures.keys.formUnion(keys)
         if failures.keys.count > Self.maximumFailures { failures = Failures(areTooMany: true) }
     }
 
-    /// Forgets the outdated entries, which are erased. They stay hidden until then: a lookup during the erasing must
-    /// not find them.
+    /// Removes all failures after the outdated entries are erased. Until then, lookups must not find these entries.
     mutating func removeFailures() { failures = Failures() }
 
-    /// Forgets the failure of a key: the entry on disk under it is right.
+    /// Removes the failure of a key whose entry on disk is right.
     mutating func removeFailure(of key: RequestKey) { failures.keys.remove(key) }
 }

@@ -1,11 +1,10 @@
-/// The pending changes that a lookup has to take into account, because they are not on disk yet.
+/// The pending changes of an entry, which are not on disk yet. A lookup applies them.
 struct PendingEntry: Sendable {
     /// The last change of the key.
     let change: CacheChange?
-    /// Whether the entry before that change was made stale.
+    /// Whether the entry before that change was invalidated.
     let wasStale: Bool
-    /// Whether the entry that the change leaves was made stale since. If there is no change, the entry on disk is
-    /// meant.
+    /// Whether the entry was invalidated after that change. If there is no change, it is about the entry on disk.
     let isStale: Bool
 
     /// Returns the response of a row as it will be when everything is written.
@@ -16,7 +15,7 @@ struct PendingEntry: Sendable {
         return marked(row.isUnchanged(since: old) ? entry.stored.whole(by: row) : row)
     }
 
-    /// Returns a response that the change leaves as it will be when everything is written.
+    /// Returns the response after the change, marked stale if it was invalidated.
     func marked(_ stored: StoredResponse) -> StoredResponse { stored.outdated(if: isStale) }
 }
 

@@ -9,7 +9,7 @@ struct PendingInvalidations {
 
     /// The invalidations in the order in which they came. No URL is there twice after the same change, except for those
     /// in progress.
-    // Slices, because what is taken off their front moves nothing.
+    // Slices, because removing elements from their front moves nothing.
     private var waiting: ArraySlice<Invalidation> = []
     /// The numbers of a URL's invalidations, in the same order.
     private var numbers: [String: ArraySlice<Int>] = [:]
@@ -54,7 +54,8 @@ struct PendingInvalidations {
     /// Returns the index of the first invalidation that has to wait for a change. This is a binary search: there may be
     /// many.
     private func firstWaiting(behind written: Int) -> Int {
-        var (low, high) = (waiting.startIndex, waiting.endIndex)
+        var low = waiting.startIndex
+        var high = waiting.endIndex
         while low < high {
             let middle = (low + high) / 2
             if waiting[middle].number <= written { low = middle + 1 } else { high = middle }
@@ -98,7 +99,8 @@ struct PendingInvalidations {
     /// - Parameter kept: the URLs that are tried again, each once; the others are forgotten.
     /// - Returns: the number of invalidations that wait to be tried again.
     mutating func fail(_ count: Int, keeping kept: Set<String>) -> Int {
-        (isRepeated, underWay) = (false, [])
+        isRepeated = false
+        underWay = []
         guard count > 0 else { return tried }
         let failed = waiting.dropFirst(tried).prefix(count)
         var known = Set(waiting.prefix(tried).map(\.url))

@@ -1,10 +1,10 @@
 import DiamondSQLite
 
-/// A change in the form in which its transaction writes it. It is sealed and compressed before the transaction, because no
-/// other process could write until an app's seal returns.
+/// A change in the form that its transaction writes. It is compressed and sealed before the transaction: during one, no other
+/// process could write until an app's seal returns.
 struct PreparedChange {
     enum Action {
-        /// Stores an entry in clear, as it came.
+        /// Stores an entry in clear, uncompressed.
         case storeInClear(CacheEntry)
         case store(CacheRow)
         /// Confirms an entry in clear.
@@ -19,7 +19,7 @@ struct PreparedChange {
     let action: Action
 }
 
-/// The change of a row that is confirmed in a sealed store.
+/// The change of a row that is revalidated in a sealed store.
 struct SealedRevalidation {
     enum Change {
         /// New headers on the same body.

@@ -1,14 +1,13 @@
 import DiamondSQLite
 import Dispatch
 
-/// Has a writer write a moment after the first of several changes, so that these go to disk in one transaction: a program
-/// that fetches one answer after another would pay one for each.
+/// Delays writing for a moment after the first of several changes, so that one transaction writes all of them.
 ///
-/// Holds the writer only while something waits, so that a file is closed with the last reference to its cache.
+/// It holds the writer only while a change waits, so that the file is closed with the last reference to its cache.
 final class WriteDebouncer: Sendable {
     private struct State {
         var writer: CacheWriter?
-        /// Whether the timer runs, with a writer or without.
+        /// Whether the timer runs, even if no writer is set.
         var isRunning = false
     }
 
@@ -17,7 +16,7 @@ final class WriteDebouncer: Sendable {
 
     init(after delay: Duration) { self.delay = delay }
 
-    /// Has `writer` write on its queue when the time is over, counted from the first that asked.
+    /// Makes the writer write on its queue after the delay, counted from the first call.
     func set(for writer: CacheWriter, on queue: DispatchQueue) {
         let isFirst = state.withLock { state in
             state.writer = writer
@@ -27,7 +26,7 @@ final class WriteDebouncer: Sendable {
         if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds))) { self.fire() } }
     }
 
-    /// Everything is written.
+    /// Cancels the write: all changes are written.
     func clear() { _ = state.withLock { $0.writer.take() } }
 
     private func fire() {
