@@ -21,20 +21,21 @@ public struct StreamedBytes: AsyncSequence, Sendable {
     private final class Reading: Sendable {
         private let pieces: BodyStream
         init(_ pieces: BodyStream) { self.pieces = pieces }
-        deinit { pieces.iterator().abandon() }
+        deinit { pieces.makeAsyncIterator().abandon() }
     }
 
-    struct Iterator: AsyncIteratorProtocol {
+    @_documentation(visibility: internal)
+    public struct Iterator: AsyncIteratorProtocol {
         private var pieces: BodyStream.Iterator
         private let reading: Reading
 
         fileprivate init(_ pieces: BodyStream) {
-            self.pieces = pieces.iterator()
+            self.pieces = pieces.makeAsyncIterator()
             reading = Reading(pieces)
         }
 
         /// Returns the next piece; `nil` at the end.
-        mutating func next() async throws(ConnectionError) -> Data? {
+        public mutating func next() async throws(ConnectionError) -> Data? {
             do throws(TransportError) { return try await pieces.next() } catch {
                 throw error.cause as? ConnectionError ?? ConnectionError(error)
             }
@@ -44,7 +45,5 @@ public struct StreamedBytes: AsyncSequence, Sendable {
         func abandon() { pieces.abandon() }
     }
 
-    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Data, ConnectionError> { iterator() }
-
-    func iterator() -> Iterator { Iterator(pieces) }
+    public func makeAsyncIterator() -> Iterator { Iterator(pieces) }
 }

@@ -33,18 +33,17 @@ public struct BodyStream: AsyncSequence, Sendable {
         deinit { pipe.abandon() }
     }
 
-    struct Iterator: AsyncIteratorProtocol {
+    @_documentation(visibility: internal)
+    public struct Iterator: AsyncIteratorProtocol {
         fileprivate let consumer: Consumer
 
-        mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
+        public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
 
         /// Ends the reading, even if the stream itself is kept.
         func abandon() { consumer.pipe.abandon() }
     }
 
-    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Data, TransportError> { iterator() }
-
-    func iterator() -> Iterator { Iterator(consumer: consumer) }
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
 
     /// Returns the whole body. A small one that has arrived already is returned without waiting.
     ///

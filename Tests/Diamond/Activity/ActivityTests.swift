@@ -76,7 +76,7 @@ import Testing
             ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "\($0)", tags: []))
         }
         #expect(Set(places).count == 1000)
-        for place in places { ledger.end(.attempt, at: place) }
+        for place in places { ledger.end(.attempt, account: place) }
         #expect(ledger.count == 64 && ledger.total == ActivityCounts())
         let again = ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "new", tags: []))
         #expect(ledger.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
@@ -129,7 +129,7 @@ import Testing
             if case .ended(_, let outcome) = event { outcomes.withLock { $0.append(outcome) } }
         }
         let tokens = [activity.begin(), activity.begin()]
-        for token in tokens { token.note(ActivityOutcome(error: "timedOut")) }
+        for token in tokens { token.setOutcome(ActivityOutcome(error: "timedOut")) }
         tokens[0].end()
         tokens[1].end(ActivityOutcome(status: .ok))
         #expect(outcomes.withLock { $0 } == [ActivityOutcome(error: "timedOut"), ActivityOutcome(status: .ok)])
@@ -142,19 +142,19 @@ import Testing
         let activity = Activity()
         let token = activity.begin()
         var changes = activity.changes.makeAsyncIterator()
-        #expect(await changes.next()?.counts.inFlight == 1)
+        #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 1)
         token.end()
-        #expect(await changes.next()?.counts.inFlight == 0)
+        #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 0)
     }
 
     @Test func `is never lost between two looks, and brings what is then`() async {
         let activity = Activity()
         var changes = activity.changes.makeAsyncIterator()
-        _ = await changes.next()
+        _ = await changes.next(isolation: #isolation)
         let tokens = (0..<5).map { _ in activity.begin() }
-        #expect(await changes.next()?.counts.inFlight == 5)
+        #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 5)
         tokens[0].end()
-        #expect(await changes.next()?.counts.inFlight == 4)
+        #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 4)
     }
 
     @Test func `wakes who waits for a change`() async {

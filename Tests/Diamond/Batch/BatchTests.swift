@@ -26,11 +26,11 @@ import Testing
         var items = batch.items.makeAsyncIterator()
         for index in [2, 0, 1] {
             server.land("http://h/\(index)")
-            let item = await items.next()
+            let item = await items.next(isolation: #isolation)
             #expect(item?.index == index)
             #expect(try item?.result.get().text == "http://h/\(index)")
         }
-        #expect(await items.next() == nil)
+        #expect(await items.next(isolation: #isolation) == nil)
         #expect(try await batch.results.map { try $0.get().text } == ["http://h/0", "http://h/1", "http://h/2"])
         #expect(await batch.items.reduce(into: []) { $0.append($1.index) } == [2, 0, 1])
     }

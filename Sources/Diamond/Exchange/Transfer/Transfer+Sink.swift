@@ -62,7 +62,7 @@ extension Transfer {
     func write(_ body: BodyStream) async throws(TransportError) {
         guard let sink = options.destination?.sink else { return }
         var count = 0
-        var pieces = body.iterator()
+        var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
             count += piece.count
             meter.receive(count)

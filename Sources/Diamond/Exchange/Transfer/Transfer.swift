@@ -190,7 +190,7 @@ final class Transfer: Sendable {
     }
 
     private func receive(_ body: BodyStream, into partial: inout PartialResponse) async throws(TransportError) {
-        var pieces = body.iterator()
+        var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
             partial.append(piece)
             let count = partial.content.received.count

@@ -54,7 +54,7 @@ struct EventReader {
             return
         }
         reconnection.open()
-        pieces = bytes.iterator()
+        pieces = bytes.makeAsyncIterator()
         // An unfinished event at the end of a stream is dropped.
         parser = EventStreamParser(lastEventID: parser.lastEventID, limit: source.limit)
     }

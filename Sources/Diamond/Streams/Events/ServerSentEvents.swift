@@ -13,13 +13,14 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ source: EventSource) { self.source = source }
 
-    private struct Iterator: AsyncIteratorProtocol {
+    @_documentation(visibility: internal)
+    public struct Iterator: AsyncIteratorProtocol {
         fileprivate var reader: EventReader
 
-        mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
+        public mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
     }
 
-    public func makeAsyncIterator() -> some AsyncIteratorProtocol<ServerSentEvent, ConnectionError> {
+    public func makeAsyncIterator() -> Iterator {
         Iterator(reader: EventReader(source))
     }
 }

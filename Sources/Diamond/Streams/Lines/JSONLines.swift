@@ -18,21 +18,22 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     fileprivate let decoder: any ResponseDecoder
     fileprivate let limit: Int
 
-    private struct Iterator: AsyncIteratorProtocol {
+    @_documentation(visibility: internal)
+    public struct Iterator: AsyncIteratorProtocol {
         private let decoder: any ResponseDecoder
         private let refusal: ConnectionError?
         private var pieces: StreamedBytes.Iterator?
         private var lines: LineSplitter
 
-        init(_ values: JSONLines) {
+        fileprivate init(_ values: JSONLines) {
             let response = values.response
             decoder = values.decoder
             refusal = response.status.kind == .successful ? nil : ConnectionError(badStatus: response.head)
-            pieces = response.bytes.iterator()
+            pieces = response.bytes.makeAsyncIterator()
             lines = LineSplitter(limit: values.limit)
         }
 
-        mutating func next() async throws(ConnectionError) -> Value? {
+        public mutating func next() async throws(ConnectionError) -> Value? {
             do throws(ConnectionError) {
                 if let refusal { throw refusal }
                 while let line = try await line() { if !line.isBlank { return try value(of: line) } }
@@ -71,7 +72,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Value, ConnectionError> { Iterator(self) }
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
 }
 
 extension StreamedResponse {
