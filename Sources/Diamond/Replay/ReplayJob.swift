@@ -44,8 +44,8 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public let attempts: Int
     /// The number of counted attempts after which the job is dead.
     public let attemptLimit: Int
-    /// The start of the current attempt; `nil` if none runs. If several attempts may have been processed, it is the start
-    /// of the first.
+    /// The start of the current attempt; `nil` if none runs. If several attempts may have been processed, it is the
+    /// start of the first.
     package let sentAt: Date?
     /// The start of the first attempt that may have been processed with an unknown outcome; `nil` for none.
     package let unknownSince: Date?

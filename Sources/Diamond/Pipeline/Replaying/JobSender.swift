@@ -51,15 +51,16 @@ struct JobSender: Sendable {
 
     // MARK: The signed-in user
 
-    /// Returns the reason why a job must not be sent while the current user is signed in; `nil` if it may. An interceptor
-    /// may have access to the credentials of another user.
+    /// Returns the reason why a job must not be sent while the current user is signed in; `nil` if it may. An
+    /// interceptor may have access to the credentials of another user.
     private func refusal(of request: Request) async -> ReplayOutcome? {
         let environment = pipeline.environment
         guard let identity = request.identity, environment.provider != nil else { return nil }
         var anonymous = request
         anonymous.identity = nil
         do throws(ConnectionError) {
-            // If no user is signed in, there are no credentials of another user. The job's own user needs its secrets, too.
+            // If no user is signed in, there are no credentials of another user. The job's own user needs its secrets,
+            // too.
             let current = try await environment.resolve(anonymous, within: pipeline.time.left(of: request)).identity
             guard let current, !current.isExactly(identity) else { return nil }
             let message = "the job's identity is not the one that is signed in"

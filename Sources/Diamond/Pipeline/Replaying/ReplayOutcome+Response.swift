@@ -65,8 +65,8 @@ extension ReplayOutcome {
         // The request may have been sent before the engine was closed.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
-        // The target of the redirect was not reached, but the first server may have acted: no status forbids a server to act
-        // and redirect, and some act and answer 307. The network or the request are not the reason either.
+        // The target of the redirect was not reached, but the first server may have acted: no status forbids a server
+        // to act and redirect, and some act and answer 307. The network or the request are not the reason either.
         case _ where isBehindRedirect: return .unknown
         case .badRequest, .badSettings: return .unsendable
         case .noCredential:
@@ -81,8 +81,8 @@ extension ReplayOutcome {
         return cause.requestMayHaveBeenSent ? .unknown : .unsent
     }
 
-    /// Returns the fault for a credential that is unavailable for now; `nil` if the user has to sign in. The server of the
-    /// credential provider could not be reached, or may answer differently later.
+    /// Returns the fault for a credential that is unavailable for now; `nil` if the user has to sign in. The server of
+    /// the credential provider could not be reached, or may answer differently later.
     private static func transientFault(
         ofProvider error: ConnectionError, statuses: Set<Int>, isReachable: Bool
     ) -> Fault? {

@@ -1,5 +1,5 @@
-/// An observer of a store's holds for an engine. It reports them at the beginning, and at every change by this or another
-/// process.
+/// An observer of a store's holds for an engine. It reports them at the beginning, and at every change by this or
+/// another process.
 final class HoldWatch: Sendable {
     private let reader: HoldReader
     private let watch: QueueWatch

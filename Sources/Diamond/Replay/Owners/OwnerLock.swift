@@ -82,7 +82,8 @@ final class OwnerLock: Sendable {
     ///
     /// - Returns: the open descriptor that holds the lock; `nil` if another process holds it, or there is no file.
     private static func lock(_ path: String) -> Int32? {
-        // Read-only: processes that watch the directory for the ends of owners are notified when a writer closes a file.
+        // Read-only: processes that watch the directory for the ends of owners are notified when a writer closes a
+        // file.
         let descriptor = open(path, PrivateFile.flags | O_RDONLY)
         guard descriptor >= 0 else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return descriptor }

@@ -1,6 +1,7 @@
 import DiamondSQLite
 
-/// The outcomes of jobs that are being written. Their owner keeps its row and its lock until each is written or abandoned.
+/// The outcomes of jobs that are being written. Their owner keeps its row and its lock until each is written or
+/// abandoned.
 final class PendingOutcomes: Sendable {
     private let count = Guarded(0)
     private let changes = Signal()

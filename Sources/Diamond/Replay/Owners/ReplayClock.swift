@@ -13,8 +13,8 @@ package struct ReplayClock: Sendable {
     var sleep: any Clock<Duration>
     /// Returns a random number from 0 up to 1, for delays that are drawn.
     var draw: @Sendable () -> Double
-    /// The maximum time for which a closing queue waits for attempts that do not react to their cancellation, by a clock
-    /// that always runs.
+    /// The maximum time for which a closing queue waits for attempts that do not react to their cancellation, by a
+    /// clock that always runs.
     var endTimeout = Duration.seconds(5)
 
     package static let system = ReplayClock(

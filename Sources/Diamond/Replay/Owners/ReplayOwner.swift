@@ -1,14 +1,15 @@
 import DiamondSQLite
 import Foundation
 
-/// The owner of the jobs that this process claims: its row, its lock, and its lease, which is renewed while it has jobs.
+/// The owner of the jobs that this process claims: its row, its lock, and its lease, which is renewed while it has
+/// jobs.
 final class ReplayOwner: Sendable {
     /// The time for which an owner counts as alive without a renewal, in milliseconds.
     static let lease: Int64 = 60_000
     /// The time between two renewals.
     static let renewal = Duration.milliseconds(15_000)
-    /// The time before the end of the lease at which running attempts are ended, in milliseconds, so that they end before
-    /// another owner begins.
+    /// The time before the end of the lease at which running attempts are ended, in milliseconds, so that they end
+    /// before another owner begins.
     static let margin: Int64 = 5_000
 
     /// An attempt that runs.
@@ -115,8 +116,8 @@ final class ReplayOwner: Sendable {
         heartbeat?.cancel()
     }
 
-    /// Renews the lease if less than half of it is left. If another process has declared the owner dead, registers a new
-    /// one.
+    /// Renews the lease if less than half of it is left. If another process has declared the owner dead, registers a
+    /// new one.
     ///
     /// - Returns: the id of the owner's row.
     private func renewed() async throws(ReplayError) -> Int64 {
@@ -159,7 +160,8 @@ final class ReplayOwner: Sendable {
         let (owner, isSuspended) = state.withLock { state -> (Int64?, Bool) in
             // The queue was closed while the row was written. Remove the row here, because no other code does.
             guard !state.isRetired else { return (nil, state.isSuspended) }
-            // If two calls registered at the same time, the first is the owner. The second row is removed with its lock.
+            // If two calls registered at the same time, the first is the owner. The second row is removed with its
+            // lock.
             if let first = state.id { return (first, state.isSuspended) }
             state.id = id
             state.lock = lock
@@ -215,8 +217,8 @@ final class ReplayOwner: Sendable {
         for cancel in cancels { cancel() }
     }
 
-    /// Waits for the attempts to end, even if the task is canceled. A job given back while it is sent would be sent again
-    /// by another owner.
+    /// Waits for the attempts to end, even if the task is canceled. A job given back while it is sent would be sent
+    /// again by another owner.
     private func waitForAttempts() async {
         let ends = state.withLock { $0.attempts.values.map(\.end) }
         guard !ends.isEmpty else { return }
@@ -256,7 +258,8 @@ final class ReplayOwner: Sendable {
         }
     }
 
-    /// Waits before an outcome is written again, even if the task is canceled. The wait is short once the owner has retired.
+    /// Waits before an outcome is written again, even if the task is canceled. The wait is short once the owner has
+    /// retired.
     func pause(for duration: Duration) async {
         let signal = Signal()
         let (number, isRetired) = state.withLock { state in
@@ -274,8 +277,9 @@ final class ReplayOwner: Sendable {
 
     // MARK: The end
 
-    /// Notes whether the system may end the process at any time from now on. Such an end does not count against the jobs. If
-    /// no job is running, releases the lock, because some systems kill a suspended process that holds one (0xdead10cc).
+    /// Notes whether the system may end the process at any time from now on. Such an end does not count against the
+    /// jobs. If no job is running, releases the lock, because some systems kill a suspended process that holds one
+    /// (0xdead10cc).
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
         let (id, lock) = state.withLock { state -> (Int64?, OwnerLock?) in
             state.isSuspended = isSuspended
@@ -318,8 +322,8 @@ final class ReplayOwner: Sendable {
         await waitForAttempts()
         guard let id else { return }
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile. If another process
-        // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of the
-        // jobs would count as unknown.
+        // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of
+        // the jobs would count as unknown.
         _ = await Deadline.value(within: clock.endTimeout) {
             await self.outcomes.waitUntilWritten()
             try? await self.remove(id)

@@ -3,10 +3,10 @@ import Foundation
 
 /// A log of the sent jobs that must not be sent twice, in its own file next to the queue's.
 ///
-/// SQLite reads a damaged write-ahead log only up to the damage. The queue then returns to an earlier state, in which a sent
-/// job may count as unsent. Each claim of a job has a higher token. So a job that was sent with a token as high as a new
-/// claim's was sent before. The newest record of each claim decides. The log is written only in transactions of the queue,
-/// one at a time.
+/// SQLite reads a damaged write-ahead log only up to the damage. The queue then returns to an earlier state, in which a
+/// sent job may count as unsent. Each claim of a job has a higher token. So a job that was sent with a token as high as
+/// a new claim's was sent before. The newest record of each claim decides. The log is written only in transactions of
+/// the queue, one at a time.
 final class SentLog: Sendable {
     private static let window = 2048 * SentRecord.size
 
@@ -19,7 +19,8 @@ final class SentLog: Sendable {
     ///   - limit: the size in bytes beyond which the file is cut to its newest 2,048 records. Only those are searched.
     ///   - ownLimit: the minimum number of records of this process to remember.
     init(_ path: String, limit: Int = 1 << 20, ownLimit: Int = 10_000) {
-        (self.path, self.limit) = (path, limit)
+        self.path = path
+        self.limit = limit
         own = Guarded(RecentRecords(limit: ownLimit))
     }
 

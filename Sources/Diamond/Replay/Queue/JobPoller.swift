@@ -20,8 +20,8 @@ package struct JobPoller {
         }
     }
 
-    /// The time before the last poll that is read again, in milliseconds. A transition has the time at which its transaction
-    /// began, but is visible only after the transaction has ended.
+    /// The time before the last poll that is read again, in milliseconds. A transition has the time at which its
+    /// transaction began, but is visible only after the transaction has ended.
     private static let overlap: Int64 = 10_000
 
     private let queue: ReplayQueue

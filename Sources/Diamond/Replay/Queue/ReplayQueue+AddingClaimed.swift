@@ -9,8 +9,8 @@ extension ReplayQueue {
         var claim: ReplayTable.Claimed?
     }
 
-    /// Adds a request that this process sends at once, unless another job has to be sent before it. If the job is claimed,
-    /// the ``owner`` is entered, and the caller has to leave it after it has written the outcome.
+    /// Adds a request that this process sends at once, unless another job has to be sent before it. If the job is
+    /// claimed, the ``owner`` is entered, and the caller has to leave it after it has written the outcome.
     ///
     /// - Parameter isWanted: called with the id of the job before the transaction is committed. If it returns `false`,
     ///   nothing is added or changed.

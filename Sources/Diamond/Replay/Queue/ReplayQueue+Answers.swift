@@ -14,8 +14,8 @@ extension ReplayQueue {
         package let failure: ReplayError?
     }
 
-    /// Returns the jobs that store answers, ended or not, in the order in which they were added, and whether each answer
-    /// was consumed.
+    /// Returns the jobs that store answers, ended or not, in the order in which they were added, and whether each
+    /// answer was consumed.
     package func jobsStoringAnswers() throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.jobsStoringAnswers(on: connection) }
@@ -68,8 +68,8 @@ extension ReplayQueue {
         }
     }
 
-    /// Puts an id into the request of a job that waits for one, so that it is sent. Does nothing if the job does not wait
-    /// for an id.
+    /// Puts an id into the request of a job that waits for one, so that it is sent. Does nothing if the job does not
+    /// wait for an id.
     ///
     /// - Throws: as ``edit(_:_:)``.
     package func complete(

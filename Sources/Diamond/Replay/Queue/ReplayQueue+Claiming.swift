@@ -91,8 +91,8 @@ extension ReplayQueue {
 
     /// Notes that the sent exchanges of a job were certainly not processed.
     ///
-    /// - Parameter isUnsent: called in the transaction. If it returns `false`, because another attempt has begun meanwhile,
-    ///   nothing is written.
+    /// - Parameter isUnsent: called in the transaction. If it returns `false`, because another attempt has begun
+    ///   meanwhile, nothing is written.
     func markUnsent(_ job: ReplayTable.Claimed, if isUnsent: @escaping @Sendable () -> Bool) async {
         let sent = sentLog
         await writeOnce("job \(job.id) is still taken for sent") { (connection, _) throws(SQLiteError) in
@@ -116,13 +116,14 @@ extension ReplayQueue {
 
     /// Writes the outcome of a job.
     ///
-    /// If the disk fails for now, tries again until the outcome is on disk or another owner has the job. The job's token
-    /// shows this, even after the lease has ended. A closed queue tries only a few times. If the outcome can never be
-    /// written, the job stays with this owner until the owner ends.
+    /// If the disk fails for now, tries again until the outcome is on disk or another owner has the job. The job's
+    /// token shows this, even after the lease has ended. A closed queue tries only a few times. If the outcome can
+    /// never be written, the job stays with this owner until the owner ends.
     ///
     /// - Parameters:
     ///   - answer: the answer to store with the job, if it ends the job; `nil` for none.
-    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
+    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
+    ///     none.
     ///   - report: receives each error that keeps the outcome from the disk, and `nil` once it is written.
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(

@@ -8,8 +8,8 @@ extension ReplayQueue {
     /// - Parameters:
     ///   - request: the request to send. Its secrets have to be named.
     ///   - delay: the minimum wait before the request is sent.
-    /// - Returns: the id of the job, or that of the older job with the same unique name that stays or that the request is
-    ///   merged into. `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    /// - Returns: the id of the job, or that of the older job with the same unique name that stays or that the request
+    ///   is merged into. `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
     @concurrent
@@ -59,8 +59,8 @@ extension ReplayQueue {
 
     /// Adds all drafts, in their order, or none.
     ///
-    /// - Parameter isWanted: called with the ids of the jobs before the transaction is committed. If it returns `false`,
-    ///   nothing is added or changed.
+    /// - Parameter isWanted: called with the ids of the jobs before the transaction is committed. If it returns
+    ///   `false`, nothing is added or changed.
     /// - Returns: the ids of the jobs; `nil` if nothing has to be sent. All are `nil` if the jobs are not wanted.
     func add(
         _ drafts: [ReplayDraft],
@@ -69,7 +69,8 @@ extension ReplayQueue {
         let limit = maximumCount
         let rules = rules
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            // A single draft without a unique name is refused before anything is written, so that there is nothing to undo.
+            // A single draft without a unique name is refused before anything is written, so that there is nothing to
+            // undo.
             if drafts.count == 1, drafts[0].uniqueKey == nil, isWanted == nil {
                 return try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
             }

@@ -100,10 +100,11 @@ extension ReplayQueue {
         }
     }
 
-    /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing jobs,
-    /// batch by batch.
+    /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing
+    /// jobs, batch by batch.
     ///
-    /// - Parameter body: changes a batch of jobs, and returns the number of changed ones. Without jobs, changes the hold.
+    /// - Parameter body: changes a batch of jobs, and returns the number of changed ones. Without jobs, changes the
+    ///   hold.
     private func change(
         _ hold: ReplayHold,
         jobsIn states: [ReplayState],
@@ -148,8 +149,8 @@ extension ReplayQueue {
     package struct ClaimPreview: Sendable {
         /// The transitions, in the order of the claim.
         package var transitions: [ReplayTransition]
-        /// The number of jobs that would still be ready: they wait for earlier jobs of their ordering keys, or exceed the
-        /// claim's limit.
+        /// The number of jobs that would still be ready: they wait for earlier jobs of their ordering keys, or exceed
+        /// the claim's limit.
         package var remaining: Int
     }
 

@@ -6,7 +6,8 @@ import HTTPTypes
 extension ReplayQueue {
     /// Makes a waiting job ready now.
     ///
-    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `wrongState` if the job is neither waiting nor ready.
+    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `wrongState` if the job is neither waiting nor
+    ///   ready.
     public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
 
     /// Holds a job until it is released.
@@ -16,14 +17,14 @@ extension ReplayQueue {
     /// lane is held.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. If a job's caller has just
-    /// canceled, the job is ready a moment later, but a replayer may claim it first.
+    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. If a job's caller has
+    /// just canceled, the job is ready a moment later, but a replayer may claim it first.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
     /// Makes a job that is dead or in review ready again. The job keeps its position in the order of its key, and its
-    /// `Idempotency-Key`. Its count of attempts and its ``ReplayPolicy/expiry`` start again. If the request may have been
-    /// processed, the caller takes responsibility for sending it again. Neither an edit nor a request with the same unique
-    /// name changes such a request, because the server may know it.
+    /// `Idempotency-Key`. Its count of attempts and its ``ReplayPolicy/expiry`` start again. If the request may have
+    /// been processed, the caller takes responsibility for sending it again. Neither an edit nor a request with the
+    /// same unique name changes such a request, because the server may know it.
     ///
     /// - Throws: ``ReplayError``: `notUnique` if another job has the same unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
@@ -98,8 +99,8 @@ extension ReplayQueue {
         try Self.refuseMove(of: id, from: old, to: request)
         let key = HTTPField.Name.idempotencyKey
         let oldKey = key.flatMap { old.headers[$0] }
-        // A server would answer another request with the old key like the old request. Without a key, the request gets its
-        // own.
+        // A server would answer another request with the old key like the old request. Without a key, the request gets
+        // its own.
         if let key, request.headers[key] == oldKey { request.headers[key] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
         // If the request becomes another job, that job gets the unique name.

@@ -35,8 +35,8 @@ public final class ReplayQueue: Sendable {
     /// The time of the next maintenance, in milliseconds since the boot.
     private let nextMaintenance = Guarded(Int64.min)
 
-    /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue if
-    /// it is missing. Requests are written as they are, without an engine's base URL and headers.
+    /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue
+    /// if it is missing. Requests are written as they are, without an engine's base URL and headers.
     ///
     /// - Throws: ``ReplayError``.
     public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
@@ -192,7 +192,8 @@ public final class ReplayQueue: Sendable {
 
     /// Ends the replayers of this queue in this process, and gives the claimed jobs back, so that other processes send
     /// them. Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
-    /// requests too. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the queue.
+    /// requests too. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the
+    /// queue.
     public func close() async {
         await owner.retire()
         // If another process holds the file for long, that process empties the log when it closes.

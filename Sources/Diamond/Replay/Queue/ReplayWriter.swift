@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// The writer of the queue's file. It commits concurrent writes in one transaction, because a commit waits for the disk,
-/// and a hundred writes can wait together.
+/// The writer of the queue's file. It commits concurrent writes in one transaction, because a commit waits for the
+/// disk, and a hundred writes can wait together.
 ///
-/// If the disk is fast and writes come one at a time, each runs on the task's own thread, never an actor's: switching to
-/// another thread and back takes as long as the commit itself. If the disk is slow, or another process writes, a thread of
-/// the writer waits instead of a task's. Writes that come during that wait join the next transaction.
+/// If the disk is fast and writes come one at a time, each runs on the task's own thread, never an actor's: switching
+/// to another thread and back takes as long as the commit itself. If the disk is slow, or another process writes, a
+/// thread of the writer waits instead of a task's. Writes that come during that wait join the next transaction.
 final class ReplayWriter: Sendable {
     /// The body of a transaction. It may run twice, and must have no effect outside the transaction.
     typealias Body<Value> =
@@ -129,8 +129,8 @@ final class ReplayWriter: Sendable {
         }
     }
 
-    /// Writes a group in one transaction. If a write fails, writes each one alone, so that it does not affect the others. If
-    /// the disk fails, all of them fail at once.
+    /// Writes a group in one transaction. If a write fails, writes each one alone, so that it does not affect the
+    /// others. If the disk fails, all of them fail at once.
     ///
     /// - Returns: `false` if the write would have to wait for another process, and must not.
     @discardableResult

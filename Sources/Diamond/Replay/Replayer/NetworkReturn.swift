@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The schedule for jobs that wait for the network. They are tried as soon as the network may be reachable again, and at
-/// most once in 5 seconds.
+/// The schedule for jobs that wait for the network. They are tried as soon as the network may be reachable again, and
+/// at most once in 5 seconds.
 final class NetworkReturn: Sendable {
     private struct State {
         /// The number of changes; the start counts as the first.

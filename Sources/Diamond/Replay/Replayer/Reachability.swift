@@ -4,8 +4,8 @@ public protocol Reachability: Sendable {
     var isReachable: Bool { get }
 
     /// A sequence with an element whenever reachability may have changed. Then the jobs that wait for the network are
-    /// sent. Each call returns its own sequence. The default sequence is empty: jobs that wait for the network are tried
-    /// again after a minute.
+    /// sent. Each call returns its own sequence. The default sequence is empty: jobs that wait for the network are
+    /// tried again after a minute.
     var changes: AsyncStream<Void> { get }
 }
 

@@ -22,8 +22,8 @@ final class ReplayRun: Sendable {
         }
     }
 
-    /// The end of the run, in milliseconds since the boot; `.max` for no limit. It is `nil` for a run that ends only when it
-    /// is stopped or canceled.
+    /// The end of the run, in milliseconds since the boot; `.max` for no limit. It is `nil` for a run that ends only
+    /// when it is stopped or canceled.
     let deadline: Int64?
     /// The number of stops of the replayer before this run.
     let stops: Int

@@ -5,8 +5,8 @@ import Foundation
 extension Replayer {
     /// Waits until a run is over, and returns its results.
     ///
-    /// A run has to end at its deadline, or when it is stopped or canceled. If it then has nothing left to send, and the disk
-    /// does not accept its outcomes, it continues in the background, and its jobs stay with this owner.
+    /// A run has to end at its deadline, or when it is stopped or canceled. If it then has nothing left to send, and
+    /// the disk does not accept its outcomes, it continues in the background, and its jobs stay with this owner.
     ///
     /// - Parameter loop: the task of the run's loop.
     func end(of run: ReplayRun, loop: Task<Void, Never>) async -> Summary {

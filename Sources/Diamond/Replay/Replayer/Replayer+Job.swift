@@ -42,8 +42,8 @@ extension Replayer {
         return attempt.known(result, isWanted: isWanted)
     }
 
-    /// Gives back the jobs in paused lanes that have not begun. Otherwise they could use up the replayer's width until their
-    /// lanes are resumed.
+    /// Gives back the jobs in paused lanes that have not begun. Otherwise they could use up the replayer's width until
+    /// their lanes are resumed.
     func recallPaused() {
         guard let unpaused = lanes?.unpaused, unpaused != .all else { return }
         for attempt in attempts.withLock({ Array($0.values) }) where !unpaused.contains(attempt.request.lane) {

@@ -10,8 +10,8 @@ public import Foundation
 /// ```
 ///
 /// Any number of replayers may work on one queue, in one process or several. Each job belongs to one of them at a time.
-/// If a process dies, its jobs go at once to the other replayers on the machine. If a process is suspended for longer than
-/// a minute, it also loses its jobs, and the queue ignores the outcomes that it reports later.
+/// If a process dies, its jobs go at once to the other replayers on the machine. If a process is suspended for longer
+/// than a minute, it also loses its jobs, and the queue ignores the outcomes that it reports later.
 public final class Replayer: Sendable {
     /// The results of a run.
     public struct Summary: Hashable, Sendable {
@@ -32,8 +32,8 @@ public final class Replayer: Sendable {
 
     /// The polling interval if other processes' changes are not reported.
     private static let tick = Duration.seconds(1)
-    /// The polling interval if changes are reported. Polling is still needed, because a clock may be set, and a report may
-    /// fail.
+    /// The polling interval if changes are reported. Polling is still needed, because a clock may be set, and a report
+    /// may fail.
     static let longTick = Duration.seconds(15)
 
     /// The maximum number of jobs being sent at the same time.
@@ -64,7 +64,8 @@ public final class Replayer: Sendable {
     ///   - identities: returns the identities whose jobs may be sent here. It is called before each claim.
     ///   - lanes: the lanes in which jobs are sent; `nil` if none is ever paused.
     ///   - pass: called at each point where a test may end the process.
-    ///   - send: sends the request of a job. It calls ``JobAttempt/begin(isUnderWay:isHarmless:)`` before each exchange.
+    ///   - send: sends the request of a job. It calls ``JobAttempt/begin(isUnderWay:isHarmless:)`` before each
+    ///     exchange.
     package init(
         _ queue: ReplayQueue,
         width: Int,
@@ -83,11 +84,11 @@ public final class Replayer: Sendable {
         self.send = send
     }
 
-    /// Sends jobs until the task is canceled, or ``stop()`` is called. If the task is canceled, the running attempts are
-    /// canceled too, and their jobs go back to the queue.
+    /// Sends jobs until the task is canceled, or ``stop()`` is called. If the task is canceled, the running attempts
+    /// are canceled too, and their jobs go back to the queue.
     ///
-    /// A full disk, a file that another process has locked for long, and a file that cannot be opened for now are reported
-    /// to the observers. Then the run tries again.
+    /// A full disk, a file that another process has locked for long, and a file that cannot be opened for now are
+    /// reported to the observers. Then the run tries again.
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
@@ -155,7 +156,8 @@ public final class Replayer: Sendable {
                     }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.hasTimedWork() { break }
                     if jobs.isEmpty || isFull {
-                        // The wake file reports new jobs. The end of another owner is reported only if everything is watched.
+                        // The wake file reports new jobs. The end of another owner is reported only if everything is
+                        // watched.
                         let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
                         await wait(
                             for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
@@ -252,8 +254,8 @@ public final class Replayer: Sendable {
         guard let jobs = claimed else {
             queue.owner.dropOwner(owner)
             queue.owner.leave()
-            // Tries again at once as a new owner, but only once, to avoid a race with a process that declares that owner
-            // dead, too.
+            // Tries again at once as a new owner, but only once, to avoid a race with a process that declares that
+            // owner dead, too.
             return isRetry ? [] : try await claim(isRetry: true, reportingEnds: report)
         }
         running.withLock { $0 += jobs.count }

@@ -5,8 +5,8 @@ package import HTTPTypes
 /// The answer to a job, stored until it is consumed.
 package struct ReplayAnswer: Hashable, Sendable {
     package var status: HTTPResponse.Status
-    /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2). The query is left out, because
-    /// it may contain a secret.
+    /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2). The query is left out,
+    /// because it may contain a secret.
     package var location: String?
     /// The body; `nil` if it could not be read.
     package var body: Data?

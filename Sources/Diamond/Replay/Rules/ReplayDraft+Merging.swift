@@ -35,8 +35,8 @@ extension ReplayDraft {
 
     /// Returns the draft of a merged request.
     ///
-    /// - Parameter earlier: the policy of the request into which this one is merged, if the URL of that one stays; `nil`
-    ///   otherwise.
+    /// - Parameter earlier: the policy of the request into which this one is merged, if the URL of that one stays;
+    ///   `nil` otherwise.
     private func draft(
         of request: Request, _ rules: KeyRules, mergedInto earlier: ReplayPolicy? = nil
     ) throws(ReplayError) -> ReplayDraft {

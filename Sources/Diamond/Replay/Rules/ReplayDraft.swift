@@ -103,7 +103,8 @@ struct ReplayDraft: Hashable, Sendable {
             throw refusal("a secret without a name", remedy: "use .secret(\"name\")")
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy: remedy) }
-        // An idempotency key matches the patterns of secrets, but is none: it only lets its holder get the same response.
+        // An idempotency key matches the patterns of secrets, but is none: it only lets its holder get the same
+        // response.
         for field in wire.headers where !field.name.isIdempotencyKey && rules.isCredential(field.name) {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy: remedy)
         }

@@ -6,8 +6,8 @@ package enum ReplayOutcome: Hashable, Sendable {
     ///   - isTransient: whether the same request may get another answer later.
     ///   - pushBack: the wait that the server asks for (RFC 9110 section 10.2.3); `nil` if it asks for none.
     ///   - isBehindRedirect: whether an earlier response redirected the request, so that its server may have acted.
-    ///   - bodyFailure: the error that interrupted the body; `nil` if the body is complete. It does not change the meaning
-    ///     of the status.
+    ///   - bodyFailure: the error that interrupted the body; `nil` if the body is complete. It does not change the
+    ///     meaning of the status.
     case answered(
         status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false,
         bodyFailure: BodyFailure? = nil)
@@ -42,8 +42,8 @@ package enum ReplayOutcome: Hashable, Sendable {
 
     /// Returns the outcome, adjusted to the number of exchanges that have begun.
     ///
-    /// - Parameter isWanted: whether no caller has ended the attempt. If so, an interrupted attempt is a failure like any
-    ///   other.
+    /// - Parameter isWanted: whether no caller has ended the attempt. If so, an interrupted attempt is a failure like
+    ///   any other.
     func known(exchanges count: Int, isWanted: Bool) -> ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         switch (count, fault) {

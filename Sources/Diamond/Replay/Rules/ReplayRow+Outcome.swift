@@ -40,8 +40,8 @@ extension ReplayRow {
         var sentAt: Int64
         /// Whether the app guarantees that the request acts once, however often it arrives.
         var isHarmless: Bool
-        /// Whether a pause has interrupted the exchange. It is `false` if another attempt of the same run, or a redirect,
-        /// follows.
+        /// Whether a pause has interrupted the exchange. It is `false` if another attempt of the same run, or a
+        /// redirect, follows.
         var isPaused: Bool
 
         /// Returns the reason why the request must not be sent again; `nil` if it may.
@@ -117,8 +117,8 @@ extension ReplayRow {
         // The remaining statuses lead to another attempt. The server that redirected the request may have acted.
         case _ where isBehindRedirect && !isRepeatable: end(.needsReview, reason: .outcomeUnknown)
         case 401: hold(reason: .unauthorized)
-        // The wrong server was reached, and has done nothing (RFC 9110 section 15.5.20). Another connection may reach the
-        // right one.
+        // The wrong server was reached, and has done nothing (RFC 9110 section 15.5.20). Another connection may reach
+        // the right one.
         case 421: repeatLater(now: now, draw: draw)
         case 409 where isInProgress: repeatLater(now: now, draw: draw)
         // The server itself asks for another attempt.
@@ -132,14 +132,14 @@ extension ReplayRow {
         }
     }
 
-    /// Whether an earlier attempt of the job may have deleted the object. This holds only for DELETE: a PUT to a missing
-    /// object has stored nothing.
+    /// Whether an earlier attempt of the job may have deleted the object. This holds only for DELETE: a PUT to a
+    /// missing object has stored nothing.
     private var mayHaveDeleted: Bool { method == "DELETE" && mayBeKnown }
 
     private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }
 
-    /// Repeats the request if that is harmless. Otherwise puts it in review, because a failing server does not say whether
-    /// it has processed the request.
+    /// Repeats the request if that is harmless. Otherwise puts it in review, because a failing server does not say
+    /// whether it has processed the request.
     private mutating func repeatIfHarmless(after status: Int, now: Int64, draw: Double) {
         if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now: now, draw: draw) }
         end(.needsReview, reason: .outcomeUnknown)
@@ -228,8 +228,8 @@ extension ReplayRow {
         wait(until: now + ReplayBackoff.delay(after: attempts, draw: draw), reason: .backoff)
     }
 
-    /// Waits as long as the server asks for, but at least as long as after any other failure. Otherwise a proxy that asks
-    /// for 5 seconds while its server is down would use up all attempts in two minutes.
+    /// Waits as long as the server asks for, but at least as long as after any other failure. Otherwise a proxy that
+    /// asks for 5 seconds while its server is down would use up all attempts in two minutes.
     private mutating func wait(for pushBack: Duration, now: Int64, draw: Double) {
         let time = now + ReplayBackoff.delay(pushedBack: pushBack, draw: draw)
         repeatLater(now: now, draw: draw)

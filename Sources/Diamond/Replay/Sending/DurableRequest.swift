@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// A caller's request with a replay policy: its draft, and its job while this process sends it. A connection that is paused
-/// and resumed has one for all its runs.
+/// A caller's request with a replay policy: its draft, and its job while this process sends it. A connection that is
+/// paused and resumed has one for all its runs.
 ///
 /// If the outcome of the job was not written when the instance is released, the job goes back to the queue.
 final class DurableRequest: Sendable {
@@ -15,8 +15,8 @@ final class DurableRequest: Sendable {
     enum Admission: Sendable {
         /// The request is a job that this process has claimed, and sends.
         case claimed(ReplayTable.Claimed)
-        /// The request is a job that waits for other jobs, or was merged into an older job with its unique name; `nil` if
-        /// nothing has to be sent.
+        /// The request is a job that waits for other jobs, or was merged into an older job with its unique name; `nil`
+        /// if nothing has to be sent.
         case queued(ReplayJob.ID?)
         /// The request is no job, and becomes one if it fails.
         case unqueued
@@ -65,11 +65,11 @@ final class DurableRequest: Sendable {
 
     // MARK: The job
 
-    /// Adds the draft to the queue as a job that this process sends. A request that is queued on failure only is not added if
-    /// no other job has to be sent before it.
+    /// Adds the draft to the queue as a job that this process sends. A request that is queued on failure only is not
+    /// added if no other job has to be sent before it.
     ///
-    /// The decision is made once for all runs, even if a pause ends the run that makes it. A job that a later run added would
-    /// not have the exchanges of an earlier run.
+    /// The decision is made once for all runs, even if a pause ends the run that makes it. A job that a later run added
+    /// would not have the exchanges of an earlier run.
     func admit(_ draft: Draft) async throws(ReplayError) -> Admission {
         let admission = state.withLock { state in
             let admission = state.admission ?? Task { await decideAdmission(of: draft) }
@@ -109,8 +109,8 @@ final class DurableRequest: Sendable {
         }
     }
 
-    /// Notes the id of the job in the transaction that adds it. A caller that cancels later receives the id, and can discard
-    /// the job. If the caller has canceled before, no job is added.
+    /// Notes the id of the job in the transaction that adds it. A caller that cancels later receives the id, and can
+    /// discard the job. If the caller has canceled before, no job is added.
     ///
     /// - Returns: whether the job is to be added.
     private func note(_ id: ReplayJob.ID?) -> Bool {

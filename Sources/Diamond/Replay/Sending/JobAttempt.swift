@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// An attempt to send a job or a draft, for a caller that waits for the response or for a replayer. It checks the job before
-/// each exchange, and counts the exchanges.
+/// An attempt to send a job or a draft, for a caller that waits for the response or for a replayer. It checks the job
+/// before each exchange, and counts the exchanges.
 package final class JobAttempt: Sendable {
     /// The subject of an attempt.
     enum Subject {
@@ -66,12 +66,13 @@ package final class JobAttempt: Sendable {
     /// - Parameters:
     ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
     ///   - isHarmless: whether the app guarantees that the request acts once, however often it arrives.
-    /// - Returns: whether the exchange may begin. A job must still belong to this process, must not be held, and must need
-    ///   no review.
+    /// - Returns: whether the exchange may begin. A job must still belong to this process, must not be held, and must
+    ///   need no review.
     package func begin(isUnderWay: Bool = false, isHarmless: Bool = false) async -> Bool {
         let hasBegun = exchanges.withLock { $0.hasBegun(in: run) }
         let earlier = exchanges.withLock { $0.earlier(in: run, isHarmless: isHarmless) }
-        // Noted before the write, so that another run that marks its exchanges as unsent meanwhile does not include this one.
+        // Noted before the write, so that another run that marks its exchanges as unsent meanwhile does not include
+        // this one.
         guard noteBegin() else { return false }
         let isAllowed =
             switch subject {
@@ -109,8 +110,8 @@ package final class JobAttempt: Sendable {
     /// The reason why no exchange may begin; `nil` for none, or if it is in the row of the job.
     var refusal: ReplayOutcome? { state.withLock { $0.refusal } }
 
-    /// Notes that the last exchange was certainly not processed. It takes effect at once, because the next run may begin
-    /// before this one has ended.
+    /// Notes that the last exchange was certainly not processed. It takes effect at once, because the next run may
+    /// begin before this one has ended.
     func noteUnprocessed() { exchanges.withLock { $0.noteUnprocessed(in: run) } }
 
     /// Notes that nothing is sent until the next attempt.
@@ -119,8 +120,8 @@ package final class JobAttempt: Sendable {
         Task { await markUnsent() }
     }
 
-    /// Notes on disk that no exchange of the job may have been processed, if that is so. Then a process that rescues the
-    /// job after this one has died need not assume that it was sent.
+    /// Notes on disk that no exchange of the job may have been processed, if that is so. Then a process that rescues
+    /// the job after this one has died need not assume that it was sent.
     ///
     /// - Parameter answer: the server's answer, if its body was interrupted; `nil` for none.
     func markUnsent(interruptedAnswer answer: ReplayOutcome? = nil) async {

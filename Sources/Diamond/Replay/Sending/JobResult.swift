@@ -1,8 +1,8 @@
 /// The result of one attempt to send a job.
 package struct JobResult: Sendable {
     var outcome: ReplayOutcome
-    /// The number of exchanges that do not affect the outcome: each was repeated by another one, or failed and was certainly
-    /// not processed.
+    /// The number of exchanges that do not affect the outcome: each was repeated by another one, or failed and was
+    /// certainly not processed.
     let settled: Int
     /// The start of the first exchange that may have been processed with an unknown outcome, by the queue's time; `nil`
     /// for none.

@@ -14,8 +14,8 @@ struct SentExchanges: Hashable, Sendable {
     private var lastRun = 0
     /// The runs in which an exchange has begun.
     private var runs: [Int: Run] = [:]
-    /// The server's answer to the last exchange, if its run ended while the body arrived. It decides the job unless another
-    /// run follows.
+    /// The server's answer to the last exchange, if its run ended while the body arrived. It decides the job unless
+    /// another run follows.
     private(set) var interruptedAnswer: ReplayOutcome?
 
     /// Begins a run, and returns its number.
@@ -51,7 +51,8 @@ struct SentExchanges: Hashable, Sendable {
 
     func hasBegun(in run: Int) -> Bool { (runs[run]?.begun ?? 0) > 0 }
 
-    /// Returns the number of exchanges that may affect the outcome of a run: all of its own, and the open ones of other runs.
+    /// Returns the number of exchanges that may affect the outcome of a run: all of its own, and the open ones of other
+    /// runs.
     func count(atEndOf run: Int) -> Int {
         runs.reduce(0) { $0 + ($1.key == run ? $1.value.begun : $1.value.open) }
     }
@@ -63,7 +64,8 @@ struct SentExchanges: Hashable, Sendable {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
     }
 
-    /// Returns the earlier exchange that may have been processed, before the next exchange of a run begins; `nil` for none.
+    /// Returns the earlier exchange that may have been processed, before the next exchange of a run begins; `nil` for
+    /// none.
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     func earlier(in run: Int, isHarmless: Bool) -> ReplayRow.EarlierExchange? {

@@ -34,8 +34,8 @@ struct ReplayRow: Hashable, Sendable {
     /// The start of the first attempt that may have been processed with an unknown outcome.
     var unknownAt: Int64?
     var status: Int?
-    /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again, but not
-    /// edited, because a server may know it.
+    /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again,
+    /// but not edited, because a server may know it.
     var mayHaveActed = false
     /// Whether a program could not decode the request before. It is read only when the decision depends on it.
     var wasUndecodable = false
@@ -62,8 +62,8 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether later jobs of its ordering key have to wait for it.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 
-    /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if it
-    /// may be sent again.
+    /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if
+    /// it may be sent again.
     func reviewReason(at now: Int64) -> ReplayReason? {
         guard let unknownAt, !isIdempotent else { return nil }
         return Self.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)

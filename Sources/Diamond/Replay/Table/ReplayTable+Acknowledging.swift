@@ -19,8 +19,8 @@ extension ReplayTable {
     ///   - earlier: the earlier exchange of this owner that may have been processed; `nil` for none.
     ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
     ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
-    /// - Returns: whether the job may be sent. It must still belong to this owner, whose lease has not ended. It must not be
-    ///   rescued, held or expired, and must need no review.
+    /// - Returns: whether the job may be sent. It must still belong to this owner, whose lease has not ended. It must
+    ///   not be rescued, held or expired, and must need no review.
     static func begin(
         _ id: Int64,
         token: Int64,
@@ -80,8 +80,8 @@ extension ReplayTable {
         return true
     }
 
-    /// Notes that the sent exchanges of a running job were certainly not processed, if the caller still has the job. This is
-    /// no transition: the job continues to run.
+    /// Notes that the sent exchanges of a running job were certainly not processed, if the caller still has the job.
+    /// This is no transition: the job continues to run.
     ///
     /// - Parameter sent: the log of the sent jobs that must not be sent twice; `nil` for none.
     static func markUnsent(
@@ -100,9 +100,10 @@ extension ReplayTable {
     ///
     /// - Parameters:
     ///   - answer: the answer to store with the job; `nil` for none.
-    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
-    /// - Returns: the job's new state, even if the last check before the job was sent has ended it; `nil` if another owner has
-    ///   the job.
+    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
+    ///     none.
+    /// - Returns: the job's new state, even if the last check before the job was sent has ended it; `nil` if another
+    ///   owner has the job.
     static func finish(
         _ id: Int64,
         token: Int64,
@@ -134,8 +135,8 @@ extension ReplayTable {
         return row.state
     }
 
-    /// Returns the state of a job that has ended, if its token is still the newest, so that no other owner has claimed or
-    /// rescued it; `nil` otherwise.
+    /// Returns the state of a job that has ended, if its token is still the newest, so that no other owner has claimed
+    /// or rescued it; `nil` otherwise.
     private static func endState(
         _ id: Int64,
         token: Int64,

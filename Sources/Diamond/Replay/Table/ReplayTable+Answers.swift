@@ -57,7 +57,8 @@ extension ReplayTable {
         return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
     }
 
-    /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was consumed.
+    /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was
+    /// consumed.
     static func jobsStoringAnswers(
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {

@@ -133,8 +133,8 @@ extension ReplayTable {
         try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind IN ('queue', 'engine'))") != 0
     }
 
-    // SQLite prefers an index over all states to a partial index of one state, then reads all jobs of the state, and sorts
-    // them. So the statements name their indexes.
+    // SQLite prefers an index over all states to a partial index of one state, then reads all jobs of the state, and
+    // sorts them. So the statements name their indexes.
 
     /// Whether a job of any identity may be claimed.
     static func hasReady(in lanes: Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {

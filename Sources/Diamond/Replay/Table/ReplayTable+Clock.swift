@@ -30,8 +30,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Shortens waits that are longer than any rule sets, for example those of a file written before the clock of another
-    /// machine was set. The new wait is the longest that the job's rule sets.
+    /// Shortens waits that are longer than any rule sets, for example those of a file written before the clock of
+    /// another machine was set. The new wait is the longest that the job's rule sets.
     ///
     /// - Returns: whether there may be more.
     static func correctTimes(
@@ -50,8 +50,8 @@ extension ReplayTable {
         return ids.count >= batchSize
     }
 
-    /// The condition for jobs that wait longer than any rule sets. It excludes jobs that were added for a later time, or
-    /// are held. The first bound value is the current time.
+    /// The condition for jobs that wait longer than any rule sets. It excludes jobs that were added for a later time,
+    /// or are held. The first bound value is the current time.
     private static let isTooLate = """
         state = 1 AND reason IN ('backoff', 'retryAfter', 'offline', 'returned', 'rescued')
             AND run_at > ?1 + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END

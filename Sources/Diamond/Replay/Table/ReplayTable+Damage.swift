@@ -33,8 +33,8 @@ extension ReplayTable {
         return nil
     }
 
-    /// Puts a damaged job in review. Its other columns and its checksum stay as they are, so that it stays damaged whatever is
-    /// done to it.
+    /// Puts a damaged job in review. Its other columns and its checksum stay as they are, so that it stays damaged
+    /// whatever is done to it.
     private static func review(
         _ row: ReplayRow,
         on connection: borrowing SQLiteConnection,
@@ -123,8 +123,8 @@ extension ReplayTable {
         return nil
     }
 
-    /// Rebuilds the indexes from the rows, after an index has found a job that does not belong in it. Otherwise each search
-    /// would find the same job again, and no other.
+    /// Rebuilds the indexes from the rows, after an index has found a job that does not belong in it. Otherwise each
+    /// search would find the same job again, and no other.
     static func reindex(
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {

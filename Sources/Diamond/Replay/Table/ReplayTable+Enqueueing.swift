@@ -46,8 +46,8 @@ extension ReplayTable {
         return .added(try insert(draft, owner: owner, on: connection, ledger: &ledger))
     }
 
-    /// Returns the job that has a unique name and may still be sent. A job that has expired ends here, if no claim has ended
-    /// it yet.
+    /// Returns the job that has a unique name and may still be sent. A job that has expired ends here, if no claim has
+    /// ended it yet.
     private static func openJob(
         named key: Data,
         on connection: borrowing SQLiteConnection,

@@ -45,8 +45,8 @@ extension ReplayTable {
         return try checkedRow(id, on: connection, ledger: &ledger)?.state.isEnd == true
     }
 
-    // Limited by number, not by age, so that a clock that is far ahead deletes at most one hour. Grouped, because SQLite 3.40
-    // ignores the OFFSET of a DISTINCT subquery.
+    // Limited by number, not by age, so that a clock that is far ahead deletes at most one hour. Grouped, because
+    // SQLite 3.40 ignores the OFFSET of a DISTINCT subquery.
     private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
@@ -61,8 +61,8 @@ extension ReplayTable {
                 "SELECT count(*) FROM job WHERE state = 5 AND (is_strict = 0 OR ordering_key IS NULL)"))
     }
 
-    // Excludes dead jobs in strict order, which block later jobs until a person has decided. Also excludes jobs whose answers
-    // have not been consumed, or bring an id that other jobs of their ordering key wait for.
+    // Excludes dead jobs in strict order, which block later jobs until a person has decided. Also excludes jobs whose
+    // answers have not been consumed, or bring an id that other jobs of their ordering key wait for.
     private static func ended(
         _ state: ReplayState,
         before time: Int64,

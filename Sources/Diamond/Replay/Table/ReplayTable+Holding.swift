@@ -3,7 +3,8 @@ import Foundation
 
 /// Holds on many jobs.
 extension ReplayTable {
-    /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, return to the queue, or are claimed.
+    /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, return to the queue, or are
+    /// claimed.
     static func add(
         _ hold: ReplayHold,
         reason: String,

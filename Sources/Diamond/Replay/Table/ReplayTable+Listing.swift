@@ -105,8 +105,8 @@ extension ReplayTable {
         var count: Int
     }
 
-    /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row, is
-    /// limited to a number that can be added without overflow.
+    /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row,
+    /// is limited to a number that can be added without overflow.
     static func hours(
         since hour: Int64,
         on connection: borrowing SQLiteConnection

@@ -43,8 +43,8 @@ extension ReplayTable {
         return .done(row.state)
     }
 
-    /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an answer
-    /// is expected again.
+    /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an
+    /// answer is expected again.
     private static func renew(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,

@@ -12,7 +12,8 @@ extension ReplayTable {
         for id in try ids(in: statement, before: ledger.now) {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
-            (row.state, row.reason) = (.ready, .due)
+            row.state = .ready
+            row.reason = .due
             try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
     }
@@ -37,7 +38,9 @@ extension ReplayTable {
         for id in ids {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
-            (row.state, row.reason, row.runAt) = (.ready, .online, ledger.now)
+            row.state = .ready
+            row.reason = .online
+            row.runAt = ledger.now
             try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
         return ids.count >= batchSize
@@ -64,7 +67,8 @@ extension ReplayTable {
         }
     }
 
-    /// Returns the row of a job that an index has found; `nil` if its state does not belong in the index, or it is damaged.
+    /// Returns the row of a job that an index has found; `nil` if its state does not belong in the index, or it is
+    /// damaged.
     private static func indexedRow(
         _ id: Int64,
         in states: [ReplayState],

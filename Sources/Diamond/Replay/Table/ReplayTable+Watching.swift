@@ -47,7 +47,8 @@ extension ReplayTable {
         return try jobs(statement)
     }
 
-    /// Returns the number of ready jobs of the identities, including jobs that wait for earlier ones of their ordering keys.
+    /// Returns the number of ready jobs of the identities, including jobs that wait for earlier ones of their ordering
+    /// keys.
     static func readyCount(
         of identities: Identities,
         on connection: borrowing SQLiteConnection

@@ -75,8 +75,8 @@ package enum ReplayTable {
 
     /// Notes that an attempt begins. This is no transition: the job runs already.
     ///
-    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If it belongs to the same run,
-    ///   the attempt counts from its start.
+    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If it belongs to the
+    ///   same run, the attempt counts from its start.
     static func markSent(
         _ row: ReplayRow,
         at now: Int64,
@@ -103,8 +103,8 @@ package enum ReplayTable {
 
     // MARK: Ordering keys
 
-    /// Sets the head of an ordering key: the running job, otherwise the first one. A new head is sent after all jobs that are
-    /// ready now.
+    /// Sets the head of an ordering key: the running job, otherwise the first one. A new head is sent after all jobs
+    /// that are ready now.
     static func updateHead(of key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let heads = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND is_head = 1")
         let head = try id(in: heads, of: key)

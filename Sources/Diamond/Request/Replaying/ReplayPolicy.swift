@@ -14,8 +14,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// Never. The caller receives the failure.
         case never
-        /// After its last attempt has failed, if a later attempt may succeed. If jobs with its ordering key or its unique
-        /// name are open, the request is added at once, because it would overtake them.
+        /// After its last attempt has failed, if a later attempt may succeed. If jobs with its ordering key or its
+        /// unique name are open, the request is added at once, because it would overtake them.
         case onFailure
         /// Before its first attempt. If the program ends during the attempt, nothing is lost.
         case durable
@@ -23,8 +23,8 @@ public struct ReplayPolicy: Hashable, Sendable {
 
     /// The effect of a job that cannot be sent on the later jobs of its ordering key.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// The later jobs wait while it is ready, waiting, running or held. They are sent before it when it is dead or in
-        /// review.
+        /// The later jobs wait while it is ready, waiting, running or held. They are sent before it when it is dead or
+        /// in review.
         case ordered
         /// The later jobs wait until it is done or discarded.
         case strict
@@ -53,9 +53,9 @@ public struct ReplayPolicy: Hashable, Sendable {
         /// | PUT, PATCH, DELETE | DELETE | the DELETE |
         /// | POST | DELETE | nothing |
         ///
-        /// Other combinations throw ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects, they
-        /// are merged (RFC 7396); otherwise the new body replaces the old one. A POST or PUT into which another request
-        /// is merged keeps its own metadata.
+        /// Other combinations throw ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects,
+        /// they are merged (RFC 7396); otherwise the new body replaces the old one. A POST or PUT into which another
+        /// request is merged keeps its own metadata.
         case merge
     }
 
@@ -82,12 +82,13 @@ public struct ReplayPolicy: Hashable, Sendable {
     public var unique: String?
     /// The action if a job with the ``unique`` name waits already. Default: `keep`.
     public var uniqueness: Uniqueness
-    /// The ``Endpoint/kind`` of the typed call that the request was made from, set when an endpoint is sent. The handlers
-    /// for this kind receive the response.
+    /// The ``Endpoint/kind`` of the typed call that the request was made from, set when an endpoint is sent. The
+    /// handlers for this kind receive the response.
     public package(set) var kind: String?
     /// Whether the response to the job, or its failure, is stored with it until it is consumed.
     package var storesAnswer = false
-    /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is known.
+    /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is
+    /// known.
     package var awaitsID = false
     /// The app's own data, stored with the job.
     public var metadata: [String: JSONValue]
