@@ -1,12 +1,13 @@
-/// A value that is large, and handed on more often than it is changed: one word, the same for its copies until one changes.
+/// A copy-on-write box for a large value that is passed on more often than changed. It is one word, and copies share
+/// the storage until one of them changes.
 struct CopyOnWrite<Value: Sendable>: Sendable {
     /// The storage that copies share.
     ///
-    /// `@unchecked Sendable`: `value` is guarded by the count of references; it is changed only while one copy alone has the
-    /// box, and read only otherwise.
+    /// `@unchecked Sendable`: the reference count guards `value`. It is changed only while the box is uniquely
+    /// referenced, and only read otherwise.
     private final class Box: @unchecked Sendable {
-        // Unchecked: what changes has the box to itself, and the compiler sees to it that it does so alone; what reads, reads
-        // some eighty times for one request.
+        // Unchecked: a change has unique access to the box, which the compiler enforces through `mutating`, and checked
+        // reads, about eighty for each request, would cost time.
         @exclusivity(unchecked) var value: Value
 
         init(_ value: Value) { self.value = value }

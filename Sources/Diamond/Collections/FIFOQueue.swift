@@ -1,11 +1,11 @@
-/// A first-in, first-out queue. Both ends cost the same however long it is.
+/// A first-in, first-out queue. Appending and removing take amortized constant time.
 struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var start = 0
 
     var count: Int { elements.count - start }
     var isEmpty: Bool { start == elements.count }
-    /// The element that leaves next.
+    /// The element that is removed next.
     var first: Element? { isEmpty ? nil : elements[start] }
 
     mutating func append(_ element: Element) { elements.append(element) }

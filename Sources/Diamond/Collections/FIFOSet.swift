@@ -1,24 +1,28 @@
-/// A queue that elements leave in the order in which they came, or from the middle.
+/// A first-in, first-out queue from which any element can be removed.
 ///
-/// Each change costs the same on average, however long the queue is. No element is in it twice.
+/// Each change takes amortized constant time. Elements are unique.
 struct FIFOSet<Element: Hashable> {
     private var elements: [Element] = []
     private var start = 0
-    /// The elements behind the first that were removed, and are still in the array.
+    /// The removed elements that are still in the array, all after the first.
     private var removed: Set<Element> = []
 
     var isEmpty: Bool { count == 0 }
     var count: Int { elements.count - start - removed.count }
     var first: Element? { start < elements.count ? elements[start] : nil }
 
-    /// - Parameter element: one that is not in the queue.
+    /// Appends an element.
+    ///
+    /// - Parameter element: an element that is not in the queue.
     mutating func append(_ element: Element) {
-        // Where it was removed before, it would be taken for the removed one.
+        // Without this, an element that was removed before would count as removed.
         if removed.contains(element) { compact() }
         elements.append(element)
     }
 
-    /// - Parameter element: one that is in the queue.
+    /// Removes an element.
+    ///
+    /// - Parameter element: an element that is in the queue.
     mutating func remove(_ element: Element) {
         if element == first { start += 1 } else { removed.insert(element) }
         while !removed.isEmpty, let first, removed.remove(first) != nil { start += 1 }

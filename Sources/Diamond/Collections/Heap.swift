@@ -1,7 +1,7 @@
-/// A priority queue: values with keys, the greatest key first. A value may get another key, or be removed, wherever it stands.
+/// A priority queue of values with keys, the greatest key first. Any value can get another key or be removed.
 ///
-/// A binary heap that knows the position of each value. A change costs the logarithm of the count, and what was removed
-/// leaves nothing behind.
+/// A binary heap with the position of each value. A change takes logarithmic time, and a removed value leaves no
+/// tombstone.
 struct Heap<Value: Hashable, Key: Comparable> {
     typealias Entry = (value: Value, key: Key)
 
@@ -14,8 +14,8 @@ struct Heap<Value: Hashable, Key: Comparable> {
 
     subscript(value: Value) -> Key? { positions[value].map { entries[$0].key } }
 
-    /// Returns the entry with the greatest key among those that satisfy a predicate. Besides that entry it looks at the
-    /// refused ones before it, and at two more for each.
+    /// Returns the entry with the greatest key among those that satisfy a predicate. It visits that entry, the rejected
+    /// ones with greater keys, and at most two more for each.
     func first(where isIncluded: (Value) -> Bool) -> Entry? { first(from: 0, where: isIncluded) }
 
     private func first(from position: Int, where isIncluded: (Value) -> Bool) -> Entry? {
@@ -31,10 +31,10 @@ struct Heap<Value: Hashable, Key: Comparable> {
     mutating func set(_ key: Key, for value: Value) {
         if let position = positions[value] {
             entries[position].key = key
-            settle(position)
+            siftEntry(position)
         } else {
             entries.append((value, key))
-            settle(entries.count - 1)
+            siftEntry(entries.count - 1)
         }
     }
 
@@ -42,11 +42,11 @@ struct Heap<Value: Hashable, Key: Comparable> {
         guard let position = positions.removeValue(forKey: value) else { return }
         entries.swapAt(position, entries.count - 1)
         entries.removeLast()
-        if position < entries.count { settle(position) }
+        if position < entries.count { siftEntry(position) }
     }
 
-    /// Moves an entry to where its key belongs.
-    private mutating func settle(_ start: Int) {
+    /// Moves an entry up or down until the heap is ordered.
+    private mutating func siftEntry(_ start: Int) {
         var position = start
         while position > 0, entries[(position - 1) / 2].key < entries[position].key {
             position = swap(position, with: (position - 1) / 2)
@@ -58,7 +58,8 @@ struct Heap<Value: Hashable, Key: Comparable> {
     }
 
     private func greaterChild(of position: Int) -> Int? {
-        let (left, right) = (2 * position + 1, 2 * position + 2)
+        let left = 2 * position + 1
+        let right = left + 1
         guard right < entries.count else { return left < entries.count ? left : nil }
         return entries[left].key < entries[right].key ? right : left
     }

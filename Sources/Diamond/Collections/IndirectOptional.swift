@@ -1,4 +1,4 @@
-/// A large value that few owners have: one word where there is none, and memory of its own where there is one.
+/// An optional for a large value that is rarely present. It is one word, and a value is stored on the heap.
 indirect enum IndirectOptional<Value> {
     case none
     case some(Value)

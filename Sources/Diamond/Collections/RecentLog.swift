@@ -1,9 +1,9 @@
-/// A bounded log of recent events, in order, that answers whether a certain event has happened since an instant.
+/// A bounded log of recent events, in order, that tells whether an event has happened since an instant.
 struct RecentLog<Element> {
     private let capacity: Int
-    // A ring: the n-th stands at n modulo the capacity.
+    // A ring buffer: the n-th event is at n modulo the capacity.
     private var recent: [Element] = []
-    /// The number of events so far. A caller keeps it as the instant to ask about later.
+    /// The number of events so far. Callers store it as an instant for ``contains(since:where:)``.
     private(set) var count = 0
 
     init(capacity: Int = 1000) { self.capacity = max(1, capacity) }
@@ -13,16 +13,18 @@ struct RecentLog<Element> {
         count += 1
     }
 
-    /// - Returns: whether something since then satisfies a predicate; also `true` where more has happened than is kept.
+    /// Returns whether an event since an instant satisfies a predicate; also `true` if events since then were dropped.
     func contains(since instant: Int, where predicate: (Element) -> Bool) -> Bool {
         guard count - instant <= recent.count else { return true }
         return (instant..<max(instant, count)).contains { predicate(recent[$0 % capacity]) }
     }
 
-    /// Returns whether an element that came after an instant satisfies a predicate, where the elements themselves tell
-    /// whether they came later. Also `true` where more has happened than is kept.
+    /// Returns whether a later element satisfies a predicate; also `true` if later elements may have been dropped.
     ///
-    /// - Parameter isLater: `false` for all from some element back.
+    /// - Parameters:
+    ///   - predicate: the predicate for the later elements.
+    ///   - isLater: whether an element is later. It must be `false` for all elements before the first for which it is
+    ///     `false`, from the newest on.
     func contains(where predicate: (Element) -> Bool, since isLater: (Element) -> Bool) -> Bool {
         for number in (count - recent.count..<count).reversed() {
             let element = recent[number % capacity]

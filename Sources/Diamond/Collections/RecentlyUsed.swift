@@ -1,7 +1,7 @@
-/// A bounded map with a value for each key. At the bound, the half that was not used for longest is removed.
+/// A bounded dictionary with an initial value for each key. At the limit, the least recently used half is removed.
 ///
-/// A key that comes back starts with the initial value, like one that was never seen. A lookup and a change cost the
-/// same however many keys there are; the rare removal sorts them.
+/// A removed key starts again with the initial value. A lookup and a change take constant time; the rare removal sorts
+/// the keys.
 struct RecentlyUsed<Key: Hashable, Value> {
     private struct Entry {
         var value: Value
@@ -14,23 +14,27 @@ struct RecentlyUsed<Key: Hashable, Value> {
     private var entries: [Key: Entry] = [:]
 
     /// - Parameters:
-    ///   - capacity: keys at most; 1,000.
-    ///   - isInUse: whether a value has to stay, also beyond the bound.
-    ///   - initial: the value that a key starts with.
+    ///   - capacity: the maximum number of keys; 1,000.
+    ///   - isInUse: whether a value must be kept, even beyond the limit.
+    ///   - initial: the initial value of a key.
     init(
         capacity: Int = 1000,
         isInUse: @escaping @Sendable (Value) -> Bool = { _ in false },
         initial: @escaping @Sendable () -> Value
     ) {
         self.capacity = max(1, capacity)
-        (self.isInUse, self.initial) = (isInUse, initial)
+        self.isInUse = isInUse
+        self.initial = initial
     }
 
     var count: Int { entries.count }
 
-    /// Uses, and may change, the value of a key.
+    /// Calls a closure with the value of a key, which it may change.
     ///
-    /// - Parameter now: milliseconds of a clock that only goes forward.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - now: the milliseconds of a monotonic clock.
+    ///   - body: the closure.
     mutating func withValue<Result>(of key: Key, at now: Int64, _ body: (inout Value) -> Result) -> Result {
         guard let index = entries.index(forKey: key) else {
             makeRoom()
@@ -45,7 +49,7 @@ struct RecentlyUsed<Key: Hashable, Value> {
     private mutating func makeRoom() {
         guard entries.count >= capacity else { return }
         let idle = entries.filter { !isInUse($0.value.value) }
-        let leaving = idle.sorted { $0.value.lastUse < $1.value.lastUse }.prefix((capacity + 1) / 2)
-        for (key, _) in leaving { entries[key] = nil }
+        let removed = idle.sorted { $0.value.lastUse < $1.value.lastUse }.prefix((capacity + 1) / 2)
+        for (key, _) in removed { entries[key] = nil }
     }
 }

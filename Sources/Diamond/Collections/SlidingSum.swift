@@ -1,20 +1,26 @@
-/// A sum over the last stretch of time, kept in ten slices. Older values are forgotten slice by slice.
+/// A sum over a sliding time window, stored in ten slices. Older values are dropped slice by slice.
 struct SlidingSum: Hashable, Sendable {
     private static let sliceCount = 10
 
-    /// Milliseconds.
+    /// The length of a slice in milliseconds.
     private let sliceLength: Int64
     private var slices = [Int](repeating: 0, count: sliceCount)
-    /// Slices since the clock's beginning; the newest that was written.
+    /// The number of the newest slice, counted from the clock's start.
     private var newest: Int64 = 0
 
-    /// - Parameter length: the stretch; its tenth is the precision.
+    /// Creates a sum.
+    ///
+    /// - Parameter length: the length of the window. The precision is a tenth of it.
     init(milliseconds length: Int64) { sliceLength = max(1, length / Int64(Self.sliceCount)) }
 
-    /// - Parameter now: milliseconds of a clock that only goes forward; an earlier time than before counts as then.
+    /// Adds a value.
+    ///
+    /// - Parameters:
+    ///   - value: the value.
+    ///   - now: the milliseconds of a monotonic clock. An earlier time than the last counts as the last.
     mutating func add(_ value: Int, at now: Int64) {
         advance(to: now)
-        slices[place(newest)] += value
+        slices[index(of: newest)] += value
     }
 
     mutating func sum(at now: Int64) -> Int {
@@ -28,9 +34,9 @@ struct SlidingSum: Hashable, Sendable {
         let slice = now / sliceLength
         guard slice > newest else { return }
         let passed = min(slice - newest, Int64(Self.sliceCount))
-        for number in (slice - passed + 1)...slice { slices[place(number)] = 0 }
+        for number in (slice - passed + 1)...slice { slices[index(of: number)] = 0 }
         newest = slice
     }
 
-    private func place(_ slice: Int64) -> Int { Int(slice % Int64(Self.sliceCount)) }
+    private func index(of slice: Int64) -> Int { Int(slice % Int64(Self.sliceCount)) }
 }

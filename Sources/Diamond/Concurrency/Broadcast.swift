@@ -1,16 +1,18 @@
 import DiamondSQLite
 
-/// Sends elements to all that listen, on the thread of the sender.
+/// A broadcaster that sends elements to all its listeners, on the sender's thread.
 final class Broadcast<Element: Sendable>: Sendable {
     private let listeners = Guarded(Listeners<@Sendable (Element) -> Void>())
 
-    /// - Parameter listener: called by any thread; be short.
+    /// Adds a listener.
+    ///
+    /// - Parameter listener: called on any thread; it must return quickly.
     /// - Returns: the number for ``remove(_:)``.
     func add(_ listener: @escaping @Sendable (Element) -> Void) -> Int { listeners.withLock { $0.add(listener) } }
 
-    /// Tells a listener nothing more. It may still be told what is being sent in this moment.
+    /// Removes a listener. It may still receive an element that is being sent at this moment.
     func remove(_ number: Int) {
-        // Freed where no lock is held.
+        // Discarded outside the lock, because its deinitialization may run other code.
         _ = listeners.withLock { $0.remove(number) }
     }
 
@@ -18,7 +20,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         for listener in listeners.withLock({ $0.all }) { listener(element) }
     }
 
-    /// The elements from now on. Of those that come while none is asked for, the newest is kept.
+    /// The elements from now on. The stream buffers only the newest one.
     var newest: AsyncStream<Element> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = add { continuation.yield($0) }

@@ -1,14 +1,16 @@
-/// A time limit: calls a function when the time is up, unless it is canceled before.
+/// A time limit that calls a function when it expires, unless it is canceled before.
 ///
-/// Whether what is late is canceled, left alone or waited for all the same is up to that function.
+/// The function decides what happens to the late work.
 package struct Deadline: Sendable {
     private let timer: Task<Void, Never>
 
-    /// Starts the time.
+    /// Starts the time limit.
     ///
     /// - Parameters:
-    ///   - sleep: throws when the task is canceled.
-    ///   - expire: called in a task of its own. It may still be called where ``cancel()`` comes in the same moment.
+    ///   - limit: the time limit.
+    ///   - sleep: suspends for a duration, and throws if the task is canceled.
+    ///   - expire: called in its own task when the limit expires. It may still be called if ``cancel()`` is called at the
+    ///     same moment.
     init(
         after limit: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -17,7 +19,7 @@ package struct Deadline: Sendable {
         timer = Task { if (try? await sleep(limit)) != nil { expire() } }
     }
 
-    /// Starts the time of a clock.
+    /// Starts the time limit with a clock.
     init(after limit: Duration, by clock: any Clock<Duration>, _ expire: @escaping @Sendable () -> Void) {
         self.init(after: limit, sleep: { try await clock.sleep(for: $0) }, expire)
     }
@@ -26,9 +28,10 @@ package struct Deadline: Sendable {
 }
 
 extension Deadline {
-    /// Runs a body in a task of its own, and waits for its result no longer than a limit; cancellation ends neither.
+    /// Runs a closure in its own task, and waits for its result no longer than a limit. Cancellation ends neither the
+    /// closure nor the wait.
     ///
-    /// - Returns: `nil` where the limit was reached first; the body continues then.
+    /// - Returns: The result; `nil` if the limit expired first. The closure then continues.
     package static func value<Value: Sendable>(
         within limit: Duration,
         by clock: any Clock<Duration> = ContinuousClock(),

@@ -1,57 +1,60 @@
-/// Listeners under numbers, in the order in which they were added; one word as long as there has been none.
+/// Numbered listeners, in the order in which they were added. It is one word until the first is added.
 ///
-/// A value, part of its owner's state and under its owner's lock. Functions that listen are called once the lock is
-/// free; continuations of streams may be told under it, because they never call out.
+/// It is part of its owner's state and guarded by the owner's lock. Call functions that listen outside the lock.
+/// Continuations of streams may be called under it, because they run no other code.
 struct Listeners<Listener: Sendable>: Sendable {
-    private struct Content {
+    private struct Storage {
         var all: [Listener] = []
         /// The number of each, in ascending order.
         var numbers: [Int] = []
         var lastNumber = 0
     }
 
-    private var content: CopyOnWrite<Content>?
+    private var storage: CopyOnWrite<Storage>?
 
     var isEmpty: Bool { all.isEmpty }
-    var all: [Listener] { content?.value.all ?? [] }
+    var all: [Listener] { storage?.value.all ?? [] }
 
-    /// - Returns: the number for ``remove(_:)``.
+    /// Adds a listener.
+    ///
+    /// - Returns: The number for ``remove(_:)``.
     mutating func add(_ listener: Listener) -> Int {
         var number = 0
-        if content == nil { content = CopyOnWrite(Content()) }
-        content?.change { content in
-            content.lastNumber += 1
-            content.numbers.append(content.lastNumber)
-            content.all.append(listener)
-            number = content.lastNumber
+        if storage == nil { storage = CopyOnWrite(Storage()) }
+        storage?.change { storage in
+            storage.lastNumber += 1
+            storage.numbers.append(storage.lastNumber)
+            storage.all.append(listener)
+            number = storage.lastNumber
         }
         return number
     }
 
-    /// - Returns: the listener, to be let go of where no lock is held; `nil` where it was removed before.
+    /// Removes a listener and returns it, so that the caller can release it outside the lock; `nil` if it was removed
+    ///   before.
     mutating func remove(_ number: Int) -> Listener? {
-        guard let index = content?.value.numbers.firstIndex(of: number) else { return nil }
+        guard let index = storage?.value.numbers.firstIndex(of: number) else { return nil }
         var removed: Listener?
-        content?.change { content in
-            content.numbers.remove(at: index)
-            removed = content.all.remove(at: index)
+        storage?.change { storage in
+            storage.numbers.remove(at: index)
+            removed = storage.all.remove(at: index)
         }
         return removed
     }
 
-    /// - Returns: all of them, to be let go of where no lock is held.
+    /// Removes all listeners and returns them, so that the caller can release them outside the lock.
     mutating func removeAll() -> [Listener] {
         let removed = all
-        content?.change { content in
-            content.all = []
-            content.numbers = []
+        storage?.change { storage in
+            storage.all = []
+            storage.numbers = []
         }
         return removed
     }
 }
 
 extension Listeners {
-    /// Sends an element to streams.
+    /// Sends an element to all streams.
     func yield<Element: Sendable>(_ element: Element) where Listener == AsyncStream<Element>.Continuation {
         for listener in all { listener.yield(element) }
     }

@@ -3,20 +3,20 @@ protocol PriorityWaiter: Sendable {
     /// The priority now.
     var priority: RequestPriority { get }
 
-    /// Sets the closure that is told of changes of the priority.
+    /// Sets the closure to call with changes of the priority.
     ///
-    /// - Parameter change: takes each new priority while the caller waits; `nil` when it no longer waits.
+    /// - Parameter change: called with each new priority while the caller waits; `nil` when it no longer waits.
     func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?)
 }
 
 extension PriorityWaiter {
-    /// Registers for changes of the priority, and tells those that came before anybody was registered.
+    /// Registers for changes of the priority, and reports a change that preceded the registration.
     ///
     /// - Parameters:
-    ///   - known: the priority that the wait has begun with.
-    ///   - change: takes each new priority.
+    ///   - known: the priority at the start of the wait.
+    ///   - change: called with each new priority.
     func follow(since known: RequestPriority, _ change: @escaping @Sendable (RequestPriority) -> Void) {
         onPriorityChange(change)
-        known.keepUp(with: { priority }, tell: change)
+        known.reportChanges(upTo: { priority }, to: change)
     }
 }

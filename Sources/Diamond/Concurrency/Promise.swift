@@ -1,17 +1,17 @@
 import DiamondSQLite
 
-/// A value that one task waits for, and that is decided once: by the first to fulfill the promise.
+/// A value that one task awaits, and that is set once, by the first to fulfill the promise.
 ///
-/// The wait takes the value out. A promise that is kept for longer than its value keeps nothing of it.
+/// The wait consumes the value, so that a promise never extends its lifetime.
 package final class Promise<Value: Sendable>: Sendable {
-    // Unsafe: the state below resumes it once. It carries no value, because ThreadSanitizer cannot see what a continuation
-    // hands over on Linux.
+    // Unsafe, because the state ensures that it is resumed once. It carries no value, because ThreadSanitizer on Linux
+    // does not see the handover through a continuation.
     private typealias Waiter = UnsafeContinuation<Void, Never>
 
     private enum State {
         case pending(Waiter?)
         case fulfilled(Value)
-        case taken
+        case consumed
 
         var isPending: Bool { if case .pending = self { true } else { false } }
     }
@@ -20,9 +20,9 @@ package final class Promise<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Hands a value to the waiting task, or to the one that will wait. Only the first value counts.
+    /// Sets the value and resumes the waiting task, if any. Only the first value counts.
     ///
-    /// - Returns: whether this is the first.
+    /// - Returns: Whether this is the first value.
     @discardableResult
     package func fulfill(with value: Value) -> Bool {
         let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in
@@ -34,13 +34,13 @@ package final class Promise<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Whether the value is decided, also where it was taken out since.
+    /// Whether the value was set, even if it was consumed since.
     var isFulfilled: Bool { state.withLock { !$0.isPending } }
 
-    /// Runs a body unless the value is decided. It is not decided while the body runs.
+    /// Runs a closure unless the value is set. The value cannot be set while the closure runs.
     ///
-    /// - Parameter body: called under the lock.
-    /// - Returns: whether the body was run.
+    /// - Parameter body: the closure, called under the lock.
+    /// - Returns: Whether the closure was run.
     func ifPending(_ body: () -> Void) -> Bool {
         state.withLock { state in
             guard state.isPending else { return false }
@@ -49,7 +49,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the value, also where the task is canceled. May be called once.
+    /// Waits for the value, even if the task is canceled. It may be called once.
     package func value() async -> Value {
         await withUnsafeContinuation { (waiter: Waiter) in
             let isPending = state.withLock { state in
@@ -60,15 +60,15 @@ package final class Promise<Value: Sendable>: Sendable {
         }
         return state.withLock { state in
             guard case .fulfilled(let value) = state else { preconditionFailure("a promise is waited for once") }
-            state = .taken
+            state = .consumed
             return value
         }
     }
 
-    /// Waits for the value until the task is canceled. May be called once.
+    /// Waits for the value until the task is canceled. It may be called once.
     ///
-    /// - Parameter whenCanceled: called when the task is canceled; returns the value for that case. Only the first value
-    ///   counts, as always.
+    /// - Parameter whenCanceled: called when the task is canceled; returns the value for that case. Only the first
+    ///   value counts, as always.
     package func value(whenCanceled: @escaping @Sendable () -> Value) async -> Value {
         await withTaskCancellationHandler {
             await value()

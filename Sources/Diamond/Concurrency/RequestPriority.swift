@@ -4,13 +4,13 @@ enum RequestPriority: Int, CaseIterable, Comparable {
 
     static func < (left: RequestPriority, right: RequestPriority) -> Bool { left.rawValue < right.rawValue }
 
-    /// Tells changes of the priority since this one, until the priority told last is the current one. The priority may
-    /// change before a listener is registered, and again while a change is being told.
-    func keepUp(with current: () -> RequestPriority, tell: (RequestPriority) -> Void) {
-        var told = self
-        while case let now = current(), now != told {
-            tell(now)
-            told = now
+    /// Reports changes of the priority until the last reported priority is the current one. The priority may change
+    /// before a listener is registered, and again during a report.
+    func reportChanges(upTo current: () -> RequestPriority, to report: (RequestPriority) -> Void) {
+        var reported = self
+        while case let now = current(), now != reported {
+            report(now)
+            reported = now
         }
     }
 }

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// A signal that wakes a waiting task. A wake while no task waits counts for the next wait; several count as one.
+/// A signal that wakes a waiting task. A wake without a waiting task counts for the next wait; several count once.
 ///
-/// One task waits at a time.
+/// Only one task may wait at a time.
 final class Signal: Sendable {
     private struct State {
         var isSet = false
@@ -20,7 +20,7 @@ final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Returns at a wake, or when the task is canceled.
+    /// Waits for a wake, or for the task's cancellation.
     func wait() async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation(register)
@@ -29,7 +29,7 @@ final class Signal: Sendable {
         }
     }
 
-    /// Returns at a wake, when the limit is reached, or when the task is canceled.
+    /// Waits for a wake, for the time limit, or for the task's cancellation.
     func wait(for limit: Duration, by clock: any Clock<Duration>) async {
         let deadline = Deadline(after: limit, by: clock) { [self] in wake() }
         await wait()

@@ -1,16 +1,16 @@
 import DiamondSQLite
 
-/// Runs one operation at a time for a key, for all callers that ask for it meanwhile.
+/// A runner of operations that runs one at a time for each key and shares its value among all callers.
 ///
-/// The operation runs in a task of its own, with the task-local values of none of its callers. It is canceled when the last of
-/// them has left. It knows its callers through its ``Flight`` alone.
+/// An operation runs in its own task, without the task-local values of its callers. It is canceled when the last caller
+/// leaves. It accesses its callers only through its ``Flight``.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: FlightEvent>: Sendable {
     typealias Operation = @Sendable (Flight) async -> Value
 
     /// The end of a caller's wait.
     enum Outcome: Sendable {
         case value(Value)
-        /// The value is for the first caller alone (``Flight/dismissOthers()``).
+        /// The value is for the first caller only (``Flight/dismissOthers()``).
         case dismissed
         /// The waiting task was canceled.
         case canceled
@@ -25,33 +25,33 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
 
     private let state = Guarded(State())
 
-    /// Waits for the value of the operation that runs for a key, or starts one.
+    /// Waits for the value of the operation that runs for a key, or starts the operation.
     ///
     /// Canceling the waiting task leaves the flight.
     ///
     /// - Parameters:
-    ///   - waiter: the caller. The operation has the highest priority of all that have joined.
-    ///   - instant: noted with an operation that is started (``Flight/startedAt``).
-    ///   - isCurrent: whether a running operation may be joined; one that may not keeps the callers that it has.
-    ///   - isNeeded: whether an operation is to be started where none is joined.
-    ///   - hear: called with each event of the operation, and first with those that a late caller has missed.
-    ///   - whenJoined: called before the wait.
-    ///   - operation: started where none is joined. It begins on the calling thread.
-    /// - Returns: `nil` where none was joined, and none is needed.
+    ///   - waiter: the caller. The operation has the highest priority of its callers.
+    ///   - instant: the instant of a new flight (``Flight/startedAt``).
+    ///   - isCurrent: whether a running operation may be joined. If not, its existing callers remain.
+    ///   - isNeeded: whether to start an operation if none can be joined.
+    ///   - onEvent: called with each event of the operation. A late caller first receives the events that it missed.
+    ///   - onJoin: called before the wait.
+    ///   - operation: the operation to start if none can be joined. It starts on the calling thread.
+    /// - Returns: The outcome; `nil` if no operation was joined or needed.
     func outcome(
         for key: Key,
         waiter: any PriorityWaiter,
         at instant: Int = 0,
         isCurrent: (Flight) -> Bool = { _ in true },
         isNeeded: () -> Bool = { true },
-        hear: (@Sendable (Event) -> Void)? = nil,
-        whenJoined: () -> Void = {},
+        onEvent: (@Sendable (Event) -> Void)? = nil,
+        onJoin: () -> Void = {},
         operation: @escaping Operation
     ) async -> Outcome? {
         let priority = waiter.priority
         let promise = Promise<Outcome>()
         let joined = state.withLock { state -> (flight: Flight, number: Int)? in
-            let joiner = Flight.Joiner(promise: promise, hear: hear)
+            let joiner = Flight.Joiner(promise: promise, onEvent: onEvent)
             if let known = state.open[key], isCurrent(known), let number = known.add(joiner) { return (known, number) }
             guard isNeeded() else { return nil }
             let flight = Flight(key, of: self, at: instant, first: joiner, priority)
@@ -60,8 +60,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
             return (flight, Flight.first)
         }
         guard let (flight, number) = joined else { return nil }
-        whenJoined()
-        if number == Flight.first { flight.start(operation) } else { flight.welcome(number, priority: priority) }
+        onJoin()
+        if number == Flight.first { flight.start(operation) } else { flight.replayEvents(number, priority: priority) }
         waiter.follow(since: priority) { flight.raise(to: $0) }
         defer { waiter.onPriorityChange(nil) }
         return await promise.value {
@@ -72,27 +72,27 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
 
     /// Closes a flight to further callers.
     ///
-    /// - Parameter isOver: whether it has ended, too.
+    /// - Parameter isOver: whether the flight has also ended.
     fileprivate func close(_ flight: Flight, isOver: Bool) {
         let removed = state.withLock { state in
             if state.open[flight.key] === flight { state.open[flight.key] = nil }
             return isOver ? state.running.removeValue(forKey: ObjectIdentifier(flight)) : nil
         }
-        // Freed where no lock is held.
+        // Released outside the lock, because its deinitialization may run other code.
         withExtendedLifetime(removed) {}
     }
 
-    /// Cancels the operations that have called ``Flight/begin()``; the others come to their end by themselves.
+    /// Cancels the operations that have called ``Flight/begin()``. The others end by themselves.
     func cancelBegun() {
         for flight in state.withLock({ Array($0.running.values) }) { flight.cancelIfBegun() }
     }
 }
 
-/// An event that a flight tells those who have joined it.
+/// An event that a flight sends to its callers.
 protocol FlightEvent: Sendable {
     associatedtype Kind: Equatable
 
-    /// A late caller is told the last event of each kind.
+    /// The kind of event. A late caller receives the last event of each kind.
     var kind: Kind { get }
 }
 
@@ -101,19 +101,18 @@ extension SingleFlight {
     final class Flight: Sendable {
         fileprivate struct Joiner {
             let promise: Promise<Outcome>
-            let hear: (@Sendable (Event) -> Void)?
-            /// The events that it has yet to be told by the thread that tells it the missed ones; `nil` where it has
-            /// been told all.
-            var untold: [Event]?
+            let onEvent: (@Sendable (Event) -> Void)?
+            /// The missed events that a thread is still sending to the caller; `nil` if it has received all.
+            var pendingEvents: [Event]?
         }
 
         fileprivate struct State {
             var joiners: [Int: Joiner]
             var count = Flight.first
             var priority: RequestPriority
-            /// Whether the value is for the first caller alone.
+            /// Whether the value is for the first caller only.
             var isDismissed = false
-            /// Whether the value is here, or no caller waits for it.
+            /// Whether the value is known, or no caller waits for it.
             var isOver = false
             var hasBegun = false
             var task: Task<Void, Never>?
@@ -124,7 +123,7 @@ extension SingleFlight {
 
         fileprivate static var first: Int { 1 }
 
-        /// The instant that its first caller has given.
+        /// The instant that the first caller passed.
         let startedAt: Int
         fileprivate let key: Key
         private let owner: SingleFlight
@@ -141,25 +140,26 @@ extension SingleFlight {
 
         // MARK: The operation's side
 
-        /// Tells those who have joined an event.
+        /// Sends an event to all callers.
         @Sendable func report(_ event: Event) {
-            let told = state.withLock { state in
+            let receivers = state.withLock { state in
                 state.events.removeAll { $0.kind == event.kind }
                 state.events.append(event)
-                var told: [Joiner] = []
+                var receivers: [Joiner] = []
                 for (number, joiner) in state.joiners {
-                    if joiner.untold == nil {
-                        told.append(joiner)
+                    if joiner.pendingEvents == nil {
+                        receivers.append(joiner)
                     } else {
-                        state.joiners[number]?.untold?.append(event)
+                        state.joiners[number]?.pendingEvents?.append(event)
                     }
                 }
-                return told
+                return receivers
             }
-            for joiner in told { joiner.hear?(event) }
+            for joiner in receivers { joiner.onEvent?(event) }
         }
 
-        /// Goes on for the first caller alone: the others wait for a value that is not theirs.
+        /// Continues for the first caller only. The others get ``Outcome/dismissed``, because the value is not for
+        /// them.
         func dismissOthers() {
             let others = state.withLock { state in
                 state.isDismissed = true
@@ -171,27 +171,27 @@ extension SingleFlight {
             for joiner in others { joiner.promise.fulfill(with: .dismissed) }
         }
 
-        /// Notes that the operation no longer waits for its turn.
+        /// Marks the operation as begun, when it no longer waits for its permit.
         func begin() { state.withLock { $0.hasBegun = true } }
 
         // MARK: The callers' side
 
-        /// - Returns: the number of the caller; `nil` where the flight can no longer be joined.
+        /// Adds a caller and returns its number; `nil` if the flight can no longer be joined.
         fileprivate func add(_ joiner: Joiner) -> Int? {
             state.withLock { state in
                 guard !state.isOver, !state.isDismissed else { return nil }
                 var joiner = joiner
-                if joiner.hear != nil, !state.events.isEmpty { joiner.untold = state.events }
+                if joiner.onEvent != nil, !state.events.isEmpty { joiner.pendingEvents = state.events }
                 state.count += 1
                 state.joiners[state.count] = joiner
                 return state.count
             }
         }
 
-        /// Tells a late caller what it has missed, and then what happens meanwhile.
-        fileprivate func welcome(_ number: Int, priority: RequestPriority) {
+        /// Sends a late caller the events that it missed, and those that occur meanwhile.
+        fileprivate func replayEvents(_ number: Int, priority: RequestPriority) {
             raise(to: priority)
-            while let (hear, event) = state.withLock({ $0.nextUntold(of: number) }) { hear?(event) }
+            while let (onEvent, event) = state.withLock({ $0.nextPendingEvent(of: number) }) { onEvent?(event) }
         }
 
         fileprivate func start(_ operation: @escaping Operation) {
@@ -200,11 +200,12 @@ extension SingleFlight {
                 if !state.isOver { state.task = task }
                 return state.isOver
             }
-            // Where it has not ended by itself, all have left.
+            // The flight has ended, or all callers have left.
             if isAbandoned { task.cancel() }
         }
 
-        /// Begins on the calling thread: to wake another takes longer than what is done before the first wait.
+        /// Starts a task on the calling thread, because waking another takes longer than the work before the first
+        /// suspension.
         private static func task(_ body: @escaping @Sendable @concurrent () async -> Void) -> Task<Void, Never> {
             guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
                 return Task.detached(operation: body)
@@ -221,7 +222,7 @@ extension SingleFlight {
             for joiner in joiners { joiner.promise.fulfill(with: .value(value)) }
         }
 
-        /// Without effect for a caller whose outcome is under way.
+        /// Removes a caller. It has no effect if the caller's outcome is set.
         fileprivate func leave(_ number: Int) {
             let (isLast, task) = state.withLock { state -> (Bool, Task<Void, Never>?) in
                 guard state.joiners.removeValue(forKey: number) != nil, state.joiners.isEmpty else {
@@ -236,7 +237,7 @@ extension SingleFlight {
             task?.cancel()
         }
 
-        /// Gives the operation at least this priority; a single caller may lower it.
+        /// Raises the operation's priority to at least this one. A single caller may also lower it.
         fileprivate func raise(to priority: RequestPriority) {
             let change = state.withLock { state -> (@Sendable (RequestPriority) -> Void)? in
                 guard priority > state.priority || state.count == Self.first else { return nil }
@@ -251,7 +252,7 @@ extension SingleFlight {
 }
 
 extension SingleFlight.Flight: PriorityWaiter {
-    /// The highest priority of the callers that have joined.
+    /// The highest priority of the callers.
     var priority: RequestPriority { state.withLock { $0.priority } }
 
     func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { state.withLock { $0.change = change } }
@@ -264,10 +265,11 @@ extension SingleFlight.Flight.State {
         task = nil
     }
 
-    /// - Returns: the next event that a caller is to be told; `nil` where it has been told all, or has left.
-    fileprivate mutating func nextUntold(of number: Int) -> (hear: (@Sendable (Event) -> Void)?, event: Event)? {
-        guard let joiner = joiners[number], let untold = joiner.untold else { return nil }
-        joiners[number]?.untold = untold.isEmpty ? nil : Array(untold.dropFirst())
-        return untold.first.map { (joiner.hear, $0) }
+    /// Returns the next event for a caller; `nil` if it has received all, or has left.
+    fileprivate mutating func nextPendingEvent(of number: Int) -> (onEvent: (@Sendable (Event) -> Void)?, event: Event)?
+    {
+        guard let joiner = joiners[number], let pendingEvents = joiner.pendingEvents else { return nil }
+        joiners[number]?.pendingEvents = pendingEvents.isEmpty ? nil : Array(pendingEvents.dropFirst())
+        return pendingEvents.first.map { (joiner.onEvent, $0) }
     }
 }

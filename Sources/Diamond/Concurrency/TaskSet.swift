@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Tasks that continue after the calls that started them, and that end together.
+/// A set of tasks that outlive the calls that started them, and that can be canceled and awaited together.
 final class TaskSet: Sendable {
     private struct State {
         var running: [Int: Task<Void, Never>] = [:]
@@ -9,15 +9,15 @@ final class TaskSet: Sendable {
 
     private let state = Guarded(State())
 
-    /// Starts a task, and keeps it until it has ended.
+    /// Starts a task, and keeps it in the set until it ends.
     ///
-    /// - Parameter isDetached: whether it inherits nothing of the caller: neither priority nor task-local values.
+    /// - Parameter isDetached: whether the task inherits neither the caller's priority nor its task-local values.
     @discardableResult
     func add(isDetached: Bool = true, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         state.withLock { state in
             state.lastNumber += 1
             let number = state.lastNumber
-            // It takes the lock to remove itself, and so cannot do that before it is added here.
+            // The task takes the lock to remove itself, so it cannot do that before it is added here.
             let body: @Sendable () async -> Void = { [self] in
                 await work()
                 remove(number)
@@ -36,8 +36,8 @@ final class TaskSet: Sendable {
         for task in running { task.cancel() }
     }
 
-    /// Returns when all tasks that were added before have ended, or the waiting task is canceled.
-    func settle() async {
+    /// Waits until all tasks added before have ended, or the waiting task is canceled.
+    func waitForAll() async {
         for task in running where !Task.isCancelled {
             let end = Promise<Void>()
             Task { end.fulfill(with: await task.value) }

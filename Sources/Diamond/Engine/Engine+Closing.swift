@@ -2,7 +2,7 @@
 extension Engine {
     /// Waits until every background refresh of a response that was returned stale has ended (`staleWhileRevalidate`), or the
     /// calling task is canceled. A refresh in a paused lane waits until the lane is resumed.
-    public func settle() async { await pipeline.refreshes.settle() }
+    public func settle() async { await pipeline.refreshes.waitForAll() }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the network
     /// fail.

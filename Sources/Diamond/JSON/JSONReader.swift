@@ -24,8 +24,8 @@ struct JSONReader {
     /// Returns the value of a whole text.
     ///
     /// - Parameters:
-    /// - roundsNumbers: whether a number that no double represents is rounded, as in RFC 8785, instead of refused.
-    /// - maximumDepth: the maximum nesting depth.
+    ///   - roundsNumbers: whether a number that no double represents is rounded, as in RFC 8785, instead of refused.
+    ///   - maximumDepth: the maximum nesting depth.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(
         of bytes: [UInt8],

@@ -49,10 +49,10 @@ public struct Paging: Hashable, Sendable {
     /// A page with fewer than `size` items is the last, unless the total is larger than the number of received items.
     ///
     /// - Parameters:
-    /// - size: the number of items of a page.
+    ///   - size: the number of items of a page.
     ///   - first: the number of the first page.
-    /// - parameter: the name of the parameter for the number.
-    /// - sizeParameter: the name of the parameter for the size; `nil` does not send it.
+    ///   - parameter: the name of the parameter for the number.
+    ///   - sizeParameter: the name of the parameter for the size; `nil` does not send it.
     public static func page(
         size: Int, first: Int = 1, parameter: String = "page", sizeParameter: String? = "per_page"
     ) -> Paging {
@@ -76,11 +76,11 @@ public struct Paging: Hashable, Sendable {
     /// that item.
     ///
     /// - Parameters:
-    /// - older: the parameter for the id of the last loaded item, to load more.
-    /// - newer: the parameter for the id of the first loaded item, to refresh; `nil` refreshes from the start.
-    /// - key: the path of the id in an item.
-    /// - limit: the number of items of a page; `nil` leaves it to the server.
-    /// - limitParameter: the name of the parameter for the limit.
+    ///   - older: the parameter for the id of the last loaded item, to load more.
+    ///   - newer: the parameter for the id of the first loaded item, to refresh; `nil` refreshes from the start.
+    ///   - key: the path of the id in an item.
+    ///   - limit: the number of items of a page; `nil` leaves it to the server.
+    ///   - limitParameter: the name of the parameter for the limit.
     public static func items(
         before older: String = "max_id", after newer: String? = nil, key: JSONMemberPath = "id", limit: Int? = nil,
         limitParameter: String = "limit"
@@ -157,8 +157,8 @@ extension Paging {
     ///
     /// - Parameters:
     ///   - base: the request of the list.
-    /// - first: the id of the first loaded item.
-    /// - last: the id of the last newer item received so far, if the server did not send all at once.
+    ///   - first: the id of the first loaded item.
+    ///   - last: the id of the last newer item received so far, if the server did not send all at once.
     public func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
         guard case .items(let older, let newer?, _) = scheme else { return nil }
         var request = page(of: base)

@@ -73,8 +73,8 @@ package enum PercentEncoding {
     /// Returns the bytes with their escapes in normal form, with digits in upper case.
     ///
     /// - Parameters:
-    /// - bytes: bytes in which two digits follow every `%`.
-    /// - decoding: whether escapes of unreserved bytes are decoded (section 6.2.2.2).
+    ///   - bytes: bytes in which two digits follow every `%`.
+    ///   - decoding: whether escapes of unreserved bytes are decoded (section 6.2.2.2).
     static func normal(_ bytes: some Collection<UInt8>, decoding: Bool = true) -> [UInt8] {
         var normal: [UInt8] = []
         normal.reserveCapacity(bytes.count)

@@ -47,7 +47,7 @@ import Testing
         if hearing { hear = { [heard] event in heard.withLock { $0.append(event) } } }
         return Task { [flights, flight, hear] in
             await flights.outcome(
-                for: "a", waiter: waiter, hear: hear, whenJoined: { joined.open() },
+                for: "a", waiter: waiter, onEvent: hear, onJoin: { joined.open() },
                 operation: { operation in
                     flight.withLock { $0 = operation }
                     await gate.wait()
@@ -88,7 +88,7 @@ import Testing
         let joinedToo = Gate()
         let second = Task { [flights] in
             await flights.outcome(
-                for: "a", waiter: Waiter(), isNeeded: { false }, whenJoined: { joinedToo.open() }
+                for: "a", waiter: Waiter(), isNeeded: { false }, onJoin: { joinedToo.open() }
             ) { _ in 1 }
         }
         await joinedToo.wait()

@@ -15,11 +15,11 @@ import Testing
                 ended.withLock { $0 += 1 }
             }
         }
-        let settling = Task { await tasks.settle() }
+        let settling = Task { await tasks.waitForAll() }
         gate.open()
         await settling.value
         #expect(ended.withLock { $0 } == 3)
-        await tasks.settle()
+        await tasks.waitForAll()
     }
 
     @Test func `cancels all of them`() async {
@@ -31,17 +31,17 @@ import Testing
         }
         tasks.cancel()
         #expect(await isCanceled.value())
-        await tasks.settle()
+        await tasks.waitForAll()
     }
 
     @Test func `is waited for no longer where the waiting task is canceled`() async {
         let gate = Gate()
         tasks.add { await gate.wait() }
-        let settling = Task { await tasks.settle() }
+        let settling = Task { await tasks.waitForAll() }
         settling.cancel()
         await settling.value
         gate.open()
-        await tasks.settle()
+        await tasks.waitForAll()
     }
 
     @TaskLocal private static var name: String?

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// Obeys a request's switches on every route, and turns every error into a problem document.
 struct SwitchMiddleware: RouterMiddleware {
-    private let requests = Tally()
+    private let requests = CountedKeys()
 
     func handle(
         _ request: Request,

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts by name.
-final class Tally: Sendable {
+final class CountedKeys: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 
     /// The count with this one.

@@ -3,7 +3,7 @@ import Hummingbird
 
 /// `/wire/count/{name}`: how many requests have reached the server.
 struct CountRoute: Sendable {
-    private let requests = Tally()
+    private let requests = CountedKeys()
 
     func add(to wire: RouterGroup<SampleContext>) {
         wire.get("count/{name}", use: count)

@@ -6,7 +6,7 @@ struct LaneQueue {
     /// The first entry of each origin.
     private var heads = Heap<String, Entry>()
     private(set) var running = 0
-    private var runningByOrigin = Tally<String>()
+    private var runningByOrigin = CountedKeys<String>()
 
     /// Whether there is no waiter, and nothing is on the wire.
     var isIdle: Bool { running == 0 && queues.isEmpty }

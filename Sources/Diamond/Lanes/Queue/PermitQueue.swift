@@ -35,7 +35,7 @@ struct PermitQueue<Payload> {
     private(set) var pauses = LanePauses()
 
     private(set) var running = 0
-    private var runningByOrigin = Tally<String>()
+    private var runningByOrigin = CountedKeys<String>()
     private var waiters = SlotMap<Waiter>()
     private var lanes: [Lane: LaneQueue] = [:]
     private var arrived = 0

@@ -75,8 +75,8 @@ struct ExchangeSharing: Sendable {
             at: invalidations.now,
             isCurrent: { !isOutdated($0, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
-            hear: report,
-            whenJoined: whenJoined,
+            onEvent: report,
+            onJoin: whenJoined,
             operation: exchange)
         switch outcome {
         case .value(let outcome): return outcome

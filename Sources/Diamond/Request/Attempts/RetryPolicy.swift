@@ -94,8 +94,8 @@ public struct RetryPolicy: Hashable, Sendable {
     /// Returns the time limit of an attempt; `nil` for no limit.
     ///
     /// - Parameters:
-    /// - elapsed: the time since the start of the first attempt.
-    /// - spent: the time that the attempt has used already.
+    ///   - elapsed: the time since the start of the first attempt.
+    ///   - spent: the time that the attempt has used already.
     func attemptLimit(elapsed: @autoclosure () -> Duration, after spent: Duration = .zero) -> Duration? {
         let own = attemptTimeout.map { max(.zero, $0 - spent) }
         guard let deadline else { return own }

@@ -64,8 +64,8 @@ final class CredentialNames: Sendable {
     func isSecret(member name: Span<UInt8>) -> Bool { words.hasWord(in: name) || names.hasWhole(name) }
 
     /// - Parameters:
-    /// - name: the encoded name of a parameter. A part in brackets counts as a name, too.
-    /// - letters: the letters of the name.
+    ///   - name: the encoded name of a parameter. A part in brackets counts as a name, too.
+    ///   - letters: the letters of the name.
     @inline(__always)
     func isSecret(parameter name: Span<UInt8>, letters: LetterSet) -> Bool {
         (!letters.isDisjoint(with: suspects) || names.mayMatch(name)) && isSecret(suspect: name, letters: letters)

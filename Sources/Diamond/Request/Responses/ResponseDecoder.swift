@@ -6,7 +6,7 @@ public protocol ResponseDecoder: Sendable {
     ///
     /// - Parameters:
     ///   - type: the type to decode.
-    /// - data: the body as received. JSON is converted to UTF-8 if `Content-Type` names another charset.
+    ///   - data: the body as received. JSON is converted to UTF-8 if `Content-Type` names another charset.
     /// - Throws: any error. A `DecodingError` is reported with its coding path.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }

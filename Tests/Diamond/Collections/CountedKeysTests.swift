@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A tally` {
     @Test func `counts what was added and not taken back, for each key`() {
         var random = SplitMix(state: Effort.seed)
-        var (tally, known) = (Tally<Int>(), [Int: Int]())
+        var (tally, known) = (CountedKeys<Int>(), [Int: Int]())
         for _ in 0..<Effort.rounds(5_000, soaking: 500_000) {
             // More keys than are kept at 0.
             let key = random.below(200)
