@@ -75,13 +75,13 @@ public final class CurlTransport: Transport {
     // shares no exchange that waits for it.
     private func passwords() async throws(TransportError) -> TransportPasswords {
         guard let credentials, settings.namesSecrets else {
-            return try await TransportPasswords.asked(for: settings, of: credentials)
+            return try await TransportPasswords.resolved(for: settings, of: credentials)
         }
         let passwords = Promise<Result<TransportPasswords, TransportError>>()
         let task = Task { [settings] in
             let outcome = await Hook.run(isInFlight: true) {
                 await Result { () async throws(TransportError) in
-                    try await TransportPasswords.asked(for: settings, of: credentials)
+                    try await TransportPasswords.resolved(for: settings, of: credentials)
                 }
             }
             passwords.fulfill(with: outcome)

@@ -22,7 +22,7 @@ enum RetryCause: Equatable {
 
     private static let permanent: Set<TransportError.Code> = [
         .badRequestBody, .badResponse, .badSettings, .badURL, .bodyTooLarge, .cancelled, .certificateRejected, .closed,
-        .notTaken,
+        .destinationFailed,
     ]
 
     private static func cause(of error: TransportError, isAfterHead: Bool, in situation: RetrySituation) -> Self {

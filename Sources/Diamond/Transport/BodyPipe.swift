@@ -1,22 +1,24 @@
 import DiamondSQLite
 import Foundation
 
-/// The bounded buffer between a body's producer and its one consumer. It has no thread of its own.
+/// A bounded buffer between a body's producer and its only consumer. It has no thread of its own.
 struct BodyPipe: Sendable {
-    /// The producer's next step after a piece.
+    /// The request to the producer after a piece.
     enum Demand { case more, pause, stop }
 
-    // Unsafe: the state resumes it once, and a checked one costs an allocation. With whether nobody else waits.
+    // Unsafe: the state ensures that it is resumed once, and a checked one costs an allocation. The value is whether no
+    // other reader waits.
     fileprivate typealias Waiter = UnsafeContinuation<Bool, Never>
 
     fileprivate struct State {
         var buffer = Data()
         var end: End?
         var waiter: Waiter?
-        /// Set once the whole body is wanted: the waiter is woken at its end only, and nothing pauses.
+        /// The limit of ``collect(limit:onProgress:)``. Once it is set, the waiter is resumed only at the end, and the
+        /// producer never pauses.
         var limit: Int?
-        /// Called with the number of bytes so far, while the whole body is waited for.
-        var whenMore: (@Sendable (Int) -> Void)?
+        /// Called with the number of bytes so far, while the whole body is collected.
+        var onProgress: (@Sendable (Int) -> Void)?
         var isPaused = false
         var onResume: (@Sendable () -> Void)?
         var onStop: (@Sendable () -> Void)?
@@ -30,13 +32,13 @@ struct BodyPipe: Sendable {
     private let state = Guarded(State())
     private let highWater: Int
 
-    /// - Parameter highWater: bytes buffered from which on the producer is asked to pause.
+    /// - Parameter highWater: the number of buffered bytes from which the producer is asked to pause.
     init(highWater: Int = 1 << 20) { self.highWater = highWater }
 
     // MARK: The producer's side
 
-    /// Sets the functions to call when there is room again after a pause, and when the consumer stops reading. Both are
-    /// called without a lock held, on the consumer's thread.
+    /// Sets the functions to call when the producer may resume after a pause, and when the consumer stops reading. Both
+    /// are called on the consumer's thread, outside the lock.
     func connect(onResume: @escaping @Sendable () -> Void, onStop: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.end == nil else { return }
@@ -45,18 +47,18 @@ struct BodyPipe: Sendable {
         }
     }
 
-    /// Removes the functions that ``connect(onResume:onStop:)`` has set: the producer has ended, or the consumer can
-    /// ask for nothing more.
+    /// Removes the functions that ``connect(onResume:onStop:)`` set, because the producer has ended.
     func disconnect() {
         state.withLock { ($0.onResume, $0.onStop) = (nil, nil) }
     }
 
     func yield(_ data: Data) -> Demand {
-        // A first piece is taken as it is: often it is all. Not one that begins elsewhere: whoever reads may count from 0.
+        // The first piece is stored without a copy, because it is often the whole body. A slice is copied, because
+        // readers may index from 0.
         yield { buffer in if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) } }
     }
 
-    /// Takes a piece, whatever it returns; `pause` and `stop` are about the next one.
+    /// Appends a piece. The result is about the next one: the piece is stored even for `pause`.
     func yield(bytes: UnsafeRawBufferPointer) -> Demand {
         yield { buffer in
             if let start = bytes.baseAddress {
@@ -66,22 +68,22 @@ struct BodyPipe: Sendable {
     }
 
     private func yield(_ append: (inout Data) -> Void) -> Demand {
-        let (demand, waiter, news) = state.withLock { state -> (Demand, Waiter?, State.News?) in
+        let (demand, waiter, progress) = state.withLock { state -> (Demand, Waiter?, State.ProgressReport?) in
             guard state.end == nil else { return (.stop, nil, nil) }
             append(&state.buffer)
             if let limit = state.limit {
                 return state.buffer.count > limit
-                    ? (.stop, state.takeWaiter(), nil) : (.more, nil, state.news)
+                    ? (.stop, state.takeWaiter(), nil) : (.more, nil, state.progress)
             }
             state.isPaused = state.buffer.count >= highWater
             return (state.isPaused ? .pause : .more, state.takeWaiter(), nil)
         }
         waiter?.resume(returning: true)
-        news?.tell(news?.count ?? 0)
+        progress?.report(progress?.count ?? 0)
         return demand
     }
 
-    /// Whether the next piece would be held back.
+    /// Whether the producer was asked to pause.
     var isFull: Bool { state.withLock { $0.isPaused } }
 
     func reserve(_ count: Int) { state.withLock { $0.buffer.reserveCapacity(Swift.min(count, highWater)) } }
@@ -99,10 +101,10 @@ struct BodyPipe: Sendable {
 
     // MARK: The consumer's side
 
-    /// Returns all bytes that have arrived, or waits for the next; `nil` at the end. If the reading task is canceled,
-    /// no more bytes come, and those that have arrived are the last.
+    /// Returns all buffered bytes, or waits for the next; `nil` at the end. If the reading task is canceled, the
+    /// buffered bytes are the last.
     func next() async throws(TransportError) -> Data? {
-        // Whoever is slower than the wire never waits, and would not hear of it.
+        // A consumer slower than the wire never waits, so the cancellation handler of a wait would not run.
         if Task.isCancelled { stop(.cancelled(requestMayHaveBeenSent: true), dropsRest: false) }
         while true {
             let (outcome, onResume) = state.withLock { state in state.take() }
@@ -112,7 +114,7 @@ struct BodyPipe: Sendable {
         }
     }
 
-    /// Returns the whole body if all of it has arrived; else takes nothing and returns `nil`.
+    /// Returns the whole body if it is complete; otherwise returns `nil` and leaves the buffer unchanged.
     func whole(upTo limit: Int) -> Data? {
         state.withLock { state in
             guard case .complete? = state.end, state.buffer.count <= limit else { return nil }
@@ -123,14 +125,14 @@ struct BodyPipe: Sendable {
 
     func collect(
         limit: Int,
-        whenMore: (@Sendable (Int) -> Void)? = nil
+        onProgress: (@Sendable (Int) -> Void)? = nil
     ) async throws(TransportError) -> Data {
         let (onResume, count) = state.withLock { state in
-            (state.limit, state.whenMore) = (limit, whenMore)
+            (state.limit, state.onProgress) = (limit, onProgress)
             return (state.unpause(), state.buffer.count)
         }
         onResume?()
-        whenMore?(count)
+        onProgress?(count)
         while true {
             let outcome = state.withLock { state in state.takeAll(limit: limit) }
             if let outcome {
@@ -146,12 +148,12 @@ struct BodyPipe: Sendable {
         stop(TransportError(.cancelled, "the body was dropped before its end", requestMayHaveBeenSent: true))
     }
 
-    /// - Throws: `other` if another reader waits already: nothing would wake that one any more.
+    /// - Throws: `other` if another reader is waiting already.
     private func wait() async throws(TransportError) {
         let isAlone = await withTaskCancellationHandler {
             await withUnsafeContinuation { (waiter: Waiter) in
                 let known = state.withLock { state -> Bool? in
-                    if state.hasNews { return true }
+                    if state.isReady { return true }
                     guard state.waiter == nil else { return false }
                     state.waiter = waiter
                     return nil
@@ -178,7 +180,7 @@ struct BodyPipe: Sendable {
             defer { state.buffer = Data() }
             return (state.onStop, state.takeWaiter(), state.buffer)
         }
-        // It may be memory of the app's, which is freed where no lock is held.
+        // The memory may be the app's, so it is freed outside the lock.
         withExtendedLifetime(rest) {}
         onStop?()
         waiter?.resume(returning: true)
@@ -186,10 +188,10 @@ struct BodyPipe: Sendable {
 }
 
 extension BodyPipe.State {
-    fileprivate typealias News = (count: Int, tell: @Sendable (Int) -> Void)
+    fileprivate typealias ProgressReport = (count: Int, report: @Sendable (Int) -> Void)
 
-    /// The number of bytes so far, and the function that is told it.
-    fileprivate var news: News? { whenMore.map { (buffer.count, $0) } }
+    /// The number of bytes so far, and the function to report it to.
+    fileprivate var progress: ProgressReport? { onProgress.map { (buffer.count, $0) } }
 
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>
 
@@ -204,8 +206,8 @@ extension BodyPipe.State {
         return onResume
     }
 
-    /// Whether the consumer need not wait.
-    fileprivate var hasNews: Bool {
+    /// Whether the consumer can proceed without waiting.
+    fileprivate var isReady: Bool {
         if end != nil { return true }
         return limit.map { buffer.count > $0 } ?? !buffer.isEmpty
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Moves the pieces of an asynchronous sequence into a pipe, no faster than they are consumed.
+/// A pump that moves the pieces of an asynchronous sequence into a pipe, no faster than they are consumed.
 enum BodyPump {
     static func pipe(from pieces: some AsyncSequence<Data, any Error> & Sendable) -> BodyPipe {
         let pipe = BodyPipe()

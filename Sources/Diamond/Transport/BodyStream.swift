@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The body of a response, in pieces, read from the wire only as fast as it is consumed.
+/// The body of a response as a sequence of pieces, read from the wire only as fast as it is consumed.
 ///
 /// It has one reader at a time. A second iteration continues at the first's position. If two readers wait at the same
 /// time, the second gets an error. Dropping the stream unread cancels the exchange behind it. Canceling the task that
@@ -11,7 +11,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     private let consumer: Consumer
 
-    /// A body that is complete.
+    /// Creates a complete body.
     public init(_ data: Data) {
         let pipe = BodyPipe(highWater: .max)
         _ = pipe.yield(data)
@@ -19,14 +19,14 @@ public struct BodyStream: AsyncSequence, Sendable {
         self.init(pipe)
     }
 
-    /// Creates a body from a sequence of pieces, which is pulled as the body is consumed. For transports of your own.
+    /// Creates a body from a sequence of pieces, which is read as the body is consumed. For custom transports.
     public init(_ pieces: some AsyncSequence<Data, any Error> & Sendable) {
         self.init(BodyPump.pipe(from: pieces))
     }
 
     init(_ pipe: BodyPipe) { consumer = Consumer(pipe: pipe) }
 
-    /// Tells the producer when the stream and its iterators are gone.
+    /// Stops the producer when the stream and its iterators are deallocated.
     fileprivate final class Consumer: Sendable {
         let pipe: BodyPipe
         init(pipe: BodyPipe) { self.pipe = pipe }
@@ -39,30 +39,32 @@ public struct BodyStream: AsyncSequence, Sendable {
 
         public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
 
-        /// Ends the reading, even if the stream itself is kept.
+        /// Stops reading, even if the stream is still referenced.
         func abandon() { consumer.pipe.abandon() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
 
-    /// Returns the whole body. A small one that has arrived already is returned without waiting.
+    /// Returns the whole body, without waiting if it has already arrived.
     ///
-    /// - Throws: `bodyTooLarge` as soon as more than `limit` bytes have come.
+    /// - Throws: `bodyTooLarge` as soon as more than `limit` bytes have arrived.
     public func collect(limit: Int = .max) async throws(TransportError) -> Data {
         try await consumer.pipe.collect(limit: limit)
     }
 
-    /// Returns the whole body if all of it has arrived, as small ones have with their heads; else takes nothing and
+    /// Returns the whole body if all of it has arrived, as small bodies do with the head; otherwise reads nothing and
     /// returns `nil`.
     func whole(upTo limit: Int) -> Data? { consumer.pipe.whole(upTo: limit) }
 
     /// Returns the whole body, and reports its progress.
     ///
-    /// - Parameter whenMore: called with the number of bytes so far, as they come, on the producer's thread.
+    /// - Parameters:
+    ///   - limit: the maximum number of bytes.
+    ///   - onProgress: called with the number of bytes so far, on the producer's thread.
     func collect(
         limit: Int,
-        whenMore: @escaping @Sendable (Int) -> Void
+        onProgress: @escaping @Sendable (Int) -> Void
     ) async throws(TransportError) -> Data {
-        try await consumer.pipe.collect(limit: limit, whenMore: whenMore)
+        try await consumer.pipe.collect(limit: limit, onProgress: onProgress)
     }
 }

@@ -1,17 +1,18 @@
-/// The growth of a body while its content coding is removed. A body that grows beyond a bound is a bomb: a few bytes
-/// that become many.
+/// The growth of a body during decoding. Growth beyond a limit indicates a decompression bomb.
 struct Expansion: Sendable {
     /// The highest ratio of decoded bytes to bytes on the wire. Deflate itself ends at 1032; JSON of thousands of equal
     /// rows stays below 100.
     static let highestRatio = 250
-    /// The decoded bytes that the ratio does not apply to: they do no harm.
+    /// The number of decoded bytes up to which the ratio is not checked.
     static let allowance = 4 << 20
 
     private(set) var decoded = 0
 
     mutating func add(_ count: Int) { decoded += count }
 
-    /// - Parameter encoded: bytes that have come over the wire.
+    /// Whether the body has grown beyond the limit.
+    ///
+    /// - Parameter encoded: the number of bytes received over the wire.
     func isBomb(of encoded: Int) -> Bool { decoded > max(Self.allowance, encoded * Self.highestRatio) }
 
     static let reason =

@@ -1,16 +1,15 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The fields that a transport hands to its library. The framing is left out, as the library sets it. All cookies
-    /// are in one field.
+    /// The fields that a transport passes to its library: without the framing fields, which the library sets, and with
+    /// all cookies in one field.
     var sent: [HTTPField] {
         var sent = self
         sent.joinCookies()
         return sent.filter { $0.name != .contentLength && $0.name != .transferEncoding }
     }
 
-    /// The fields that a transport hands to a library that sends text: ``sent`` without the values that are not UTF-8,
-    /// which would arrive changed.
+    /// The fields for a library that sends text: ``sent`` without values that are not UTF-8, which it would change.
     var sentAsText: [HTTPField] { sent.filter(\.isText) }
 }
 

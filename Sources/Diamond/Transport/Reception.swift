@@ -1,17 +1,18 @@
 import Synchronization
 
-/// The wait for the head of a response, which ends with the first of answer, failure and cancellation.
+/// The wait for the head of a response. It ends with a response, an error or a cancellation, whichever is first.
 ///
-/// It also knows whether the request may be at the server, because a cancellation from any thread has to say so at once.
+/// It also stores whether the request may have reached the server, because a cancellation from any thread has to report
+/// that at once.
 final class Reception: Sendable {
     typealias Outcome = Result<TransportResponse, TransportError>
 
     /// The outcome; `nil` for a cancellation.
     private let outcome = Promise<Outcome?>()
-    /// Set only while the outcome is pending: a cancellation cannot come in between.
+    /// Set only while the outcome is pending, so that it cannot race with a cancellation.
     private let isMarkedSent = Atomic(false)
 
-    /// Waits for the outcome. `start` is called where there is something to wait for.
+    /// Waits for the outcome. `start` is called unless the wait is already over.
     func outcome(_ start: () -> Void) async -> Outcome {
         if !isOver { start() }
         return await outcome.value() ?? .failure(.cancelled(requestMayHaveBeenSent: isSent))
@@ -22,9 +23,9 @@ final class Reception: Sendable {
 
     func cancel() { outcome.fulfill(with: nil) }
 
-    /// Marks the request as sent, because it is about to be.
+    /// Marks the request as sent, immediately before it is sent.
     ///
-    /// - Returns: `false` where the wait is over, and nothing is to be sent.
+    /// - Returns: `false` if the wait is over and the request must not be sent.
     func beginSending() -> Bool { outcome.ifPending { isMarkedSent.store(true, ordering: .releasing) } }
 
     var isOver: Bool { outcome.isFulfilled }

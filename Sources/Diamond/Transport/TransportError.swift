@@ -2,7 +2,7 @@ public import Foundation
 
 /// The error of an exchange that failed.
 public struct TransportError: LocalizedError, Sendable, CustomStringConvertible {
-    /// The kinds of failure; new ones may come.
+    /// The kinds of failure; later versions may add some.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -10,12 +10,12 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         public static let badURL = Code(description: "badURL")
         /// The name of the host or of the proxy has no address. Nothing was sent.
         public static let cannotResolveHost = Code(description: "cannotResolveHost")
-        /// The host or the proxy refuses the connection, or is not reached. Nothing was sent.
+        /// The host or the proxy refused the connection or is unreachable. Nothing was sent.
         public static let cannotConnect = Code(description: "cannotConnect")
         /// The handshake failed, for another reason than a certificate's.
         public static let tlsFailed = Code(description: "tlsFailed")
-        /// The certificate is not trusted, is out of date or is for another name, or the server does not accept ours.
-        /// Another attempt ends the same.
+        /// The certificate is untrusted, expired or for another name, or the server rejected the client certificate. A
+        /// retry would fail, too.
         public static let certificateRejected = Code(description: "certificateRejected")
         /// The connection broke before the head was complete, or was reset in the middle.
         public static let connectionLost = Code(description: "connectionLost")
@@ -30,54 +30,45 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         public static let badResponse = Code(description: "badResponse")
         /// The stream of the request's body threw, or ended before its length.
         public static let badRequestBody = Code(description: "badRequestBody")
-        /// The body is larger than the caller allows, or grows out of proportion when its coding is removed.
+        /// The body is larger than the caller allows, or grows too much when it is decoded.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The ``TransportSettings`` ask for something impossible, or name something that does not exist.
         public static let badSettings = Code(description: "badSettings")
-        /// The receiver of the body cannot take it, such as for lack of space on the disk.
-        static let notTaken = Code(description: "notTaken")
+        /// The body could not be written to its destination, for example because the disk is full.
+        static let destinationFailed = Code(description: "notTaken")
         /// The transport was closed.
         public static let closed = Code(description: "closed")
-        /// Any other failure; the message and the cause tell more.
+        /// Any other failure, described by the message and the cause.
         public static let other = Code(description: "other")
     }
 
     private struct Content: Sendable {
-        var code: Code
-        var message: String
+        let code: Code
+        let message: String
         var requestMayHaveBeenSent: Bool
-        var cause: (any Error)?
+        let cause: (any Error)?
     }
 
-    // Every step of an exchange has room for an error, and few have one.
+    // Boxed, because errors are rare, but every result of an exchange has space for one.
     private var content: CopyOnWrite<Content>
 
     /// The kind of failure. It decides whether a request is sent again.
-    public var code: Code {
-        get { content.value.code }
-        set { content.change { $0.code = newValue } }
-    }
+    public var code: Code { content.value.code }
 
     /// A one-line message with the failure and its remedy, without secrets.
-    public var message: String {
-        get { content.value.message }
-        set { content.change { $0.message = newValue } }
-    }
+    public var message: String { content.value.message }
 
     /// Whether bytes of the request may have reached the server, so that repeating it could act twice. In the cause of
     /// a ``ConnectionError`` it is also `true` if a server has answered the request with a redirect before.
-    public var requestMayHaveBeenSent: Bool {
+    public internal(set) var requestMayHaveBeenSent: Bool {
         get { content.value.requestMayHaveBeenSent }
         set { content.change { $0.requestMayHaveBeenSent = newValue } }
     }
 
-    /// The error of the underlying library, if it tells more.
-    public var cause: (any Error)? {
-        get { content.value.cause }
-        set { content.change { $0.cause = newValue } }
-    }
+    /// The error of the underlying library, if it contains more information.
+    public var cause: (any Error)? { content.value.cause }
 
-    /// Creates an error. For transports of your own.
+    /// Creates an error, for custom transports.
     ///
     /// - Parameters:
     ///   - code: the kind of failure.

@@ -1,9 +1,9 @@
 extension TransportRequest {
-    /// The request's destination, for errors: scheme, host and port, without user info, path or query.
+    /// The request's origin for error messages: scheme, host and port.
     var originText: String { (try? RequestURL(parsing: url))?.originText ?? "" }
 
-    /// The URL for libraries that read it with Foundation's `URL`: that escapes a whole part once more where one character
-    /// in it has to be, such as the brackets that others send bare.
+    /// The URL for libraries that parse it with Foundation's `URL`, with brackets escaped. If one character of a
+    /// component has to be escaped, Foundation escapes the whole component again.
     var strictURL: String {
         let rest = url.utf8.dropFirst(url.hasPrefix("https://") ? 8 : 7).drop { !"/?#".utf8.contains($0) }
         let escaped = PercentEncoding.escapingIllegal(rest).flatMap { byte in

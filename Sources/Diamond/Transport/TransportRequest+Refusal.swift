@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension TransportRequest {
-    /// Why no transport can send this; `nil` when one can.
+    /// The error for a request that no transport can send; `nil` for others.
     var refusal: TransportError? {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
             return TransportError(.badURL, "the URL cannot be sent: give an http or https URL")

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension TransportRequest {
-    /// Whether it may be sent twice: its method is idempotent, and its body can be had again.
+    /// Whether the request may be sent again: its method is idempotent, and its body can be read again.
     var isRepeatable: Bool {
         if case .stream = body { return false }
         return method.isIdempotent

@@ -1,9 +1,9 @@
 public import Foundation
 public import HTTPTypes
 
-/// One request as it goes on the wire: the URL absolute and encoded, the credentials filled in.
+/// A request to send, with an absolute, encoded URL and its credentials filled in.
 ///
-/// Durations are kept in whole milliseconds, from none to a hundred years.
+/// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
 public struct TransportRequest: Sendable {
     /// The method; any token (RFC 9110 section 9.1).
     public var method: HTTPRequest.Method
@@ -13,18 +13,18 @@ public struct TransportRequest: Sendable {
     public var headers: HTTPFields
     /// The body of the request.
     public var body: TransportBody
-    /// The longest time to establish a connection, name lookup and TLS included; `nil` means the transport's own.
+    /// The maximum time to establish a connection, including name lookup and TLS; `nil` uses the transport's default.
+    /// ``URLSessionTransport`` ignores it.
     public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
-    /// The longest time without progress, honored to the millisecond; `nil` means no limit.
+    /// The maximum time without progress, with millisecond precision; `nil` sets no limit.
     ///
-    /// It applies to the time from the last of the request's body until the whole head has arrived, however slowly it
-    /// comes and whatever interim responses precede it; then to the time between two pieces of the body; then to the
-    /// time for all trailers, for which ``CurlTransport`` waits 10 seconds at most. Time in which the consumer holds
-    /// the body back does not count.
+    /// It limits three times: from the last byte of the request's body to the complete head, including interim
+    /// responses; between two pieces of the body; and for all trailers, for which ``CurlTransport`` waits 10 seconds at
+    /// most. Time in which the consumer does not read the body does not count.
     public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
-    /// Whether the request is sent on a new connection, and on none that is kept. On the kept one its response was no
-    /// answer to it (a 421, RFC 9110 section 15.5.20), or there was none. ``CurlTransport`` obeys; with the libraries
-    /// of the other transports a connection cannot be chosen.
+    /// Whether the request must be sent on a new connection instead of a reused one, after a 421 (RFC 9110 section
+    /// 15.5.20) or no response on a reused connection. Only ``CurlTransport`` obeys it. ``URLSessionTransport`` and
+    /// `HTTPClientTransport` ignore it, because their libraries do not let a connection be chosen.
     public var needsNewConnection = false
 
     /// Creates a request; by default a GET without headers, body or time limits.
@@ -51,12 +51,12 @@ public enum TransportBody: Sendable {
     case none
     /// Bytes in memory.
     case bytes(Data)
-    /// Pieces that are pulled as the wire takes them. `length` is sent as `Content-Length`; `nil` sends chunks. The
-    /// stream is asked for once per exchange.
+    /// A stream of pieces, read as fast as they are sent. `length` is sent as `Content-Length`; `nil` sends chunks. The
+    /// closure is called once for each exchange.
     case stream(length: Int64?, @Sendable () -> any AsyncSequence<Data, any Error> & Sendable)
 }
 
-/// The head of a response, and its body still on the way.
+/// The head of a response, and its body as a stream.
 public struct TransportResponse: Sendable {
     /// The status of the final response, not of a 1xx.
     public var status: HTTPResponse.Status
@@ -64,13 +64,13 @@ public struct TransportResponse: Sendable {
     /// as Latin-1. Values that go back to a server are exceptions: `Set-Cookie` keeps its bytes
     /// (`withUnsafeBytesOfValue`), and in a URL in `Location` such bytes are escaped.
     public var headers: HTTPFields
-    /// The body, with a content coding the transport asked for itself already removed, and with it `Content-Encoding` and
-    /// `Content-Length` from ``headers``: an answer with a length is taken for one whose bytes are those of the wire.
+    /// The body, without a content coding that the transport itself requested. For a decoded body, ``headers`` has no
+    /// `Content-Encoding` and no `Content-Length`: a response with a length counts as undecoded.
     public var body: BodyStream
     /// The protocol version: `"HTTP/1.1"`, `"HTTP/2"` …
     public var version: String
 
-    /// Creates a response. For transports of your own.
+    /// Creates a response, for custom transports.
     public init(status: HTTPResponse.Status, headers: HTTPFields, body: BodyStream, version: String = "HTTP/1.1") {
         self.status = status
         self.headers = headers

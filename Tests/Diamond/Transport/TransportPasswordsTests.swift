@@ -29,7 +29,7 @@ import Testing
 
     @Test func `come each into its own place`() async throws {
         let settings = settings(proxy: .secret("proxy"), privateKey: .secret("key"))
-        let passwords = try await TransportPasswords.asked(for: settings, of: Keychain())
+        let passwords = try await TransportPasswords.resolved(for: settings, of: Keychain())
         #expect(passwords.proxy == "value of proxy" && passwords.privateKey == "value of key")
     }
 

@@ -37,8 +37,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let preparationFailed = Code(description: "preparationFailed")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
-        /// The body, or a line or an event of it, is larger than request or engine allow, or grows out of proportion when its
-        /// coding is removed.
+        /// The body, or a line or an event of it, is larger than request or engine allow, or grows out of proportion
+        /// when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The ``TransportSettings`` ask for something that the transport does not support, or name something that does
         /// not exist.
@@ -165,7 +165,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
 
     init(_ error: TransportError) {
         // A sink that refuses the body is no failure of the transport.
-        let cause = error.code == .notTaken ? error.cause : error
+        let cause = error.code == .destinationFailed ? error.cause : error
         self.init(Self.codes[error.code] ?? .other, error.message, cause: cause)
     }
 
@@ -184,6 +184,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         .cannotResolveHost: .cannotConnect, .cannotConnect: .cannotConnect, .tlsFailed: .tlsFailed,
         .certificateRejected: .tlsFailed,
         .connectionLost: .connectionLost, .truncatedBody: .connectionLost, .badResponse: .badResponse,
-        .bodyTooLarge: .bodyTooLarge, .badSettings: .badSettings, .closed: .noEngine, .notTaken: .cannotWrite,
+        .bodyTooLarge: .bodyTooLarge, .badSettings: .badSettings, .closed: .noEngine, .destinationFailed: .cannotWrite,
     ]
 }

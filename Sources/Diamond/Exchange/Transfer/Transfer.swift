@@ -181,7 +181,7 @@ final class Transfer: Sendable {
             try await receive(body, into: &partial)
         } catch {
             // A body that exceeds its limit would do so again. Bytes that a sink has refused leave a gap.
-            let isResumable = ![.bodyTooLarge, .notTaken].contains(error.code) && partial.isWorthSaving
+            let isResumable = ![.bodyTooLarge, .destinationFailed].contains(error.code) && partial.isWorthSaving
             if !isResumable { await resumeWriter?.discard() }
             return Completion(
                 end: .failed(error, head: .some(head)), partialResponse: isResumable ? .some(partial) : .none)

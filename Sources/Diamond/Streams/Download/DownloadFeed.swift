@@ -78,6 +78,6 @@ extension TransportError {
             return
         }
         let message = "the sink does not take the body: \(error)".printable
-        self.init(.notTaken, message, requestMayHaveBeenSent: true, cause: error)
+        self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
     }
 }

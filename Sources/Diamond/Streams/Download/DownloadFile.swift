@@ -115,6 +115,6 @@ extension TransportError {
     fileprivate init(cannotWrite url: URL, _ error: any Error) {
         let reason = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
         let message = "the file '\(url.path)' cannot be written: \(reason)".printable
-        self.init(.notTaken, message, requestMayHaveBeenSent: true, cause: error)
+        self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
     }
 }

@@ -4,11 +4,11 @@ import HTTPTypes
 enum ContentCoding: Sendable {
     case gzip, deflate
 
-    /// Codings of one body at most, as libcurl has it: each costs time and memory.
+    /// The maximum number of codings of a body, the same as in libcurl. Each costs time and memory.
     static let mostOfOneBody = 5
 
-    /// The codings that a request asks for if it names none itself. `br` and `zstd` are not among them: their ends are
-    /// not checked.
+    /// The codings that a request accepts if it names none itself. `br` and `zstd` are left out, because nothing would
+    /// check that their data is complete.
     static let accepted = "gzip, deflate"
 
     /// - Parameter name: in lower case.
@@ -20,9 +20,8 @@ enum ContentCoding: Sendable {
         }
     }
 
-    /// The codings that a head names, in the order in which the server applied them; `nil` where it names none, or one that
-    /// is not known. Then the body is handed on as it came, and `Content-Encoding` is kept. `identity` beside others says
-    /// nothing.
+    /// Returns the codings of a head, in the order in which the server applied them; `nil` if it names none, or an
+    /// unknown one. Then the body is passed on undecoded with its `Content-Encoding`. `identity` is ignored.
     static func known(in headers: HTTPFields) -> [ContentCoding]? {
         guard headers.contains(.contentEncoding), let value = headers[.contentEncoding] else { return nil }
         let names = value.listElements.filter { !$0.isEmpty && $0 != "identity" }
@@ -33,7 +32,7 @@ enum ContentCoding: Sendable {
 }
 
 extension HTTPFields {
-    /// The fields without those that describe the coded body, once its coding is removed.
+    /// The fields without those that describe the coded body, for a decoded body.
     var withoutCoding: HTTPFields {
         var fields = self
         fields[.contentEncoding] = nil
@@ -41,8 +40,8 @@ extension HTTPFields {
         return fields
     }
 
-    /// Whether the body has a transfer coding beside chunks. No transport asks for one, so that none may come (RFC 9112
-    /// section 7.4), and nothing would tell its end.
+    /// Whether the body has a transfer coding other than `chunked`. No transport requests one, so a server must not
+    /// send it (RFC 9112 section 7.4), and the body's end would be unknown.
     var hasUnaskedTransferCoding: Bool {
         contains { field in
             field.name == .transferEncoding
@@ -52,16 +51,16 @@ extension HTTPFields {
 }
 
 extension TransportRequest {
-    /// Whether the transport removes content codings. A request that names codings itself gets the body as it comes, and so
-    /// does one for a range, which counts coded bytes.
+    /// Whether the transport removes content codings. The body is left as it is for a request that names codings
+    /// itself, and for a range, which counts coded bytes.
     var isDecoded: Bool { asksForNoCoding && !headers.contains(.range) }
 
-    /// Whether the transport asks for content codings.
+    /// Whether the transport requests content codings.
     var takesCodings: Bool { isDecoded && !headers.contains(.acceptEncoding) }
 
-    /// Whether it names no coding itself; `identity` is none.
+    /// Whether the request names no coding itself. `identity` does not count.
     var asksForNoCoding: Bool { headers[.acceptEncoding].map { $0.lowercased() == "identity" } ?? true }
 
-    /// Whether a body may follow the head of an answer (RFC 9112 section 6.3, item 1).
+    /// Whether the response may have a body (RFC 9112 section 6.3, item 1).
     func mayHaveBody(status: Int) -> Bool { method != .head && status != 204 && status != 304 }
 }

@@ -7,33 +7,35 @@ enum ContentFault: Error {
     case broken
     /// The body ends before its coding does.
     case cut
-    /// The body grows out of proportion.
+    /// The body grows too much when it is decoded.
     case bomb
-    /// The body has no reader any more.
+    /// The body's reader has stopped.
     case unwanted
 }
 
-/// Removes the content codings of a body as it comes, and tells whether they have come to their ends. Used by one thread.
+/// A decoder that removes the content codings of a body as it arrives, and tells whether they are complete. It is used
+/// by one thread.
 final class ContentDecoder {
     private struct Step {
         let inflater: Inflater
         var expansion = Expansion()
     }
 
-    /// The last coding that the server applied first.
+    /// The decoding steps. The first removes the coding that the server applied last.
     private var steps: [Step]
     private let request: TransportRequest
     /// The value of `Content-Encoding`.
     private let name: String
-    /// The bytes that have come over the wire.
+    /// The number of bytes received over the wire.
     private var encoded = 0
 
-    /// `nil` where the head names no coding, or one that is not known; and when the memory is gone.
+    /// Creates a decoder; `nil` if the head names no coding or an unknown one, or if memory is exhausted.
     init?(_ headers: HTTPFields, of request: TransportRequest) {
         guard let codings = ContentCoding.known(in: headers) else { return nil }
         steps = codings.reversed().compactMap(Inflater.init).map { Step(inflater: $0) }
         guard steps.count == codings.count else { return nil }
-        (self.request, name) = (request, headers[.contentEncoding] ?? "")
+        self.request = request
+        name = headers[.contentEncoding] ?? ""
     }
 
     /// Decodes bytes from the wire into a pipe.
@@ -52,8 +54,8 @@ final class ContentDecoder {
         return demand
     }
 
-    /// Each step counts: a body that decodes to little may grow on its way there.
-    private func decode(_ bytes: UnsafeRawBufferPointer, from step: Int, _ take: Inflater.Take) throws(ContentFault) {
+    /// The growth of each step is checked, because the intermediate data may be larger than the result.
+    private func decode(_ bytes: UnsafeRawBufferPointer, from step: Int, _ take: Inflater.Output) throws(ContentFault) {
         guard step < steps.count else { return try take(bytes) }
         let inflater = steps[step].inflater
         try inflater.decode(bytes) { piece throws(ContentFault) in
@@ -63,7 +65,7 @@ final class ContentDecoder {
         }
     }
 
-    /// Why the body cannot end here; `nil` where it can.
+    /// The error if the body ends here; `nil` if its codings are complete.
     var endFailure: TransportError? {
         steps.allSatisfy(\.inflater.isAtEnd) ? nil : failure(.cut)
     }

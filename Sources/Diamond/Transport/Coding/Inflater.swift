@@ -1,27 +1,27 @@
 #if (Curl || AsyncHTTPClient) && canImport(CDiamondZlib)
 import CDiamondZlib
 
-/// Removes one content coding, piece by piece, and tells where it ends.
+/// A decoder of one content coding that works piece by piece and detects the end.
 ///
-/// `gzip` may have several members, which are one body (RFC 1952 section 2.2). `deflate` is zlib's format (RFC 1950) or, as
-/// some servers send it, bare DEFLATE (RFC 1951). Behind the end zeros may follow, which gzip(1) takes for padding;
-/// anything else is broken, as it is to libcurl and SwiftNIO.
+/// `gzip` may have several members, which are one body (RFC 1952 section 2.2). `deflate` is zlib's format (RFC 1950)
+/// or, as some servers send it, bare DEFLATE (RFC 1951). Zeros after the end are padding, as for gzip(1). Any other
+/// bytes are an error, as in libcurl and SwiftNIO.
 final class Inflater {
-    typealias Take = (UnsafeRawBufferPointer) throws(ContentFault) -> Void
+    typealias Output = (UnsafeRawBufferPointer) throws(ContentFault) -> Void
 
-    private enum Place { case begin, inside, behind }
+    private enum Phase { case begin, inside, behind }
 
     private static let outputSize = 32 << 10
 
     private let coding: ContentCoding
-    // zlib keeps the address.
+    // zlib stores the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let output: UnsafeMutableRawBufferPointer
-    private var place = Place.begin
-    /// The first byte of `deflate`, until the second tells which format it is.
+    private var phase = Phase.begin
+    /// The first byte of `deflate`, until the second determines the format.
     private var firstByte: UInt8?
 
-    /// `nil` when the memory is gone.
+    /// Creates a decoder; `nil` if memory is exhausted.
     init?(_ coding: ContentCoding) {
         self.coding = coding
         stream = .allocate(capacity: 1)
@@ -37,14 +37,14 @@ final class Inflater {
         output.deallocate()
     }
 
-    /// Whether the body may end here. Nothing at all is an empty body.
-    var isAtEnd: Bool { place == .behind || (place == .begin && firstByte == nil) }
+    /// Whether the body may end here. No data at all is an empty body.
+    var isAtEnd: Bool { phase == .behind || (phase == .begin && firstByte == nil) }
 
-    /// Calls `take` with what the bytes decode to.
-    func decode(_ bytes: UnsafeRawBufferPointer, _ take: Take) throws(ContentFault) {
+    /// Calls a closure with the decoded bytes.
+    func decode(_ bytes: UnsafeRawBufferPointer, _ take: Output) throws(ContentFault) {
         var rest = bytes
         while !rest.isEmpty {
-            switch place {
+            switch phase {
             case .begin: rest = try begin(rest, take)
             case .inside: rest = try inflate(rest, take)
             case .behind: rest = try passPadding(rest)
@@ -52,16 +52,16 @@ final class Inflater {
         }
     }
 
-    private func begin(_ bytes: UnsafeRawBufferPointer, _ take: Take) throws(ContentFault) -> UnsafeRawBufferPointer {
+    private func begin(_ bytes: UnsafeRawBufferPointer, _ take: Output) throws(ContentFault) -> UnsafeRawBufferPointer {
         guard coding == .deflate else {
-            place = .inside
+            phase = .inside
             return bytes
         }
         if firstByte == nil, bytes.count == 1 {
             firstByte = bytes[0]
             return UnsafeRawBufferPointer(rebasing: bytes[1...])
         }
-        place = .inside
+        phase = .inside
         guard var first = firstByte else {
             choose(bytes[0], bytes[1])
             return bytes
@@ -72,14 +72,15 @@ final class Inflater {
         return bytes
     }
 
-    /// Sets zlib up for bare DEFLATE where the first two bytes are no header of zlib's format (RFC 1950 section 2.2).
+    /// Switches zlib to bare DEFLATE if the first two bytes are not a zlib header (RFC 1950 section 2.2).
     private func choose(_ first: UInt8, _ second: UInt8) {
         let isZlib = first & 0x0f == 8 && first >> 4 <= 7 && (Int(first) << 8 | Int(second)) % 31 == 0
         if !isZlib { inflateReset2(stream, -MAX_WBITS) }
     }
 
-    /// - Returns: what stands behind the end.
-    private func inflate(_ bytes: UnsafeRawBufferPointer, _ take: Take) throws(ContentFault) -> UnsafeRawBufferPointer {
+    /// - Returns: The bytes after the end of the coding.
+    private func inflate(_ bytes: UnsafeRawBufferPointer, _ take: Output) throws(ContentFault) -> UnsafeRawBufferPointer
+    {
         let start = bytes.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.next_in = UnsafeMutablePointer(mutating: start)
         stream.pointee.avail_in = uInt(bytes.count)
@@ -92,17 +93,17 @@ final class Inflater {
             let count = output.count - Int(stream.pointee.avail_out)
             if count > 0 { try take(UnsafeRawBufferPointer(rebasing: output[..<count])) }
         } while code == Z_OK && (stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0)
-        if code == Z_STREAM_END { place = .behind }
+        if code == Z_STREAM_END { phase = .behind }
         return UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Int(stream.pointee.avail_in))...])
     }
 
-    /// - Returns: the next member of `gzip`, or nothing.
+    /// - Returns: The next member of `gzip`, or no bytes.
     private func passPadding(_ bytes: UnsafeRawBufferPointer) throws(ContentFault) -> UnsafeRawBufferPointer {
         guard let start = bytes.firstIndex(where: { $0 != 0 }) else {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         guard coding == .gzip, bytes[start] == 0x1f, inflateReset(stream) == Z_OK else { throw .broken }
-        place = .inside
+        phase = .inside
         return UnsafeRawBufferPointer(rebasing: bytes[start...])
     }
 }

@@ -1,25 +1,25 @@
 import DiamondSQLite
 
-/// A call of code of the app in the middle of a request, which may send through the same engine and wait for the answer: what
-/// it sends must not wait for the request that waits for it.
+/// A call of app code during a request. The code may send through the same engine and wait for the response, so its
+/// requests must not wait for the request that waits for them.
 final class Hook: Sendable {
     @TaskLocal private static var current: Hook?
 
     private let isInFlight: Bool
-    // A task that the hook has begun may outlive it, and waits for others as everybody does.
+    // A task started by the hook may outlive it. Its requests are then treated like any other.
     private let isOver = Guarded(false)
 
     private init(isInFlight: Bool) { self.isInFlight = isInFlight }
 
     private static var running: Hook? { current.flatMap { hook in hook.isOver.withLock { $0 } ? nil : hook } }
 
-    /// Whether the task runs one: what it sends stands in no serial lane's order.
+    /// Whether the task runs a hook. Its requests skip the order of serial lanes.
     static var isRunning: Bool { running != nil }
 
-    /// Whether the task runs one for which an exchange waits that others may share: what it sends shares none.
+    /// Whether the task runs a hook that a shared exchange waits for. Its requests share no exchange.
     static var isInFlight: Bool { running?.isInFlight == true }
 
-    /// - Parameter isInFlight: whether an exchange waits for it that others may share.
+    /// - Parameter isInFlight: whether a shared exchange waits for the hook.
     static func run<Value, Failure: Error>(
         isInFlight: Bool = isInFlight,
         _ body: () async throws(Failure) -> Value

@@ -1,30 +1,29 @@
-/// The limits for the head and the trailers that a server sends. Real servers stay below them; more would fill the
-/// memory.
+/// The limits for the head and the trailers of a response. Real servers stay below them; they protect the memory.
 enum HeadLimit {
-    /// The most bytes of a head, those of interim responses included. libcurl ends at 300 KB, and reports that as a
-    /// broken connection.
+    /// The maximum size of a head in bytes, including interim responses. libcurl has a limit of 300 KB, and reports an
+    /// excess as a broken connection.
     static let mostBytes = 256 << 10
-    /// The most fields of a head. libcurl ends at 5,000.
+    /// The maximum number of fields of a head. libcurl has a limit of 5,000.
     static let mostFields = 4000
-    /// The most trailer fields; hyper has the same limit.
+    /// The maximum number of trailer fields, the same as in hyper.
     static let mostTrailerFields = 100
-    /// The most bytes of trailers; hyper has the same limit.
+    /// The maximum size of the trailers in bytes, the same as in hyper.
     static let mostTrailerBytes = 16 << 10
-    /// The longest time that trailers may take, where the request's timeout is not shorter.
+    /// The maximum time for the trailers, unless the request's timeout is shorter.
     static let trailerTime = Duration.seconds(10)
 
     static let tooManyFields = "the server sent more than \(mostFields) header fields: have it send fewer"
     static let tooLarge =
         "the server sent a head larger than \(mostBytes >> 10) KiB, interim responses included: have it send a smaller one"
-    /// libcurl's bound, in `CURL_MAX_HTTP_HEADER`.
+    /// The limit of libcurl, `CURL_MAX_HTTP_HEADER`.
     static let longLine = "the server sent a header line longer than 100 KB: have it send a shorter one"
     static let trailers =
         "the server sent more trailers behind the body than \(mostTrailerFields) fields or \(mostTrailerBytes >> 10) KiB: "
         + "have it send fewer"
 
-    /// Why an exchange ends after its timeout.
+    /// Returns the message for an exchange that timed out.
     ///
-    /// - Parameter isInHead: whether the request is sent, and the head of the answer is not here whole.
+    /// - Parameter isInHead: whether the request was sent and the response's head is incomplete.
     static func standstill(_ timeout: Duration?, isInHead: Bool) -> String {
         let time = "\(timeout?.milliseconds ?? 0) ms: try again, or allow more time"
         return isInHead ? "the server sent no whole head in \(time)" : "nothing moved for \(time)"
@@ -36,7 +35,7 @@ struct TrailerCount: Sendable {
     private var fields = 0
     private var bytes = 0
 
-    /// - Parameter count: bytes of a line.
+    /// - Parameter count: the number of bytes of the line.
     mutating func addLine(of count: Int) {
         fields += 1
         bytes += count

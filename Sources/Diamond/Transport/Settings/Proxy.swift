@@ -11,19 +11,19 @@ public enum ProxySelection: Hashable, Sendable {
 
 /// An HTTP or SOCKS proxy.
 public struct Proxy: Hashable, Sendable {
-    /// Scheme, host and port: `http`; `https`, spoken to over TLS, which its certificate has to pass as a server's has;
-    /// `socks5`, and `socks5h`, which looks names up itself. `https` requests go through a tunnel (`CONNECT`), which the proxy
-    /// cannot look into.
+    /// The scheme, host and port. The scheme is `http`, `https` (a TLS connection to the proxy, whose certificate is
+    /// verified like a server's), `socks5`, or `socks5h` (the proxy resolves names). Requests to `https` URLs go
+    /// through a tunnel (`CONNECT`), which the proxy cannot decrypt.
     public var url: String
     /// The user name, for both kinds of proxy: for Basic authentication (RFC 7617), or for that of SOCKS (RFC 1929).
     public var username: String?
-    /// The password. The engine's ``CredentialProvider`` is asked for it for each exchange, for no identity.
+    /// The password. It is requested from the engine's ``CredentialProvider`` for each exchange, without an identity.
     public var password: Secret?
     /// The hosts that are reached without the proxy: names, which include all names below them, and addresses
     /// (`127.0.0.1`); `*` for all hosts.
     public var exceptions: [String]
 
-    /// Creates a proxy. Errors in it are reported where it is used, with `badSettings`.
+    /// Creates a proxy. An error in it is reported with `badSettings` when it is used.
     public init(_ url: String, username: String? = nil, password: Secret? = nil, exceptions: [String] = []) {
         self.url = url
         self.username = username
@@ -31,7 +31,7 @@ public struct Proxy: Hashable, Sendable {
         self.exceptions = exceptions
     }
 
-    /// The error for a proxy that cannot be used; `nil` for others.
+    /// The error for an invalid proxy; `nil` for a valid one.
     var refusal: TransportError? {
         guard let scheme = url.firstRange(of: "://").map({ url[..<$0.lowerBound].lowercased() }),
             ["http", "https", "socks5", "socks5h"].contains(scheme)

@@ -1,4 +1,5 @@
-/// Sends nothing: in place of a transport whose settings cannot be kept to, so that nothing goes out another way.
+/// A transport that fails every request. It replaces a transport whose settings cannot be applied, so that nothing is
+/// sent with other settings.
 struct RefusingTransport: Transport {
     let refusal: TransportError
 

@@ -8,7 +8,7 @@ public struct TLSSettings: Hashable, Sendable {
         case v1_3 = "TLS 1.3"
     }
 
-    /// The root certificates that vouch for servers.
+    /// The trusted root certificates.
     public enum Roots: Hashable, Sendable {
         /// The system's roots.
         case system
@@ -19,14 +19,14 @@ public struct TLSSettings: Hashable, Sendable {
         case only(URL)
     }
 
-    /// A certificate of our own, for servers that ask for one.
+    /// A client certificate, for servers that request one.
     public struct ClientCertificate: Hashable, Sendable {
-        /// A PEM file with the certificate, followed by the certificates that vouch for it.
+        /// A PEM file with the certificate, followed by its intermediate certificates.
         public var certificate: URL
         /// A PEM file with the private key.
         public var privateKey: URL
-        /// The password of the private key. The engine's ``CredentialProvider`` is asked for it for each exchange, for
-        /// no identity.
+        /// The password of the private key. It is requested from the engine's ``CredentialProvider`` for each exchange,
+        /// without an identity.
         public var password: Secret?
 
         /// Creates a client certificate from two PEM files.
@@ -37,12 +37,12 @@ public struct TLSSettings: Hashable, Sendable {
         }
     }
 
-    /// The root certificates that vouch for servers; the system's by default.
+    /// The trusted root certificates; the system's by default.
     public var roots = Roots.system
-    /// The lowest version of TLS for servers, and for a proxy that is spoken to over TLS. `nil` means the library's
-    /// own, which is TLS 1.2 in all libraries that are maintained.
+    /// The minimum TLS version for servers, and for a proxy over TLS. `nil` uses the library's, which is TLS 1.2 in all
+    /// maintained libraries.
     public var minimumVersion: Version?
-    /// The certificate for servers that ask for one; `nil`, the default, sends none. A proxy gets none.
+    /// The certificate for servers that request one; `nil`, the default, sends none. It is never sent to a proxy.
     public var clientCertificate: ClientCertificate?
     /// The public keys that a host may have, in addition to the requirement that its certificate is trusted.
     ///
@@ -51,13 +51,14 @@ public struct TLSSettings: Hashable, Sendable {
     /// Hosts that are not named may have any key. Also give a key that is not in use yet: a server whose only pinned
     /// key is lost cannot be reached any more.
     ///
-    /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
+    /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+    /// base64`
     public var pins: [String: Set<String>] = [:]
 
     /// Creates settings with the system's roots, the library's versions, no certificate and no pins.
     public init() {}
 
-    /// The error for settings that cannot be kept to; `nil` for others. Reads the files.
+    /// The error for settings that cannot be applied; `nil` for valid ones. It reads the files.
     var refusal: TransportError? {
         for (host, keys) in pins {
             if let address = IPv6Address(host)?.description, address != host {
@@ -83,14 +84,15 @@ public struct TLSSettings: Hashable, Sendable {
         return nil
     }
 
-    /// Whether a name is written as a URL's host is compared. With another name, no pin would ever apply.
+    /// Whether a name has the normal form of a URL's host. A pin for any other name would never apply.
     private static func isHost(_ name: String) -> Bool {
         guard !name.contains(":") else { return IPv6Address(name) != nil }
         let allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_."
         return !name.isEmpty && name.allSatisfy(allowed.contains) && name.last != "." && name.first != "."
     }
 
-    /// Returns the keys that the server of a URL may have: an empty set for any key, `nil` if the URL cannot be parsed.
+    /// Returns the allowed keys of a URL's server: an empty set allows any key, `nil` means that the URL cannot be
+    /// parsed.
     func pins(for url: String) -> Set<String>? {
         guard !pins.isEmpty else { return [] }
         guard var host = (try? RequestURL(parsing: url))?.host else { return nil }
@@ -99,7 +101,7 @@ public struct TLSSettings: Hashable, Sendable {
         return pins[IPv6Address(host)?.description ?? host] ?? []
     }
 
-    /// Returns the roots in the app's file, as PEM; `nil` if only the system's are used.
+    /// Returns the app's root certificates as PEM; `nil` if only the system's are used.
     func rootCertificates() throws(TransportError) -> Data? {
         switch roots {
         case .system: nil

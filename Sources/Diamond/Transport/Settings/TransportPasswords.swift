@@ -1,10 +1,10 @@
-/// The secrets that settings of a transport name, filled in.
+/// The values of the secrets that a transport's settings name.
 struct TransportPasswords: Hashable, Sendable {
     private(set) var proxy: String?
     private(set) var privateKey: String?
 
-    /// Each secret that settings may have, and its place here. There is no other list of them: none is asked for that
-    /// ``TransportSettings/namesSecrets`` does not know of.
+    /// Returns the secrets of the settings and the properties for their values. ``TransportSettings/namesSecrets`` uses
+    /// the same list.
     static func secrets(
         of settings: TransportSettings
     ) -> [(place: WritableKeyPath<TransportPasswords, String?>, secret: Secret?)] {
@@ -14,10 +14,10 @@ struct TransportPasswords: Hashable, Sendable {
         ]
     }
 
-    /// Asks for what is named.
+    /// Returns the passwords for settings, with named secrets from a provider.
     ///
-    /// - Parameter provider: `nil` where nobody knows a secret.
-    static func asked(
+    /// - Parameter provider: the provider of secrets; `nil` if there is none.
+    static func resolved(
         for settings: TransportSettings,
         of provider: (any CredentialProvider)?
     ) async throws(TransportError) -> TransportPasswords {

@@ -5,9 +5,9 @@
 /// configuration.transportSettings.tls.minimumVersion = .v1_3
 /// ```
 ///
-/// A transport refuses a setting that it does not support with `badSettings`, which names the setting; it never ignores
-/// one. ``CurlTransport`` supports all of them. For ``URLSessionTransport`` see there. An `HTTPClientTransport` is made
-/// over a client that has its own settings.
+/// A transport never ignores a setting: it refuses one that it does not support with `badSettings`. ``CurlTransport``
+/// supports all of them, ``URLSessionTransport`` those in its documentation. An `HTTPClientTransport` uses a client
+/// with its own settings.
 public struct TransportSettings: Hashable, Sendable {
     /// The proxy between the transport and the servers; the platform's by default.
     public var proxy = ProxySelection.system
@@ -17,12 +17,12 @@ public struct TransportSettings: Hashable, Sendable {
     /// Creates settings with the platform's proxies and certificates.
     public init() {}
 
-    /// Whether the settings name a secret, which a ``CredentialProvider`` has to be asked for.
+    /// Whether the settings name a secret, whose value comes from a ``CredentialProvider``.
     var namesSecrets: Bool { TransportPasswords.secrets(of: self).contains { $0.secret?.name != nil } }
 }
 
 extension TransportError {
-    /// Returns the error for settings that cannot be kept to.
+    /// Returns the error for settings that cannot be applied.
     static func badSettings(_ reason: String) -> TransportError {
         TransportError(.badSettings, "the transport's settings cannot be kept to: \(reason)")
     }

@@ -71,7 +71,8 @@ import Testing
     @Test func `are two parameters`() {
         var parameters = Parameters([.init(Self.composed, 1)])
         parameters[Self.decomposed] = 2
-        #expect(parameters.count == 2 && parameters[Self.composed] == 1)
+        #expect(
+            parameters.count == 2 && parameters[Self.composed] == 1)
         #expect(parameters.values(for: Self.decomposed) == [2])
     }
 
