@@ -17,7 +17,7 @@ enum CurlCallbacks {
     }
 
     private static let begin: diamond_curl_begin_callback = { context, _, _, _, _ in
-        CurlCallbacks.transfer(context)?.mayBegin() == true ? 0 : 1
+        CurlCallbacks.transfer(context)?.beginIfAllowed() == true ? 0 : 1
     }
 
     private static let receiveHeader: diamond_curl_data_callback = { bytes, size, count, context in

@@ -14,7 +14,7 @@ final class CurlHandle {
     private var fields: UnsafeMutablePointer<curl_slist>?
     private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// `nil` when the memory is gone.
+    /// Creates a handle; `nil` if memory is exhausted.
     init?(_ settings: CurlSettings) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
@@ -38,11 +38,11 @@ final class CurlHandle {
         message.deallocate()
     }
 
-    /// Why libcurl failed, in its words, which differ from version to version and may show what a server sent: not for
-    /// people.
+    /// libcurl's message for a failure. It differs between versions and may contain data of the server, so it is not
+    /// shown to users.
     var reason: String { String(cString: message) }
 
-    /// Sets up a request. `context` is what the callbacks get.
+    /// Sets up a request. The callbacks receive `context`.
     func prepare(
         _ request: TransportRequest,
         _ passwords: TransportPasswords,

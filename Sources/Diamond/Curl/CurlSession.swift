@@ -2,28 +2,31 @@
 import CDiamondCurl
 import Foundation
 
-/// libcurl's multi handle with the transfers on it. Used by the loop's thread alone.
+/// libcurl's multi handle and its transfers. It is used by the loop's thread only.
 final class CurlSession {
     let multi: UnsafeMutableRawPointer
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private let settings: CurlSettings
     private var idle: [CurlHandle] = []
-    /// Transfers whose head came in this pass: their callers are woken after it, so that a small response is whole.
+    /// Transfers whose head arrived in this pass. Their callers are resumed after it, so that a small response is
+    /// complete.
     private var arrived: [CurlTransfer] = []
     private var lines = CurlLines()
-    /// Transfers that were connected in this pass: those who wait for them may go on.
+    /// Transfers that were connected in this pass. The transfers that wait for them may then connect.
     private var begun: [CurlTransfer] = []
-    /// No transfer's deadline is before this.
+    /// The lower bound of all deadlines.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
-    /// Whether an answer may come over HTTP/2. What libcurl reads for one exchange there may bring something for another that
-    /// it has looked at in the same pass: 7.88 keeps that and waits as if nothing were there.
+    /// Whether an answer may come over HTTP/2. What libcurl reads for one exchange there may bring something for
+    /// another that it has looked at in the same pass: 7.88 keeps that and waits as if nothing were there.
     private var sharesConnections = false
-    /// Whether to look once more before the next wait: something has come in this pass, or it is the first after a wait.
+    /// Whether to look once more before the next wait: something has come in this pass, or it is the first after a
+    /// wait.
     private var mayHaveMore = false
     private var hasWaited = true
 
-    /// The longest wait in milliseconds. Without a descriptor for the wake-up, commands are looked for instead.
+    /// The longest wait in milliseconds. It is short if libcurl has no descriptor for wake-ups, so that commands are
+    /// polled.
     private let longestWait: Int64
 
     private static let idleHandles = 256
@@ -57,7 +60,7 @@ final class CurlSession {
         transfer.attach(to: handle, of: self)
         running[handle.easy] = transfer
         // Where nothing tells when the request is sent, it counts as sent from here.
-        if diamond_curl_tells_beginning() == 0 { _ = transfer.mayBegin() }
+        if diamond_curl_tells_beginning() == 0 { _ = transfer.beginIfAllowed() }
         if transfer.sharedOrigin != nil { sharesConnections = true }
         if lines.admits(transfer) { connect(transfer) }
         watch(transfer)

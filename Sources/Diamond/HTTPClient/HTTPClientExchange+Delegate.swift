@@ -62,7 +62,7 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
         if isRedirected { return fail(HTTPClientFailure.followsRedirects) }
         // The decoder misses the end of a body that there is none of.
         if isBodyless, HTTPClientFailure.isBrokenCoding(error) { return end(nil) }
-        if HTTPClientFailure.isEndOfConnection(error), repeats() { return }
+        if HTTPClientFailure.isEndOfConnection(error), repeatIfAllowed() { return }
         end(HTTPClientFailure.error(error, self))
     }
 }

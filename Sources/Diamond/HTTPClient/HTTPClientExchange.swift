@@ -44,7 +44,8 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     // MARK: The caller's side
 
-    /// Frees the caller, by way of the loop, which alone knows whether the request has been sent; the wire follows.
+    /// Ends the caller's wait on the event loop, which knows whether the request was sent. The task is canceled
+    /// afterwards.
     func cancel() {
         let isOnItsWay = exchanges.run(on: loop) { [self] in
             reception.cancel()
@@ -82,7 +83,7 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     func close() { fail(HTTPClientFailure.closed(isSent: reception.isSent)) }
 
-    /// Ends the exchange, and what of it is on the wire.
+    /// Ends the exchange and cancels its task.
     func fail(_ error: TransportError) {
         let task = task
         end(error)
@@ -125,7 +126,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     }
 
     /// Sends the request once more where that does no harm: its connection may have been kept too long.
-    func repeats() -> Bool {
+    func repeatIfAllowed() -> Bool {
         guard !isOver, !isHeadHere, !hasBeenRepeated, request.isRepeatable else { return false }
         hasBeenRepeated = true
         upload?.stop()
@@ -138,7 +139,7 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     func advance() { lastProgress = .now() }
 
-    /// Whether somebody else than the wire is waited for.
+    /// Whether the exchange waits for its consumer or its upload, so that no timeout applies.
     private var isHeldBack: Bool { demand != nil || upload?.isHeldBack == true }
 
     /// Ends the exchange when nothing has moved for the timeout.

@@ -9,7 +9,7 @@ struct HTTPClientHead {
     init(_ head: HTTPResponseHead) { self.head = head }
 
     /// - Parameter headers: the fields, without those of a coding that is removed.
-    /// - Returns: `nil` where its status is none, which SwiftNIO lets pass over HTTP/2.
+    /// - Returns: The response; `nil` for an invalid status, which SwiftNIO accepts over HTTP/2.
     func response(_ headers: HTTPFields, with pipe: BodyPipe) -> TransportResponse? {
         guard let status = HTTPResponse.Status(received: status) else { return nil }
         if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { pipe.reserve(length) }

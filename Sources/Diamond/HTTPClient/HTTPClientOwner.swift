@@ -58,7 +58,7 @@ final class HTTPClientOwner: Sendable {
     }
 
     /// Waits until that is done, a second at most: async-http-client waits for a name lookup, which nothing can end.
-    func isShutDown() async {
+    func waitForShutdown() async {
         await withCheckedContinuation { waiter in
             DispatchQueue.global().async { [shutdown] in
                 _ = shutdown.wait(timeout: .now() + 1)

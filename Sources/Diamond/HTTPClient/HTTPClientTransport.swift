@@ -66,7 +66,7 @@ public final class HTTPClientTransport: Transport {
     /// that lasts longer ends behind it.
     public func close() async {
         owner.shutDown(exchanges)
-        await owner.isShutDown()
+        await owner.waitForShutdown()
     }
 }
 #endif

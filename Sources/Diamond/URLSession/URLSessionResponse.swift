@@ -23,7 +23,7 @@ enum URLSessionResponse {
         ContentCoding.known(in: headers) != nil || headers[.contentEncoding]?.lowercased() == "br"
     }
 
-    /// Why a body cannot be taken; `nil` where it can.
+    /// The error for a body that cannot be read; `nil` for others.
     static func refusal(of response: HTTPURLResponse, _ headers: HTTPFields) -> TransportError? {
         if headers.hasUnaskedTransferCoding {
             return badResponse("the server sent a transfer coding nobody asked for: check that it speaks HTTP")

@@ -3,7 +3,7 @@ import CDiamondCurl
 import Foundation
 import HTTPTypes
 
-/// The head of a response as libcurl hands it over: line by line, interim responses first, trailers last.
+/// The head of a response, which libcurl passes line by line, interim responses first and trailers last.
 struct CurlHead {
     private(set) var status = 0
     private(set) var fields = HTTPFields()
@@ -18,7 +18,7 @@ struct CurlHead {
     /// Whether the fields say where the body ends; other versions have frames.
     private var isHTTP1 = false
 
-    /// Why the head is larger than any in earnest; `nil` where it is not.
+    /// The message for a head that exceeds the limits; `nil` for others.
     var excess: String? {
         isOverfull ? HeadLimit.tooManyFields : size > HeadLimit.mostBytes ? HeadLimit.tooLarge : nil
     }
@@ -67,7 +67,7 @@ struct CurlHead {
         fields[fields.endIndex - 1] = field
     }
 
-    /// Bytes on the wire, where the server tells.
+    /// The value of `Content-Length`, if there is one.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
     /// Whether the fields contradict each other on where a body ends (RFC 9112 section 6.3). libcurl goes by the last
@@ -89,8 +89,8 @@ struct CurlHead {
         return said.count > 1 || said.contains(nil)
     }
 
-    /// Whether there is one length at most, and no coding. Looked at first and without any copies: it is so of almost every
-    /// head, and to take the lists apart took almost half of the time of one.
+    /// Whether there is one length at most, and no coding. Looked at first and without any copies: it is so of almost
+    /// every head, and to take the lists apart took almost half of the time of one.
     private var isPlain: Bool {
         var length: String?
         for field in fields {

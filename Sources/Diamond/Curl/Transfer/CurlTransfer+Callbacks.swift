@@ -5,8 +5,11 @@ import HTTPTypes
 
 /// The callbacks of libcurl in the middle of a transfer, on the loop's thread.
 extension CurlTransfer {
-    /// Whether the request may be sent now: for the first time, or again because a kept connection turned out closed.
-    func mayBegin() -> Bool {
+    /// Marks the transfer as begun if the request may be sent, for the first time, or again because a reused connection was
+    /// closed.
+    ///
+    /// - Returns: Whether the request may be sent.
+    func beginIfAllowed() -> Bool {
         guard !hasBegun || request.method.isIdempotent else {
             let message = "the kept connection was closed before an answer, and \(request.method) is not repeated"
             failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
