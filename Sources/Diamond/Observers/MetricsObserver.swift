@@ -44,7 +44,8 @@ public final class MetricsObserver: ActivityObserver {
         case .stored: count("diamond.cache.stores")
         case .evicted(let entries): count("diamond.cache.evictions", by: entries)
         case .cacheEntryDropped, .cacheEntriesLocked, .cacheSetAside, .cacheFailed: count("diamond.cache.failures")
-        case .job(let transition): count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
+        case .job(let transition):
+            count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
         case .malformedRedirect: count("diamond.redirects.odd")
         }

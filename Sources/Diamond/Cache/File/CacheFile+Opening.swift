@@ -92,7 +92,8 @@ extension CacheFile {
     }
 
     /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
-    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
+    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?)
+    {
         // Shared, so that a process stopped here does not block others.
         var lock = try openingLock(of: store, isShared: true)
         defer { withExtendedLifetime(lock) {} }

@@ -23,8 +23,9 @@ extension CacheTable {
         let facts = try facts(on: connection)
         if facts.capacity != capacity { try saveFact("capacity", capacity, on: connection) }
         guard facts.isRecording else { return .off }
+        let sampling = Sampling(shift: facts.shift)
         return .on(
-            try add(accesses, capacity: capacity, isUncompressed: isUncompressed, Sampling(shift: facts.shift), on: connection))
+            try add(accesses, capacity: capacity, isUncompressed: isUncompressed, sampling, on: connection))
     }
 
     private static func add(
