@@ -370,7 +370,7 @@ final class Forecast: Loadable {
         { try await readForecast() }
     }
 
-    func take(_ text: String, of load: Load) { self.text = text }
+    func apply(_ text: String, of load: Load) { self.text = text }
 }
 
 private final class WrappedCity: Model {

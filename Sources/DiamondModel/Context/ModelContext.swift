@@ -1,7 +1,7 @@
 public import Diamond
 public import Foundation
 
-/// A map with one live instance for each class and id.
+/// An identity map: one live instance for each class and id.
 ///
 /// A context and its models belong to one isolation domain, the main actor's or an actor's. A context keeps no model
 /// alive, and no model keeps its context: keep it as long as the program needs its models to be the live ones. Plain
@@ -31,14 +31,14 @@ public final class ModelContext {
     /// forgets them. A program that has its own record of its objects writes that here, and throws where it cannot: the
     /// answers stay in the queue then.
     public var recordSaves: (([QueuedSave]) throws -> Void)?
-    /// The turns of those who collect answers.
-    let collecting = Turns()
+    /// The lock for collecting responses.
+    let collecting = AsyncLock()
     /// The calls in the queue whose answers were not collected, by their objects.
     var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
     /// The saves that were collected on the way, and are reported by the next collecting.
     var reported: [QueuedSave] = []
-    /// The objects whose deletions wait in the queue, by the keys of their calls.
-    var leaving: [String: DeletedModel] = [:]
+    /// The objects whose deletions are queued, by the ordering keys of their calls.
+    var pendingDeletions: [String: DeletedModel] = [:]
 
     /// Creates an empty context.
     ///
@@ -117,7 +117,7 @@ public final class ModelContext {
     /// Takes in the answer to a call: merges keep what a user has set and not saved, and what is newer than the answer.
     ///
     /// - Parameter time: the time of the answer in the order of loads and saves.
-    func takingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
+    func applyingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
         let outer = answerTime
         answerTime = time
         defer { answerTime = outer }

@@ -1,35 +1,35 @@
 import Diamond
 import DiamondSQLite
 
-/// A load under way, which several callers wait for, each with its own cancellation.
+/// A running load that several callers await, each with its own cancellation.
 final class LoadFlight: Sendable {
     enum Outcome: Sendable {
         case loaded(any Sendable)
         case failed(any Error)
-        /// The load, or the task that waits for it, was canceled.
+        /// The load or the waiting task was canceled.
         case canceled
-        /// Another load has taken its place.
+        /// Another load has replaced it.
         case superseded(by: LoadFlight)
     }
 
     private struct State {
         var outcome: Outcome?
-        /// Whether the outcome has taken effect, and stays.
+        /// Whether the outcome was applied and can no longer change.
         var isFinal = false
         var waiters: [ObjectIdentifier: Promise<Outcome>] = [:]
-        /// The callers of a load that this one has replaced, and that have not come yet.
+        /// The number of callers of a replaced load that have not started to wait for this one yet.
         var expected = 0
         var task: Task<Void, Never>?
-        /// The error with which the data was taken in.
+        /// The error that applying the data has thrown.
         var failure: (any Error)?
     }
 
     let load: Load
-    /// The time of the load in the order of loads and saves.
+    /// The load's time in the ``SyncOrder``.
     let time: Int
     private let state = Guarded(State())
 
-    init(_ load: Load, time: Int, _ work: @escaping @concurrent @Sendable () async throws -> any Sendable) {
+    init(_ load: Load, time: Int, work: @escaping @concurrent @Sendable () async throws -> any Sendable) {
         self.load = load
         self.time = time
         let task = Task { @concurrent [weak self] in
@@ -45,9 +45,9 @@ final class LoadFlight: Sendable {
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    /// Waits for the outcome. When the last caller that waits has been canceled, so is the load.
+    /// Waits for the outcome. Canceling the last waiting caller cancels the load.
     ///
-    /// - Parameter wasExpected: whether the caller has waited for a load that this one has replaced.
+    /// - Parameter wasExpected: Whether the caller has waited for a load that this one has replaced.
     func outcome(wasExpected: Bool = false) async -> Outcome {
         let waiter = Promise<Outcome>()
         let known = state.withLock { state in
@@ -56,19 +56,19 @@ final class LoadFlight: Sendable {
             return state.outcome
         }
         if let known { return known }
-        let told = await waiter.value { .canceled }
-        if case .canceled = told {
+        let received = await waiter.value { .canceled }
+        if case .canceled = received {
             leave(waiter)
             return .canceled
         }
-        // What it was told may have been withdrawn since.
+        // The received outcome may have been withdrawn since.
         return state.withLock { state in
             state.waiters[ObjectIdentifier(waiter)] = nil
-            return state.outcome ?? told
+            return state.outcome ?? received
         }
     }
 
-    /// Takes a caller away that was canceled. Without any the load ends, also one whose data was not taken in yet.
+    /// Removes a canceled caller. Without callers, cancels the load, even if its data has arrived and was not applied yet.
     private func leave(_ waiter: Promise<Outcome>) {
         drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
     }
@@ -84,7 +84,7 @@ final class LoadFlight: Sendable {
         if isAbandoned { end(.canceled) }
     }
 
-    /// Ends the load. An outcome that has not taken effect yet gives way to a cancellation, and to another load.
+    /// Ends the load. A cancellation or another load replaces an outcome that was not applied yet.
     func end(_ outcome: Outcome) {
         let (waiters, task) = state.withLock { state -> ([Promise<Outcome>], Task<Void, Never>?) in
             let isWithdrawal = outcome.isWithdrawal && !state.isFinal && state.outcome?.isWithdrawal == false
@@ -99,18 +99,18 @@ final class LoadFlight: Sendable {
 
     private func expect(_ count: Int) { state.withLock { $0.expected += count } }
 
-    /// Notes that the outcome takes effect: the first caller to be told of it takes the data in.
+    /// Makes the outcome final. The first caller that receives it applies the data.
     func makeFinal() { state.withLock { $0.isFinal = true } }
 
-    /// Whether there is an outcome.
+    /// Whether the load has an outcome.
     var isOver: Bool { state.withLock { $0.outcome != nil } }
 
-    /// Whether the load was canceled, by its last caller or for all.
+    /// Whether the load was canceled.
     var isCanceled: Bool {
         state.withLock { if case .canceled? = $0.outcome { true } else { false } }
     }
 
-    /// The error with which the data was taken in, for the callers behind the first.
+    /// The error that applying the data has thrown, for the callers after the first.
     var failure: (any Error)? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
@@ -118,7 +118,7 @@ final class LoadFlight: Sendable {
 }
 
 extension LoadFlight.Outcome {
-    /// Whether it withdraws what a load has brought.
+    /// Whether it withdraws the result of a load.
     fileprivate var isWithdrawal: Bool {
         switch self {
         case .canceled, .superseded: true

@@ -1,10 +1,10 @@
 import Diamond
 import Foundation
 
-/// Decides what to show of an object that is loaded, and when to load it.
+/// Decides how to present an object that is loaded, and when to load it.
 ///
-/// The view calls ``appear()`` and ``disappear()``, and shows what it is told. The presenter is silent about a model that was
-/// replaced, and while the view is off screen; it tells the present state when the view comes back.
+/// The view calls ``appear()`` and ``disappear()``, and shows the presentations that it receives. Observers receive nothing
+/// about a replaced model, and nothing while the view is off screen. They receive the current state when the view appears.
 public final class LoadPresenter {
     /// The object that is shown.
     public var model: (any Loadable)? {
@@ -24,52 +24,52 @@ public final class LoadPresenter {
     /// ``LoadState/error``.
     public var describeError: (any Error) -> String = { $0.localizedDescription }
 
-    /// The presentation of the model now.
+    /// The current presentation of the model.
     public var presentation: Presentation {
         guard let model else { return .nothing }
         let hasContent = model.isLoaded && model.hasContent
         return Presentation(of: model.loadState, hasContent: hasContent, describe: describeError)
     }
 
-    /// Whether a sign is to be shown with the content, because it is being loaded again.
+    /// Whether to show an activity indicator with the content, because it is being loaded again.
     public var isRefreshing: Bool {
         guard let model, case .content = presentation else { return false }
         return model.loadState.isLoading && !model.loadState.isLoadingMore
     }
 
-    /// Calls `receive` with what is to be shown, whenever that may have changed, until the token is deallocated.
+    /// Calls `receive` with the presentation whenever it may have changed, until the token is deallocated.
     public func observe(_ receive: @escaping (Presentation) -> Void) -> ObserverToken { observers.add(receive) }
 
-    /// Tells what to show from now on, and loads what has to be loaded.
+    /// Starts to report presentations, and loads the model if needed.
     ///
     /// Errors are shown, not thrown.
     public nonisolated(nonsending) func appear() async {
         isOnScreen = true
-        tell()
+        notifyObservers()
         try? await model?.loadIfNeeded()
     }
 
-    /// Tells nothing until the view appears again. What is being loaded goes on.
+    /// Stops to report presentations until the view appears again. A running load continues.
     public func disappear() { isOnScreen = false }
 
     /// Repeats the failed load.
     public nonisolated(nonsending) func retry() async { try? await model?.retry() }
 
-    /// Loads what is new, as when a list is pulled.
+    /// Loads new items, for example after a pull to refresh.
     public nonisolated(nonsending) func refresh() async {
         try? await model?.load(Load(policy: .revalidate, scope: .refresh))
     }
 
-    /// Loads more, as near the end of a list.
+    /// Loads the next page, for example near the end of a list.
     public nonisolated(nonsending) func loadMore() async { try? await model?.load(more: true) }
 
     private func modelDidChange() {
         tokens = [
-            model?.loadState.observe { [weak self] _ in self?.tell() },
-            model?.observeContent { [weak self] in self?.tell() },
+            model?.loadState.observe { [weak self] _ in self?.notifyObservers() },
+            model?.observeContent { [weak self] in self?.notifyObservers() },
         ].compactMap { $0 }
-        tell()
+        notifyObservers()
     }
 
-    private func tell() { if isOnScreen { observers.notify(presentation) } }
+    private func notifyObservers() { if isOnScreen { observers.notify(presentation) } }
 }

@@ -1,24 +1,24 @@
 public import Foundation
 public import Observation
 
-/// The state of loading of an object: whether there is data, whether more is on its way, and how old it is.
+/// The loading state of an object: whether it has data, whether it is being loaded, and the age of the data.
 ///
-/// Loaded, loading and outdated are independent: data that is there stays while newer is loaded. Static data counts as
-/// loaded. Of the isolation domain of its object.
+/// Loaded, loading and outdated are independent: existing data stays while newer data is loaded. Static data counts as
+/// loaded. Belongs to the isolation domain of its object.
 @Observable
 public final class LoadState {
-    /// Whether a load is under way, from the beginning or of more.
+    /// Whether a load is running, of any scope.
     public internal(set) var isLoading = false
-    /// Whether a load of more is under way.
+    /// Whether a load of the next page is running.
     public internal(set) var isLoadingMore = false
-    /// The time at which the server had the data, as far as it says so: of the last load from the beginning that
-    /// succeeded. `nil` before it.
+    /// The time of the data at the server, as far as the server reports it, for the last successful load from the beginning.
+    /// `nil` before such a load.
     public internal(set) var loadedAt: Date?
-    /// The error of the last load; `nil` while it is under way and after one that succeeded.
+    /// The error of the last load. `nil` during a load and after a successful one.
     public internal(set) var error: (any Error)?
-    /// The load that has failed; `nil` where ``error`` is.
+    /// The failed load; `nil` if ``error`` is `nil`.
     @ObservationIgnored private(set) var failedLoad: Load?
-    /// The age from which data is outdated; one day by default, `nil` never.
+    /// The age at which data becomes outdated. One day by default; `nil` for never.
     public var expiry: Duration? = .seconds(86_400)
     /// Whether the data was marked as outdated.
     private(set) var isInvalid = false
@@ -29,21 +29,21 @@ public final class LoadState {
     @ObservationIgnored private let source: () -> Bool
     @ObservationIgnored let now: () -> Date
     @ObservationIgnored var flight: LoadFlight?
-    /// The order that the flight is one of.
+    /// The order that the flight belongs to.
     @ObservationIgnored private var order: SyncOrder?
     @ObservationIgnored private let observers = Observers<LoadEvent>()
 
     /// Creates the state of an object that was never loaded.
     ///
     /// - Parameters:
-    ///   - hasSource: returns whether the object is loaded from somewhere; `false` for static data.
-    ///   - now: the clock that ages are taken from.
+    ///   - hasSource: Returns whether the object can be loaded; `false` for static data.
+    ///   - now: Returns the current time, for ages.
     public init(hasSource: @escaping () -> Bool = { true }, now: @escaping () -> Date = { Date() }) {
         source = hasSource
         self.now = now
     }
 
-    /// Whether the object is loaded from somewhere; static data is not.
+    /// Whether the object can be loaded. `false` for static data.
     public var hasSource: Bool { source() }
 
     /// Whether there is data.
@@ -59,18 +59,17 @@ public final class LoadState {
     /// Calls `receive` with the events of loading, until the token is deallocated.
     ///
     /// - Parameters:
-    ///   - kinds: the events to be told; all of them by default.
-    ///   - receive: called in the isolation domain of the object.
+    ///   - kinds: The kinds of events to receive; all of them by default.
+    ///   - receive: Called in the isolation domain of the object.
     public func observe(
-        _ kinds: Set<LoadEvent.Kind> = Set(LoadEvent.Kind.allCases), _ receive: @escaping (LoadEvent) -> Void
+        _ kinds: Set<LoadEvent.Kind> = Set(LoadEvent.Kind.allCases), receive: @escaping (LoadEvent) -> Void
     ) -> ObserverToken {
         observers.add { event in
             if kinds.contains(event.kind) { receive(event) }
         }
     }
 
-    /// Ends the load that is under way: those who wait for it get a `CancellationError`, and what it would bring is not
-    /// taken in.
+    /// Cancels the running load. Its callers get a `CancellationError`, and its data is not applied.
     public func cancel() {
         guard let flight else { return }
         settle()
@@ -82,7 +81,7 @@ public final class LoadState {
 // MARK: Transitions
 
 extension LoadState {
-    /// Begins a load, in the place of the one that is under way.
+    /// Begins a load. Replaces the running one.
     func begin(_ flight: LoadFlight, in order: SyncOrder?) {
         let old = self.flight
         if let old { self.order?.end(old.time) }
@@ -97,13 +96,15 @@ extension LoadState {
         observers.notify(.started(isMore: isLoadingMore))
     }
 
-    /// - Parameter age: the age of the data; `nil` where the load has not brought all that is there.
+    /// Ends a successful load.
+    ///
+    /// - Parameter age: The age of the data; `nil` if the load has brought only a part of it.
     func finish(age: Duration?) {
         let isMore = isLoadingMore
         settle()
         if let age {
             loadedAt = now().addingTimeInterval(-(age / .seconds(1)))
-            // Data that was marked while it was under way is outdated.
+            // Data that was invalidated during the load is outdated.
             isInvalid = invalidations != invalidationsAtBegin
         }
         observers.notify(.finished(isMore: isMore))
@@ -116,7 +117,7 @@ extension LoadState {
         observers.notify(.failed(error))
     }
 
-    /// Takes over the time of a load from an archive, or of a save that has made the object.
+    /// Restores the time of a load from an archive, or sets the time of the save that created the object.
     func noteLoad(at date: Date?, isInvalid: Bool = false) {
         loadedAt = date
         self.isInvalid = isInvalid
@@ -159,7 +160,7 @@ public enum LoadEvent {
     case canceled
     /// The data was marked as outdated.
     case invalidated
-    /// The object is as before any load: take it for a new one.
+    /// The object was reset to its state before any load.
     case reset
 
     public enum Kind: Hashable, Sendable, CaseIterable {

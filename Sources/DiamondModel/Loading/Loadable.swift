@@ -1,12 +1,12 @@
 public import Diamond
 
-/// A load that is asked for.
+/// A request to load an object.
 public struct Load: Hashable, Sendable {
     /// The part of the data that is loaded.
     public enum Scope: Hashable, Sendable {
-        /// All, or of a list the first page, in place of what is there.
+        /// All data, or the first page of a list. Replaces the existing data.
         case beginning
-        /// The new items, added to those that are there.
+        /// New items, added to the existing ones.
         case refresh
         /// The next page.
         case more
@@ -22,10 +22,10 @@ public struct Load: Hashable, Sendable {
     }
 }
 
-/// An object that is loaded, in whichever way: by requests, from a database, by a computation.
+/// An object that can be loaded, for example by requests, from a database or by a computation.
 ///
-/// A conforming class has a state and two methods: one returns the work, which runs outside the object's isolation domain
-/// and knows nothing of it; the other takes in what the work has brought, in the domain.
+/// A conforming class has a state and two methods. ``loader(for:)`` returns the work, which runs outside the object's isolation
+/// domain and does not refer to the object. ``apply(_:of:)`` stores its result, in the isolation domain.
 ///
 /// ```swift
 /// final class Forecast: Loadable {
@@ -36,7 +36,7 @@ public struct Load: Hashable, Sendable {
 ///         { try await readForecast() }
 ///     }
 ///
-///     func take(_ text: String, of load: Load) { self.text = text }
+///     func apply(_ text: String, of load: Load) { self.text = text }
 /// }
 /// ```
 public protocol Loadable: AnyObject {
@@ -45,39 +45,39 @@ public protocol Loadable: AnyObject {
 
     var loadState: LoadState { get }
 
-    /// Returns the work of a load; `nil` where there is nothing to do, as for static data or behind the last page.
+    /// Returns the work of a load, or `nil` if there is nothing to do, as for static data or after the last page.
     ///
-    /// - Throws: an error for what cannot be loaded as it is. Nothing begins then.
+    /// - Throws: An error if the object cannot be loaded. No load begins then.
     func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Payload)?
 
-    /// Takes in what the work has brought.
+    /// Stores the result of a load.
     ///
-    /// - Throws: an error for what cannot be taken in. The load has failed then, and the data has to be as before.
-    func take(_ payload: Payload, of load: Load) throws
+    /// - Throws: An error if the result cannot be used. The load fails then, and the data has to stay as before.
+    func apply(_ payload: Payload, of load: Load) throws
 
-    /// Returns the age that the data had when it came, zero by default; `nil` where a load has brought what is new and nothing
-    /// else, which leaves ``LoadState/loadedAt`` as it is.
+    /// Returns the age of the data when it arrived. Zero by default. `nil` if the load has brought only new items, which does
+    /// not change ``LoadState/loadedAt``.
     func age(of payload: Payload) -> Duration?
 
-    /// Returns the work that marks what a cache has of the source as stale, or erases it; `nil`, the default, where there
-    /// is no cache.
+    /// Returns the work that marks cached responses of the source as stale, or erases them. `nil`, the default, if there is no
+    /// cache.
     ///
-    /// - Throws: an error where that cannot be said.
+    /// - Throws: An error if the responses cannot be determined.
     func invalidator(isErasure: Bool) throws -> (@concurrent @Sendable () async throws -> Void)?
 
-    /// Forgets the position in the source; does nothing by default.
+    /// Resets the position in the source. Does nothing by default.
     func resetSource()
 
-    /// The context whose order of loads and saves counts; none by default.
+    /// The context that orders loads and saves; `nil` by default.
     var loadContext: ModelContext? { get }
 
-    /// Whether there may be more to load than what is there; `false` by default.
+    /// Whether there may be more to load. `false` by default.
     var hasMore: Bool { get }
 
-    /// Whether there is something to show; `true` by default.
+    /// Whether there is content to show. `true` by default.
     var hasContent: Bool { get }
 
-    /// Calls `receive` after changes of what there is to show, until the token is deallocated; never by default.
+    /// Calls `receive` after changes of the content, until the token is deallocated. Never by default.
     func observeContent(_ receive: @escaping () -> Void) -> ObserverToken?
 }
 
@@ -99,22 +99,22 @@ extension Loadable {
     public var isLoadingMore: Bool { loadState.isLoadingMore }
     public var isOutdated: Bool { loadState.isOutdated }
 
-    /// Loads, and returns when the data is in place.
+    /// Loads the object, and returns when the data is in place.
     ///
-    /// A load like the one that is under way joins it. Any other from the beginning takes its place: callers that waited
-    /// for the old one wait for the new one; a load of more waits for the one from the beginning. Data that is there stays
-    /// until the new data is; it stays, too, when the load fails or is canceled. When the calling task is canceled the call
-    /// ends at once, and the load with the last of its callers.
+    /// A load equal to the running one joins it. Any other load from the beginning replaces the running one, and its callers
+    /// wait for the new load. A load of the next page waits for a load from the beginning. The existing data stays until the
+    /// new data is there, and also if the load fails or is canceled. If the calling task is canceled, the call ends at once.
+    /// The load ends when its last caller is canceled.
     ///
     /// - Parameters:
-    ///   - policy: the use of the cache; `nil` leaves it to the source.
-    ///   - more: whether more is loaded of what is there. Of what was never loaded that is the beginning.
-    /// - Throws: the error of the source or of what it brought, which ``LoadState/error`` keeps, and `CancellationError`.
+    ///   - policy: The use of the cache; `nil` leaves it to the source.
+    ///   - more: Whether to load the next page. If nothing was loaded yet, the load starts at the beginning.
+    /// - Throws: The error of the source or of its data, also stored in ``LoadState/error``; `CancellationError`.
     public nonisolated(nonsending) func load(policy: CachePolicy? = nil, more: Bool = false) async throws {
         try await load(Load(policy: policy, scope: more && loadState.isLoaded ? .more : .beginning))
     }
 
-    /// Loads as ``load(policy:more:)`` does, in any scope. A refresh joins a load from the beginning that is under way.
+    /// Loads as ``load(policy:more:)`` does, in any scope. A refresh joins a running load from the beginning.
     public nonisolated(nonsending) func load(_ load: Load) async throws {
         try Task.checkCancellation()
         if let flight = loadState.flight, !flight.isCanceled, load.joins(flight.load) {
@@ -124,36 +124,36 @@ extension Loadable {
         try await wait(for: flight)
     }
 
-    /// Loads what was never loaded, and loads outdated data again where the last load has not failed; waits for a load that
-    /// is under way.
+    /// Loads the object if it was never loaded, or if it is outdated and the last load has not failed. Waits for a running
+    /// load.
     ///
-    /// - Throws: as ``load(policy:more:)``.
+    /// - Throws: As ``load(policy:more:)``.
     public nonisolated(nonsending) func loadIfNeeded() async throws {
         if let flight = loadState.flight, !flight.isCanceled { return try await wait(for: flight) }
         if !loadState.isLoaded { return try await load() }
         if loadState.isOutdated, loadState.error == nil { try await load(policy: .revalidate) }
     }
 
-    /// Repeats the load that has failed; without one the data is loaded again.
+    /// Repeats the failed load. Without one, loads the data again.
     ///
-    /// - Throws: as ``load(policy:more:)``.
+    /// - Throws: As ``load(policy:more:)``.
     public nonisolated(nonsending) func retry() async throws {
         try await load(loadState.failedLoad ?? Load(policy: .revalidate))
     }
 
-    /// Ends the load that is under way; its callers get a `CancellationError`.
+    /// Cancels the running load. Its callers get a `CancellationError`.
     public func cancel() { loadState.cancel() }
 
-    /// Marks the data as outdated, and what a cache has of it as stale.
+    /// Marks the data as outdated, and its cached responses as stale.
     ///
-    /// - Parameter erase: whether what a cache has is erased.
-    /// - Throws: the error of the source; the data is marked all the same.
+    /// - Parameter erase: Whether to erase the cached responses.
+    /// - Throws: The error of the source. The data is marked nevertheless.
     public nonisolated(nonsending) func invalidate(erase: Bool = false) async throws {
         loadState.invalidate()
         try await invalidator(isErasure: erase)?()
     }
 
-    /// Takes the object for one that was never loaded. What it holds stays until the next load.
+    /// Resets the object to its state before any load. Its data stays until the next load.
     public func reset() {
         loadState.reset()
         resetSource()
@@ -162,7 +162,7 @@ extension Loadable {
     /// Calls `receive` with the object and the events of loading, until the token is deallocated.
     public func observeLoading(
         _ kinds: Set<LoadEvent.Kind> = Set(LoadEvent.Kind.allCases),
-        _ receive: @escaping (Self, LoadEvent) -> Void
+        receive: @escaping (Self, LoadEvent) -> Void
     ) -> ObserverToken {
         loadState.observe(kinds) { [weak self] event in
             if let self { receive(self, event) }
@@ -174,7 +174,7 @@ extension Loadable {
     private func begin(_ load: Load) throws -> LoadFlight? {
         let work: (@concurrent @Sendable () async throws -> Payload)?
         do { work = try loader(for: load) } catch {
-            // Another load that is under way goes on.
+            // A running load continues.
             if loadState.flight == nil { loadState.fail(error) }
             throw error
         }
@@ -193,10 +193,10 @@ extension Loadable {
             outcome = await flight.outcome(wasExpected: true)
         }
         if case .canceled = outcome {
-            // Others may wait for it, or for the one that has replaced it.
+            // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
-            finish(flight, outcome)
+            finish(flight, with: outcome)
         }
         switch outcome {
         case .loaded: if let error = flight.failure { throw error }
@@ -205,11 +205,11 @@ extension Loadable {
         }
     }
 
-    /// The first of the callers brings the load to its end.
-    private func finish(_ flight: LoadFlight, _ outcome: LoadFlight.Outcome) {
+    /// Finishes the load, for the first of its callers.
+    private func finish(_ flight: LoadFlight, with outcome: LoadFlight.Outcome) {
         flight.makeFinal()
         do {
-            let age = try takeIn(outcome, of: flight)
+            let age = try apply(outcome, of: flight)
             // An observer may have reset the object.
             if loadState.flight === flight { loadState.finish(age: age) }
         } catch {
@@ -218,21 +218,21 @@ extension Loadable {
         }
     }
 
-    private func takeIn(_ outcome: LoadFlight.Outcome, of flight: LoadFlight) throws -> Duration? {
+    private func apply(_ outcome: LoadFlight.Outcome, of flight: LoadFlight) throws -> Duration? {
         if case .failed(let error) = outcome { throw error }
         // The work returns a payload of this type.
         guard case .loaded(let value) = outcome, let payload = value as? Payload else { return nil }
         if let context = loadContext {
-            try context.takingAnswer(of: flight.time) { try take(payload, of: flight.load) }
+            try context.applyingAnswer(of: flight.time) { try apply(payload, of: flight.load) }
         } else {
-            try take(payload, of: flight.load)
+            try apply(payload, of: flight.load)
         }
         return flight.load.scope == .more ? nil : age(of: payload)
     }
 }
 
 extension Load {
-    /// Whether another load that is under way brings what this one asks for.
+    /// Returns whether a running load has the result that this one needs.
     fileprivate func joins(_ other: Load) -> Bool {
         switch scope {
         case .beginning: self == other

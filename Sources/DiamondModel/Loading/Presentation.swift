@@ -1,18 +1,18 @@
 import Diamond
 
-/// The state of an object that is loaded, as it is to be shown.
+/// The state of a loaded object for its presentation.
 public enum Presentation: Hashable, Sendable {
     /// Nothing was loaded, and no load is under way.
     case nothing
-    /// A sign that it is being loaded for the first time.
+    /// The object is being loaded for the first time. Show an activity indicator.
     case loading
-    /// The content, also while it is loaded again and when that has failed.
+    /// There is content, also while it is loaded again or if that has failed.
     case content
-    /// Everything is loaded, and there is nothing.
+    /// The object is loaded, and there is no content.
     case empty
-    /// There is nothing because of an error, and a way to try again. The message is for the user.
+    /// There is no content because of an error. Offer a retry. The message is for the user.
     case error(String)
-    /// There is nothing because no server could be reached, and a way to try again.
+    /// There is no content because no server could be reached. Offer a retry.
     case offline
 }
 
@@ -37,6 +37,6 @@ extension Presentation {
 }
 
 extension LoadState {
-    /// Whether the last load has failed because no server could be reached, as for a banner over the rows that are there.
+    /// Whether the last load failed because no server could be reached, for example for a banner over existing rows.
     public var isOffline: Bool { (error as? ConnectionError)?.code == .cannotConnect }
 }

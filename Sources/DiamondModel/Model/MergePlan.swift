@@ -107,7 +107,7 @@ struct MergePlan {
             model.tracking.dirty.removeAll { keys.contains($0.property.key) }
             model.tracking.source = (model.tracking.source ?? [:]).merged(with: object, along: paths)
             for change in PropertyVisitor.assign(slots, to: model) { model.note(change) }
-            model.put(back: edits)
+            model.reapply(edits)
             if let answerTime { model.noteAnswer(at: answerTime, for: keys) }
             if let context, model.hasQueuedSaves { model.syncing.mergedAt = context.now() }
         }

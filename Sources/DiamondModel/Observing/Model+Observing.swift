@@ -6,7 +6,7 @@ extension Model {
 
     /// Calls `receive` after every transaction that changes a property, until the token is deallocated.
     public final func observe<Owner: Model, Value>(
-        _ property: Property<Owner, Value>, _ receive: @escaping (ValueChange<Value>) -> Void
+        _ property: Property<Owner, Value>, receive: @escaping (ValueChange<Value>) -> Void
     ) -> ObserverToken {
         observers.add { event in
             if let change = event[property] { receive(change) }

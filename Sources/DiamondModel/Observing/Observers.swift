@@ -1,4 +1,4 @@
-/// The token of an observation, which lasts as long as the token is kept.
+/// The token of an observation. The observation ends when the token is deallocated.
 public final class ObserverToken {
     private var end: (() -> Void)?
 
@@ -43,7 +43,7 @@ final class Observers<Event> {
         }
     }
 
-    /// Tells the present observers. One that is added or removed meanwhile does not receive the event.
+    /// Notifies the current observers. One that is added or removed meanwhile does not receive the event.
     func notify(_ event: Event) {
         for observer in observers where observer.isActive { observer.receive(event) }
     }

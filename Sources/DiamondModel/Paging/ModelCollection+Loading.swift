@@ -39,7 +39,7 @@ extension ModelCollection: Loadable {
     /// Rows that are there already are merged, not doubled. A call while the list is loaded waits for that load. A failure
     /// leaves the position where it was.
     ///
-    /// - Throws: as ``load(policy:more:)``.
+    /// - Throws: As ``load(policy:more:)``.
     public nonisolated(nonsending) func next() async throws { try await load(more: true) }
 
     /// Loads the new items, and adds them at the top. The other rows and the position stay.
@@ -47,7 +47,7 @@ extension ModelCollection: Loadable {
     /// If rows may be missing between the new items and the present ones, the list is loaded from the beginning. A list
     /// of one page is always loaded from the beginning.
     ///
-    /// - Throws: as ``load(policy:more:)``.
+    /// - Throws: As ``load(policy:more:)``.
     public nonisolated(nonsending) func refresh() async throws {
         try await load(Load(policy: .revalidate, scope: .refresh))
     }
@@ -73,7 +73,7 @@ extension ModelCollection: Loadable {
         return { try await source.page(query) }
     }
 
-    public func take(_ page: Page, of load: Load) throws { try core.take(page, of: load) }
+    public func apply(_ page: Page, of load: Load) throws { try core.apply(page, of: load) }
 
     public func age(of page: Page) -> Duration? { page.hasOnlyNewer ? nil : .seconds(page.age) }
 
@@ -94,12 +94,12 @@ extension CollectionCore {
     var source: PageSource? { pagerIfAny?.source }
 
     /// Takes in a page.
-    func take(_ page: Page, of load: Load) throws {
+    func apply(_ page: Page, of load: Load) throws {
         guard let source else { return }
         switch load.scope {
-        case .beginning: try begin(with: page, source)
+        case .beginning: try begin(with: page, of: source)
         case .refresh:
-            guard reaches(page, source) else { return try begin(with: page, source) }
+            guard isContiguous(page, of: source) else { return try begin(with: page, of: source) }
             upsertAtTop(page.items)
         case .more:
             let isShifted = pager.isShifted
@@ -113,7 +113,7 @@ extension CollectionCore {
         pager.note(page)
     }
 
-    private func begin(with page: Page, _ source: PageSource) throws {
+    private func begin(with page: Page, of source: PageSource) throws {
         let next = try source.paging.position(after: page, at: .start)
         let destroyed = page.items.filter(isDestroyed).count
         let changes = pager.sourceChanges
@@ -130,7 +130,7 @@ extension CollectionCore {
     }
 
     /// Whether no rows are missing between new ones and those that are there.
-    private func reaches(_ page: Page, _ source: PageSource) -> Bool {
+    private func isContiguous(_ page: Page, of source: PageSource) -> Bool {
         if source.paging == .whole || order.first == nil { return false }
         if page.hasOnlyNewer { return page.isLast != false }
         return page.items.contains { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }

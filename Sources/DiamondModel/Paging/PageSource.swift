@@ -1,14 +1,14 @@
 public import Diamond
 
-/// A page that is asked for.
+/// A request for a page.
 public struct PageQuery: Hashable, Sendable {
     /// The position of the page.
     public let position: PagePosition
     /// The use of the cache; `nil` leaves it to the source.
     public let policy: CachePolicy?
-    /// The id of the first item that is there, where newer ones are asked for.
+    /// The id of the first existing item, if newer items are requested.
     public let newerThan: JSONValue?
-    /// The id of the last of the newer items that have come already.
+    /// The id of the last newer item received so far.
     public private(set) var newerBefore: JSONValue?
 
     init(position: PagePosition, policy: CachePolicy?, newerThan: JSONValue?) {
@@ -30,23 +30,23 @@ public struct PageQuery: Hashable, Sendable {
 /// cities.source = PageSource(engine, Request("cities"), paging: .page(size: 50), format: PageFormat(items: "items"))
 /// ```
 public struct PageSource: Sendable {
-    /// The scheme by which the pages follow one another.
+    /// The paging scheme.
     public let paging: Paging
-    /// The request of the list; `nil` for pages that no request brings.
+    /// The request of the list; `nil` for a source without requests.
     public let request: Request?
     let engine: Engine?
     private let load: @concurrent @Sendable (PageQuery) async throws -> Page
 
-    /// Creates a source of requests.
+    /// Creates a source that sends requests.
     ///
     /// - Parameters:
-    ///   - engine: sends the requests.
-    ///   - request: the request of the list, to which the scheme adds the parameters of a page. Its URL is that of the list
-    ///     for the calls of its objects, too.
-    ///   - paging: the scheme of the pages; one page by default.
-    ///   - format: the places of items, total and next page in an answer.
-    ///   - prepare: changes the request of a page before it is sent.
-    ///   - page: reads an answer, in place of the format. Runs outside the collection's isolation domain.
+    ///   - engine: Sends the requests.
+    ///   - request: The request of the list. The paging scheme adds the parameters of a page. Calls of its objects use its URL,
+    ///     too.
+    ///   - paging: The paging scheme; one page by default.
+    ///   - format: The places of items, total and next page in a response.
+    ///   - prepare: Changes the request of a page before it is sent.
+    ///   - page: Reads a response instead of the format. Runs outside the collection's isolation domain.
     public init(
         _ engine: Engine, _ request: Request, paging: Paging = .whole, format: PageFormat = PageFormat(),
         prepare: @escaping @Sendable (inout Request, PageQuery) -> Void = { _, _ in },
@@ -57,14 +57,14 @@ public struct PageSource: Sendable {
         self.paging = paging
         let list = request
         load = { query in
-            guard var request = try Self.request(for: query, request, paging) else {
+            guard var request = try Self.request(for: query, base: request, paging: paging) else {
                 return Page(items: [], isLast: true)
             }
             if let policy = query.policy { request.cache = policy }
             prepare(&request, query)
             let url = try engine.url(of: request)
             if case .url(let position) = query.position, query.newerThan == nil {
-                // From an archive, too: it would be sent what the request brings.
+                // Also a URL from an archive: it would receive the request's headers.
                 try paging.checkOrigin(of: position, list: engine.url(of: list))
             }
             var result = try await engine.output(of: request) { response in
@@ -76,11 +76,11 @@ public struct PageSource: Sendable {
         }
     }
 
-    /// Creates a source that is not an API.
+    /// Creates a source with a closure, such as a database.
     ///
     /// - Parameters:
-    ///   - paging: the scheme of the pages; one page by default.
-    ///   - load: returns the page at a position. Runs outside the collection's isolation domain.
+    ///   - paging: The paging scheme; one page by default.
+    ///   - load: Returns the page for a query. Runs outside the collection's isolation domain.
     public init(paging: Paging = .whole, _ load: @escaping @concurrent @Sendable (PageQuery) async throws -> Page) {
         self.paging = paging
         self.load = load
@@ -88,8 +88,8 @@ public struct PageSource: Sendable {
         engine = nil
     }
 
-    /// Returns the page that is asked for. Newer items are asked for until there are none, because a server may send fewer at
-    /// once than there are.
+    /// Returns the page for a query. Requests newer items until there are none, because a server may send only some of them at
+    /// once.
     func page(_ query: PageQuery) async throws -> Page {
         var page = try await load(query)
         guard query.newerThan != nil, let key = paging.newerKey else { return page }
@@ -102,17 +102,17 @@ public struct PageSource: Sendable {
             // Some servers know only one of the two bounds.
             let newer = next.items.prefix { key.value(in: $0) != query.newerThan }
             last = newer.count < next.items.count ? nil : newer.last.flatMap { key.value(in: $0) }
-            guard last != before, rounds < Self.mostRounds else { break }
+            guard last != before, rounds < Self.maximumRounds else { break }
             page.items += newer
         }
         // What did not end may have left something out.
-        if rounds == Self.mostRounds { page.isLast = false }
+        if rounds == Self.maximumRounds { page.isLast = false }
         return page
     }
 
-    private static let mostRounds = 20
+    private static let maximumRounds = 20
 
-    static func request(for query: PageQuery, _ base: Request, _ paging: Paging) throws -> Request? {
+    static func request(for query: PageQuery, base: Request, paging: Paging) throws -> Request? {
         if let first = query.newerThan { return paging.request(base, newerThan: first, before: query.newerBefore) }
         return try paging.request(base, at: query.position)
     }

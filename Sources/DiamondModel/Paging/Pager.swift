@@ -1,7 +1,7 @@
 import Diamond
 import Foundation
 
-/// The state of a collection's loading: the source, and the position in it.
+/// The loading state of a collection: the source, and the position in it.
 final class Pager {
     private(set) var source: PageSource?
     private(set) var position = PagePosition.start
@@ -16,7 +16,7 @@ final class Pager {
     private(set) var sourceChanges = 0
     /// The requests that have brought pages, of which a cache may have the answers.
     private(set) var requests: [Request] = []
-    private static let mostRequests = 1_000
+    private static let maximumRequests = 1_000
     /// The models that were deleted here and may still be on the server.
     var deleted: [DeletedModel] = []
     private(set) lazy var state = LoadState(hasSource: { [weak self] in self?.source != nil }, now: now)
@@ -75,7 +75,7 @@ final class Pager {
 
     func note(_ page: Page) {
         if let total = page.total { self.total = total }
-        guard let request = page.request?.request, requests.count < Self.mostRequests, !requests.contains(request)
+        guard let request = page.request?.request, requests.count < Self.maximumRequests, !requests.contains(request)
         else { return }
         requests.append(request)
     }

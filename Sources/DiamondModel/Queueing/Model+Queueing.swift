@@ -9,19 +9,19 @@ extension Model {
         return tracking.ids.contains { context.hasQueuedCalls(ModelKey(type(of: self), $0)) }
     }
 
-    /// Keeps a save in the queue, and sends it where it can be sent now.
+    /// Adds a save to the queue, and sends it if it can be sent now.
     ///
-    /// - Parameter turns: whose turn the caller has; given when the save is on disk.
-    final nonisolated(nonsending) func queueSave(as method: SaveMethod, in turns: Turns) async throws {
+    /// - Parameter lock: The lock that the caller holds. Released when the save is on disk.
+    final nonisolated(nonsending) func queueSave(as method: SaveMethod, releasing lock: AsyncLock) async throws {
         let call: QueuedCall?
         do {
-            defer { turns.give() }
-            call = try await keepSave(as: method)
+            defer { lock.release() }
+            call = try await enqueueSave(as: method)
         }
         try await call?.finish()
     }
 
-    private nonisolated(nonsending) func keepSave(as method: SaveMethod) async throws -> QueuedCall? {
+    private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
         let waiting = try queue.waitingCalls()
         let isMade = isNew && waiting.contains { $0.subject.call == .create }
@@ -30,36 +30,38 @@ extension Model {
         var call = method.call(isNew: isNew)
         // The call that makes the object is in the queue already: this one changes it.
         if isMade, call == .create { call = .update }
-        guard call == .update else { return try await queue.keep(call, body(of: call), of: self) }
-        let changes = try queue.changes(of: self, behind: waiting)
-        return changes.isEmpty ? nil : try await queue.keep(call, .object(changes), of: self)
+        guard call == .update else { return try await queue.enqueue(call, body: body(of: call), of: self) }
+        let changes = try queue.changes(of: self, after: waiting)
+        return changes.isEmpty ? nil : try await queue.enqueue(call, body: .object(changes), of: self)
     }
 
-    /// Keeps a deletion in the queue, and sends it where it can be sent now.
+    /// Adds a deletion to the queue, and sends it if it can be sent now.
     ///
     /// - Parameters:
     ///   - places: the places in collections that the object has left.
-    ///   - turns: as for a save.
-    final nonisolated(nonsending) func queueDestroy(from places: [CollectionPlace], in turns: Turns) async throws {
+    ///   - lock: The lock that the caller holds. Released when the deletion is on disk.
+    final nonisolated(nonsending) func queueDestroy(from places: [CollectionPlace], releasing lock: AsyncLock)
+        async throws
+    {
         let call: QueuedCall?
         do {
-            defer { turns.give() }
-            call = try await keepDestroy(from: places)
+            defer { lock.release() }
+            call = try await enqueueDestroy(from: places)
         }
         try await call?.finish()
     }
 
-    private nonisolated(nonsending) func keepDestroy(from places: [CollectionPlace]) async throws -> QueuedCall? {
+    private nonisolated(nonsending) func enqueueDestroy(from places: [CollectionPlace]) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
         if isNew, try !queue.waitingCalls().contains(where: { $0.subject.call == .create }) { return nil }
-        queue.context.noteLeaving(DeletedModel(model: self, places: places), at: queue.key)
+        queue.context.addPendingDeletion(DeletedModel(model: self, places: places), at: queue.key)
         do {
-            let call = try await queue.keep(.destroy, nil, of: self)
+            let call = try await queue.enqueue(.destroy, body: nil, of: self)
             // It was merged with the call that would have made the object: neither is sent.
-            if !hasQueuedSaves { queue.context.endLeaving(queue.key, isDestroyed: false) }
+            if !hasQueuedSaves { queue.context.endDeletion(queue.key, isDestroyed: false) }
             return call
         } catch {
-            queue.context.takeBackLeaving(queue.key)
+            queue.context.revertDeletion(queue.key)
             throw error
         }
     }
@@ -67,7 +69,7 @@ extension Model {
     /// Gives properties values that a user has set, as they stand in what was sent.
     ///
     /// - Parameter newer: properties that were set since.
-    final func takeEdits(from object: [String: JSONValue], butFor newer: [AnyProperty]) throws {
+    final func applyEdits(from object: [String: JSONValue], except newer: [AnyProperty]) throws {
         let sent = try type(of: self).decoded(from: .object(object))
         let slots = PropertyVisitor.slots(of: sent).filter { slot in
             let isSent = slot.property.access == .user && slot.property.keyFound(in: object) != nil
@@ -86,7 +88,9 @@ extension Model {
 
     /// Makes an object that was read from what waits in the queue one that the server does not have.
     final func becomeNew(_ subject: QueuedSubject) {
-        (tracking.source, tracking.repairs, tracking.localID) = (nil, [], subject.localID)
+        tracking.source = nil
+        tracking.repairs = []
+        tracking.localID = subject.localID
         if subject.serverID == nil { tracking.serverID = nil }
     }
 

@@ -13,7 +13,8 @@ extension ModelContext {
     public nonisolated(nonsending) func queuedModels<Object: Model>(
         _ type: Object.Type = Object.self
     ) async throws -> [Object] {
-        let (queue, identity) = try await (requiredQueue(), identity(for: type))
+        let queue = try requiredQueue()
+        let identity = try await identity(for: type)
         var models: [Object] = []
         // What the program has set by now is newer than what waits.
         var newer: [ObjectIdentifier: [AnyProperty]] = [:]
@@ -27,14 +28,15 @@ extension ModelContext {
             // What is damaged is for a person to look at.
             guard let request = try? queue.request(of: job.id),
                 let model: Object = try restore(
-                    subject, request, butFor: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
+                    subject, from: request, except: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
             else {
                 if subject.call == .destroy { order.deleted.formUnion(subject.ids.map { ModelKey(type, $0) }) }
                 continue
             }
             if live == nil { newer[ObjectIdentifier(model)] = [] }
             if subject.call == .destroy {
-                noteLeaving(DeletedModel(model: model, places: CollectionPlace.leave(model)), at: job.orderingKey ?? "")
+                addPendingDeletion(
+                    DeletedModel(model: model, places: CollectionPlace.leave(model)), at: job.orderingKey ?? "")
                 models.removeAll { $0 === model }
             } else if !models.contains(where: { $0 === model }) {
                 models.append(model)
@@ -68,22 +70,24 @@ extension ModelContext {
     ///
     /// - Parameter isOwn: whether the last answer is that of the caller's call, which reports it.
     nonisolated(nonsending) func collectEarlier(
-        _ types: [Model.Type], isOwn: Bool = false, where isMeant: @escaping (ReplayJob) -> Bool
+        _ types: [Model.Type], isOwn: Bool = false, where isIncluded: @escaping (ReplayJob) -> Bool
     ) async {
-        guard let saves = try? await collect(types, where: isMeant) else { return }
+        guard let saves = try? await collect(types, where: isIncluded) else { return }
         reported += isOwn ? saves.dropLast() : saves[...]
     }
 
     private nonisolated(nonsending) func collect(
-        _ types: [Model.Type], where isMeant: @escaping (ReplayJob) -> Bool
+        _ types: [Model.Type], where isIncluded: @escaping (ReplayJob) -> Bool
     ) async throws -> [QueuedSave] {
         let queue = try requiredQueue()
-        try await collecting.take()
-        defer { collecting.give() }
+        try await collecting.acquire()
+        defer { collecting.release() }
         var saves: [QueuedSave] = []
         for type in types {
             let identity = try await identity(for: type)
-            let collector = SaveCollector(self, type, queue) { $0.identity == identity && isMeant($0) }
+            let collector = SaveCollector(context: self, type: type, queue: queue) {
+                $0.identity == identity && isIncluded($0)
+            }
             saves += try await collector.collect()
         }
         return saves
@@ -112,13 +116,13 @@ extension ModelContext {
     /// - Parameter newer: the properties that were set since.
     /// - Returns: `nil` for one that is not live, and that the call does not make.
     func restore<Object: Model>(
-        _ subject: QueuedSubject, _ request: Request, butFor newer: [AnyProperty]
+        _ subject: QueuedSubject, from request: Request, except newer: [AnyProperty]
     ) throws -> Object? {
         let object = try Object.object(in: request)?.modelObject()
         guard let live = existing(Object.self, for: subject) as? Object else {
             return subject.call == .create ? try made(subject, of: object ?? [:]) : nil
         }
-        if let object, subject.call != .destroy { try live.takeEdits(from: object, butFor: newer) }
+        if let object, subject.call != .destroy { try live.applyEdits(from: object, except: newer) }
         return live
     }
 
@@ -151,22 +155,22 @@ extension ModelContext {
 
     // MARK: Objects that leave
 
-    /// Notes that an object is deleted here, and that the deletion waits in the queue: no load brings it back.
-    func noteLeaving(_ deleted: DeletedModel, at key: String) {
+    /// Records that the deletion of an object is queued. No load adds the object again.
+    func addPendingDeletion(_ deleted: DeletedModel, at key: String) {
         order.deleted.insert(ModelKey(type(of: deleted.model), deleted.model.modelID))
         // A second deletion finds the object in no place.
-        if leaving[key] == nil { leaving[key] = deleted }
+        if pendingDeletions[key] == nil { pendingDeletions[key] = deleted }
     }
 
-    /// Puts an object back that the server has not deleted.
-    func takeBackLeaving(_ key: String) {
-        guard let deleted = leaving[key] else { return }
-        endLeaving(key, isDestroyed: false)
+    /// Restores an object that the server has not deleted.
+    func revertDeletion(_ key: String) {
+        guard let deleted = pendingDeletions[key] else { return }
+        endDeletion(key, isDestroyed: false)
         for place in deleted.places.reversed() { place.restore(deleted.model) }
     }
 
-    func endLeaving(_ key: String, isDestroyed: Bool) {
-        guard let deleted = leaving.removeValue(forKey: key) else { return }
+    func endDeletion(_ key: String, isDestroyed: Bool) {
+        guard let deleted = pendingDeletions.removeValue(forKey: key) else { return }
         let model = ModelKey(type(of: deleted.model), deleted.model.modelID)
         order.deleted.remove(model)
         if isDestroyed { order.noteDestroyed(model) }

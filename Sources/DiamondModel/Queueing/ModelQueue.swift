@@ -4,7 +4,7 @@ import DiamondSQLite
 /// The queue of an object's calls, for one identity.
 struct ModelQueue {
     /// A call that is in the queue, or whose answer is.
-    struct Waiting {
+    struct WaitingCall {
         let job: ReplayJob
         let subject: QueuedSubject
     }
@@ -36,10 +36,10 @@ struct ModelQueue {
         engine = try model.requiredEngine()
         queue = try engine.queue()
         let identity = try await engine.identity(of: model.server?.list ?? Request(""))
-        key = try Self.key(of: model, identity, queue)
+        key = try Self.key(of: model, identity: identity, queue: queue)
     }
 
-    private static func key(of model: Model, _ identity: String?, _ queue: ReplayQueue) throws -> String {
+    private static func key(of model: Model, identity: String?, queue: ReplayQueue) throws -> String {
         let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
         guard let id = model.serverID else { return "\(list)/\(model.localID)" }
         // Calls from before the server gave the id may still wait, and go first.
@@ -51,15 +51,15 @@ struct ModelQueue {
     }
 
     /// The object's calls that have not been answered, or whose answers were not collected.
-    func waitingCalls() throws -> [Waiting] {
+    func waitingCalls() throws -> [WaitingCall] {
         try queue.jobsStoringAnswers().compactMap { job, isConsumed in
             guard !isConsumed, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
-            return Waiting(job: job, subject: subject)
+            return WaitingCall(job: job, subject: subject)
         }
     }
 
-    /// The members of an object that the server will not have when the waiting calls have been made.
-    func changes(of model: Model, behind waiting: [Waiting]) throws -> [String: JSONValue] {
+    /// Returns the members of an object that the server will not have after the waiting calls.
+    func changes(of model: Model, after waiting: [WaitingCall]) throws -> [String: JSONValue] {
         var expected: [String: JSONValue] = [:]
         for call in waiting {
             guard let request = try queue.request(of: call.job.id),
@@ -80,14 +80,16 @@ struct ModelQueue {
     /// Writes a call into the queue, and begins to send it where nothing stands before it.
     ///
     /// - Returns: the call, which is on disk.
-    nonisolated(nonsending) func keep(
-        _ call: ModelCall, _ body: JSONValue?, of model: Model
+    nonisolated(nonsending) func enqueue(
+        _ call: ModelCall, body: JSONValue?, of model: Model
     ) async throws -> QueuedCall {
-        let subject = QueuedSubject(model, call)
+        let subject = QueuedSubject(model, call: call)
         var request = try model.request(queueing: call, body: body)
         request.replay.mode = .durable
-        (request.replay.orderingKey, request.replay.order) = (key, .ordered)
-        (request.replay.unique, request.replay.uniqueness) = (key, .merge)
+        request.replay.orderingKey = key
+        request.replay.order = .ordered
+        request.replay.unique = key
+        request.replay.uniqueness = .merge
         request.replay.metadata.merge(subject.metadata) { $1 }
         request.replay.storesAnswer = true
         var sending: Task<ConnectionError?, Never>?
@@ -128,7 +130,7 @@ struct QueuedCall {
     /// Sends it now; `nil` for one that waits.
     fileprivate let sending: Task<ConnectionError?, Never>?
 
-    /// Waits until the server has answered, or the call has to wait, and collects the answer.
+    /// Waits until the server has responded or the call has to wait, and collects the response.
     ///
     /// - Throws: `ConnectionError` of a call that the server has refused, and that is not sent again; `cannotQueue`.
     nonisolated(nonsending) func finish() async throws {

@@ -30,7 +30,7 @@ struct QueuedSubject {
     let serverID: ModelID?
     let call: ModelCall
 
-    init(_ model: Model, _ call: ModelCall) {
+    init(_ model: Model, call: ModelCall) {
         type = Swift.type(of: model).queueName
         list = model.listName
         localID = model.isNew ? model.localID : nil
@@ -43,7 +43,9 @@ struct QueuedSubject {
         guard case .string(let type)? = job.metadata["model"], case .string(let list)? = job.metadata["list"],
             case .string(let name)? = job.metadata["call"], let call = ModelCall(name: name)
         else { return nil }
-        (self.type, self.list, self.call) = (type, list, call)
+        self.type = type
+        self.list = list
+        self.call = call
         if case .string(let text)? = job.metadata["localID"] { localID = ModelID(local: text) } else { localID = nil }
         serverID = job.metadata["id"].flatMap(ModelID.init(json:))
     }

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// Takes the answers to the queued calls of a class into its objects.
+/// Applies the responses to the queued calls of a class to its objects.
 struct SaveCollector {
     /// An answered call, and the members of the object that it has sent.
     private struct Answered {
@@ -14,12 +14,15 @@ struct SaveCollector {
     private let context: ModelContext
     private let type: Model.Type
     private let queue: ReplayQueue
-    private let isMeant: (ReplayJob) -> Bool
+    private let isIncluded: (ReplayJob) -> Bool
 
     init(
-        _ context: ModelContext, _ type: Model.Type, _ queue: ReplayQueue, where isMeant: @escaping (ReplayJob) -> Bool
+        context: ModelContext, type: Model.Type, queue: ReplayQueue, where isIncluded: @escaping (ReplayJob) -> Bool
     ) {
-        (self.context, self.type, self.queue, self.isMeant) = (context, type, queue, isMeant)
+        self.context = context
+        self.type = type
+        self.queue = queue
+        self.isIncluded = isIncluded
     }
 
     /// - Throws: `ReplayError` where the queue cannot be read or written; what ``ModelContext/recordSaves`` throws.
@@ -30,11 +33,11 @@ struct SaveCollector {
             // Another context has taken it, and an object of this one has no id yet.
             if isConsumed, context.existing(type, for: subject)?.isNew != true { continue }
             guard let kept = try queue.answeredJob(job.id) else { continue }
-            saves.append(take(answered(subject, by: kept)))
+            saves.append(apply(answered(subject, by: kept)))
         }
         let orphans = try await settleWaiting()
         for kept in orphans {
-            if let subject = QueuedSubject(kept.job) { saves.append(takeBack(answered(subject, by: kept))) }
+            if let subject = QueuedSubject(kept.job) { saves.append(revert(answered(subject, by: kept))) }
         }
         if saves.isEmpty { return [] }
         try context.recordSaves?(saves)
@@ -48,7 +51,7 @@ struct SaveCollector {
 
     private func jobs() throws -> [(job: ReplayJob, isConsumed: Bool)] {
         try queue.jobsStoringAnswers().filter { job, _ in
-            isMeant(job) && QueuedSubject(job)?.type == type.queueName
+            isIncluded(job) && QueuedSubject(job)?.type == type.queueName
         }
     }
 
@@ -59,16 +62,16 @@ struct SaveCollector {
 
     // MARK: Answers
 
-    private func take(_ answered: Answered) -> QueuedSave {
+    private func apply(_ answered: Answered) -> QueuedSave {
         var model = context.existing(type, for: answered.subject)
         do {
             if model == nil, answered.subject.call == .create { model = try restored(answered) }
-            try takeAnswer(answered, into: model)
+            try applyAnswer(answered, to: model)
             return save(answered, of: model)
         } catch {
             // Another run of the program has set what the server has not taken.
             if answered.subject.call != .create, let sent = answered.sent, let model {
-                try? model.takeEdits(from: sent, butFor: model.dirtyProperties)
+                try? model.applyEdits(from: sent, except: model.dirtyProperties)
             }
             return save(answered, of: model, failure: error)
         }
@@ -83,12 +86,12 @@ struct SaveCollector {
 
     private func restored(_ answered: Answered) throws -> Model? {
         func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            try answered.kept.request.flatMap { try context.restore(answered.subject, $0, butFor: []) }
+            try answered.kept.request.flatMap { try context.restore(answered.subject, from: $0, except: []) }
         }
         return try restore(type)
     }
 
-    private func takeAnswer(_ answered: Answered, into model: Model?) throws {
+    private func applyAnswer(_ answered: Answered, to model: Model?) throws {
         guard answered.subject.call == .destroy else {
             let response = try response(of: answered.kept)
             if let model { try merge(response, to: answered, into: model) }
@@ -100,11 +103,11 @@ struct SaveCollector {
         } catch let error as ConnectionError where error.saysGone {
             // The server has confirmed it.
         } catch {
-            context.takeBackLeaving(key)
+            context.revertDeletion(key)
             throw error
         }
         model?.leaveCollections()
-        context.endLeaving(key, isDestroyed: true)
+        context.endDeletion(key, isDestroyed: true)
     }
 
     private func response(of kept: ReplayQueue.AnsweredJob) throws -> Response {
@@ -123,7 +126,7 @@ struct SaveCollector {
         // The object has been read since the server has answered: its values are newer.
         let isOutdated = answered.kept.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
         let save = try PendingSave(
-            answeredInQueue: answered.kept.request ?? Request(""), answered.sent ?? [:], of: model,
+            answeredInQueue: answered.kept.request ?? Request(""), sent: answered.sent ?? [:], of: model,
             isNew: answered.subject.call == .create && model.isNew, isOutdated: isOutdated)
         defer { save.end() }
         try save.finish(response, on: model) {}
@@ -157,7 +160,7 @@ struct SaveCollector {
             guard QueuedSubject(job)?.call == .create, let kept = try queue.answeredJob(job.id),
                 let response = try? response(of: kept)
             else { continue }
-            return try? PendingSave.id(in: response, type)
+            return try? PendingSave.id(in: response, of: type)
         }
         return nil
     }
@@ -169,10 +172,10 @@ struct SaveCollector {
         }
     }
 
-    private func takeBack(_ answered: Answered) -> QueuedSave {
+    private func revert(_ answered: Answered) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
-        if answered.subject.call == .destroy { context.takeBackLeaving(answered.kept.job.orderingKey ?? "") }
-        if let sent = answered.sent, let model { try? model.takeEdits(from: sent, butFor: model.dirtyProperties) }
+        if answered.subject.call == .destroy { context.revertDeletion(answered.kept.job.orderingKey ?? "") }
+        if let sent = answered.sent, let model { try? model.applyEdits(from: sent, except: model.dirtyProperties) }
         let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
         return save(answered, of: model, failure: error)
     }

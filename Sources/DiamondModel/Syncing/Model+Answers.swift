@@ -40,7 +40,7 @@ extension Model {
     }
 
     /// Gives properties the values again that a user has set. Those that the server has by now are no edits any more.
-    final func put(back edits: [PropertyVisitor.Slot]) {
+    final func reapply(_ edits: [PropertyVisitor.Slot]) {
         for change in PropertyVisitor.assign(edits, to: self) {
             note(change)
             tracking.repairs.removeAll { $0.key == change.property.key }

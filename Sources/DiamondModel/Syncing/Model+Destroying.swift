@@ -18,15 +18,16 @@ extension Model {
         let time = order?.begin() ?? 0
         defer { order?.end(time) }
         do {
-            let turns = syncing.turns
-            try await turns.take()
+            let lock = syncing.lock
+            try await lock.acquire()
             if mode == .queued || hasQueuedSaves {
-                return try await queueDestroy(from: isSeenAtOnce ? places : CollectionPlace.leave(self), in: turns)
+                return try await queueDestroy(
+                    from: isSeenAtOnce ? places : CollectionPlace.leave(self), releasing: lock)
             }
-            defer { turns.give() }
+            defer { lock.release() }
             guard let id = serverID else { return leaveCollections() }
             let engine = try requiredEngine()
-            try await Self.delete(try request(for: .destroy, body: nil), engine)
+            try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {
             if isSeenAtOnce { for place in places.reversed() { place.restore(self) } }
@@ -36,7 +37,7 @@ extension Model {
         for place in places { place.core.pagerIfAny?.noteDestroyed() }
     }
 
-    private static func delete(_ request: Request, _ engine: Engine) async throws {
+    private static func delete(_ request: Request, with engine: Engine) async throws {
         do {
             _ = try await engine.successfulResponse(to: request)
         } catch {

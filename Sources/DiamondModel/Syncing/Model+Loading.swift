@@ -33,7 +33,7 @@ extension Model: Loadable {
         }
     }
 
-    public final func take(_ loaded: Loaded, of load: Load) throws {
+    public final func apply(_ loaded: Loaded, of load: Load) throws {
         guard let json = loaded.json else { return }
         try checkSubject(of: json)
         try merge(json)

@@ -48,7 +48,7 @@ extension ModelObject where Self: Model {
     ///   `missingID` where the server has made the object and tells no id; `otherObject`. `ConnectionError` of the call.
     ///   `CancellationError`. An error of the answer's body is thrown behind a save that the server has confirmed.
     public nonisolated(nonsending) func save(
-        _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, _ change: ((Self) -> Void)? = nil
+        _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
     ) async throws {
         let waits = mode == .wait && !hasQueuedSaves
         let before = change == nil ? nil : SaveState(of: self)
@@ -57,13 +57,13 @@ extension ModelObject where Self: Model {
         var isConfirmed = false
         do {
             if let before, let after { try Self.check(after.newRejections(since: before)) }
-            let turns = syncing.turns
-            try await turns.take()
+            let lock = syncing.lock
+            try await lock.acquire()
             if mode == .queued || hasQueuedSaves {
                 if waits, let change { transaction { change(self) } }
-                return try await queueSave(as: method, in: turns)
+                return try await queueSave(as: method, releasing: lock)
             }
-            defer { turns.give() }
+            defer { lock.release() }
             let subject = waits && change != nil ? copy() : self
             if waits, let change {
                 let before = SaveState(of: subject)

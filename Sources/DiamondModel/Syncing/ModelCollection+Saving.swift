@@ -7,7 +7,7 @@ extension ModelCollection {
     ///   - model: a new object.
     ///   - mode: whether it is in the collection at once, and leaves it where the server does not make it, or enters it when
     ///     the server has.
-    /// - Throws: as ``add(_:)``, and as a save of the object.
+    /// - Throws: As ``add(_:)``, and as a save of the object.
     public nonisolated(nonsending) func create(_ model: Object, _ mode: SaveMode = .optimistic) async throws {
         model.syncing.server = server
         let isAdded: Bool
@@ -34,8 +34,8 @@ extension ModelCollection {
     }
 
     /// Whether the deletion of an object waits in the queue.
-    private func isLeaving(_ model: Object) -> Bool {
-        context?.leaving.values.contains { $0.model === model } ?? false
+    private func isDeletionQueued(_ model: Object) -> Bool {
+        context?.pendingDeletions.values.contains { $0.model === model } ?? false
     }
 
     /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
@@ -56,7 +56,7 @@ extension ModelCollection {
     /// - Returns: whether the object was deleted here, and not sent or queued since.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
-        guard isDeleted(model), !isLeaving(model),
+        guard isDeleted(model), !isDeletionQueued(model),
             let index = core.pager.deleted.firstIndex(where: { $0.model === model })
         else {
             return false
@@ -80,12 +80,12 @@ extension ModelCollection {
         let memberChanges = core.memberChanges
         var failures: [UploadError.Failure] = []
         // Each is looked at again: the user goes on while the others are sent.
-        for model in deleted where isDeleted(model) && !isLeaving(model) {
+        for model in deleted where isDeleted(model) && !isDeletionQueued(model) {
             do {
                 let key = ModelKey(Object.self, model.modelID)
                 let hasServerID = !model.isNew
                 try await model.destroy()
-                if isLeaving(model) { continue }
+                if isDeletionQueued(model) { continue }
                 context?.order.deleted.remove(key)
                 core.pager.deleted.removeAll { $0.model === model }
                 if hasServerID { core.pager.noteDestroyed() }
@@ -108,7 +108,7 @@ extension ModelCollection {
 
     /// Sends what the server does not have, and loads the list again.
     ///
-    /// - Throws: as ``upload()``, without loading, and as ``load(policy:more:)``.
+    /// - Throws: As ``upload()``, without loading, and as ``load(policy:more:)``.
     public nonisolated(nonsending) func sync() async throws {
         try await upload()
         try await load(policy: .revalidate)
@@ -116,7 +116,7 @@ extension ModelCollection {
 
     private var server: ModelServer? {
         guard let request = Object.resource ?? source?.request else { return nil }
-        return ModelServer(context?.engine ?? source?.engine, request)
+        return ModelServer(engine: context?.engine ?? source?.engine, list: request)
     }
 }
 

@@ -7,7 +7,7 @@ struct ModelServer {
     /// Without the parameters of a page, which are no part of an object's URL.
     var list: Request
 
-    init(_ engine: Engine?, _ list: Request) {
+    init(engine: Engine?, list: Request) {
         self.engine = engine
         self.list = list
         self.list.parameters = Parameters()
@@ -20,8 +20,8 @@ struct ModelServer {
 
 /// The state of a model's loads and saves.
 final class ModelSyncing {
-    /// The turns of the model's saves.
-    let turns = Turns()
+    /// The lock for the model's saves and deletions.
+    let lock = AsyncLock()
     let loadState: LoadState
     /// The server of an object that is in no collection that has one: it is about to enter, or was deleted.
     var server: ModelServer?
@@ -55,7 +55,7 @@ extension Model {
             server.engine = engine
             return server
         }
-        return ModelServer(engine, list)
+        return ModelServer(engine: engine, list: list)
     }
 
     /// Returns the engine that sends the calls of the object.

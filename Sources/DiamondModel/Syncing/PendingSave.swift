@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A save whose request is made and not yet answered.
+/// A save whose request is made and has no response yet.
 struct PendingSave {
     /// A value that is sent.
     private struct Value {
@@ -56,9 +56,11 @@ struct PendingSave {
     ///   - isNew: whether the call has made the object.
     ///   - isOutdated: whether the object has newer values than the answer.
     init(
-        answeredInQueue request: Request, _ sent: [String: JSONValue], of model: Model, isNew: Bool, isOutdated: Bool
+        answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, isOutdated: Bool
     ) throws {
-        (self.isNew, self.request, self.isOutdated) = (isNew, request, isOutdated)
+        self.isNew = isNew
+        self.request = request
+        self.isOutdated = isOutdated
         engine = try model.requiredEngine()
         values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
             let property = slot.property
@@ -79,14 +81,14 @@ struct PendingSave {
 
     func send() async throws -> Response { try await engine.successfulResponse(to: request) }
 
-    /// Takes over what the server has confirmed, and what it has answered.
+    /// Applies the values that the server has confirmed, and those of its response.
     ///
     /// - Parameter confirm: called as soon as it is certain that the server has confirmed the save.
     /// - Throws: an error of the answer; what was confirmed stays.
     func finish(_ response: Response, on model: Model, confirm: () -> Void) throws {
-        let (object, id) = try answer(in: response, model)
+        let (object, id) = try answer(in: response, for: model)
         confirm()
-        if let id { replaceTwin(of: model, id) }
+        if let id { replaceDuplicate(of: model, id: id) }
         let context = model.context
         let keys = Set(values.map(\.property.key))
         model.transact(source: .server) {
@@ -100,17 +102,17 @@ struct PendingSave {
         }
         guard let object, !isOutdated else { return }
         guard let context else { return try model.merge(.object(object)) }
-        try context.takingAnswer(of: time) { try model.merge(.object(object)) }
+        try context.applyingAnswer(of: time) { try model.merge(.object(object)) }
     }
 
     /// The id of the object in the answer to a call that has made it; `nil` where there is none.
-    static func id(in response: Response, _ type: Model.Type) throws -> ModelID? {
+    static func id(in response: Response, of type: Model.Type) throws -> ModelID? {
         let object = try? type.object(in: response)?.modelObject()
         return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)
     }
 
     /// Returns the object that the server has answered, and its id.
-    private func answer(in response: Response, _ model: Model) throws -> ([String: JSONValue]?, ModelID?) {
+    private func answer(in response: Response, for model: Model) throws -> ([String: JSONValue]?, ModelID?) {
         let located = isNew ? Self.id(inLocationOf: response) : nil
         let json: JSONValue?
         do { json = try type(of: model).object(in: response) } catch {
@@ -145,13 +147,13 @@ struct PendingSave {
         return ModelID(json: .string(text))
     }
 
-    /// Lets the saved object take the place of another instance with its id, which a load has brought before the answer.
-    private func replaceTwin(of model: Model, _ id: ModelID) {
+    /// Replaces another instance with the saved object's id, which a load has created before the response.
+    private func replaceDuplicate(of model: Model, id: ModelID) {
         guard id != model.serverID, let context = model.context,
-            let twin = context.existing(type(of: model), id: id), twin !== model
+            let duplicate = context.existing(type(of: model), id: id), duplicate !== model
         else { return }
-        context.replace(twin)
-        for link in twin.links {
+        context.replace(duplicate)
+        for link in duplicate.links {
             if let entry = link as? Entry { entry.owner?.replace(entry, with: model) }
             if let child = link as? ChildLink { child.replaceChild(with: model) }
         }
@@ -166,7 +168,7 @@ struct PendingSave {
         guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === sent.property }) else {
             return
         }
-        if slot.property.isNested { return acknowledgeNested(slot, sent, on: model) }
+        if slot.property.isNested { return acknowledgeNested(slot, sent: sent, on: model) }
         let wasDirty = model.isDirty(sent.property)
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
@@ -184,17 +186,17 @@ struct PendingSave {
         }
     }
 
-    private func acknowledgeNested(_ slot: PropertyVisitor.Slot, _ sent: Value, on model: Model) {
+    private func acknowledgeNested(_ slot: PropertyVisitor.Slot, sent: Value, on model: Model) {
         let isUnchanged = slot.property.encode(slot.value) == sent.json
         if isUnchanged { model.tracking.dirty.removeAll { $0.property === sent.property } }
         if let child = slot.property.nestedModel(in: slot.value) {
             if isUnchanged { return child.markSynced() }
             guard let copy = slot.property.nestedModel(in: sent.value), copy !== child else { return }
-            child.takeChanges(of: copy)
+            child.applyChanges(of: copy)
         } else if let core = slot.property.nestedCollection(in: slot.value) {
             if isUnchanged { return core.markSynced() }
             guard let copy = slot.property.nestedCollection(in: sent.value), copy !== core else { return }
-            core.takeChanges(of: copy)
+            core.applyChanges(of: copy)
         }
     }
 }
@@ -219,7 +221,7 @@ extension Model {
     }
 
     /// Sets what a copy has that was changed and is confirmed by now, but not what was set here meanwhile.
-    fileprivate final func takeChanges(of copy: Model) {
+    fileprivate final func applyChanges(of copy: Model) {
         let changed = PropertyVisitor.slots(of: copy).filter { slot in
             copy.isDirty(slot.property) && !isDirty(slot.property) && !slot.property.isNested
         }
@@ -236,10 +238,10 @@ extension Model {
 
 extension CollectionCore {
     /// Takes over the members of a copy, which the server has confirmed.
-    fileprivate func takeChanges(of copy: CollectionCore) {
+    fileprivate func applyChanges(of copy: CollectionCore) {
         let members = copy.allModels.map { model -> Model in
             guard let own = entries[model.modelID]?.model else { return model }
-            own.takeChanges(of: model)
+            own.applyChanges(of: model)
             return own
         }
         guard (try? setModels(members)) != nil else { return }

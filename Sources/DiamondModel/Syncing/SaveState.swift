@@ -42,7 +42,7 @@ final class SaveState {
     /// - Parameter after: the state behind the change.
     func restore(_ model: Model, where after: SaveState) {
         model.transact(source: .rollback) {
-            restoreValues(model, after)
+            restoreValues(of: model, where: after)
             if model.serverID == after.serverID, serverID != after.serverID { model.setServerID(serverID) }
         }
         for (model, state) in nested {
@@ -58,7 +58,7 @@ final class SaveState {
         }
     }
 
-    private func restoreValues(_ model: Model, _ after: SaveState) {
+    private func restoreValues(of model: Model, where after: SaveState) {
         let current = PropertyVisitor.slots(of: model)
         var back: [PropertyVisitor.Slot] = []
         for (index, slot) in slots.enumerated() {

@@ -25,7 +25,7 @@ private final class Weather: @ModelActor Loadable {
         return { [source] in try await source.load(load) }
     }
 
-    func take(_ text: String, of load: Load) throws {
+    func apply(_ text: String, of load: Load) throws {
         if isRefusing { throw Refusal() }
         self.text = load.scope == .more ? self.text + text : text
     }

@@ -1,8 +1,8 @@
 import Diamond
 import DiamondSQLite
 
-/// A turn that one takes after the other, in the order in which they came.
-final class Turns: Sendable {
+/// An asynchronous lock that is granted in the order of the calls.
+final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [Promise<Bool>] = []
@@ -10,10 +10,10 @@ final class Turns: Sendable {
 
     private let state = Guarded(State())
 
-    /// Waits for the turn, which ``give()`` has to follow.
+    /// Waits for the lock. ``release()`` has to follow.
     ///
-    /// - Throws: `CancellationError` where the task is canceled before.
-    func take() async throws {
+    /// - Throws: `CancellationError` if the task is canceled before.
+    func acquire() async throws {
         let waiter = state.withLock { state -> Promise<Bool>? in
             guard state.isTaken else {
                 state.isTaken = true
@@ -27,8 +27,8 @@ final class Turns: Sendable {
         guard await waiter.value(whenCanceled: { false }) else { throw CancellationError() }
     }
 
-    /// Gives the turn to the next who still waits.
-    func give() {
+    /// Passes the lock to the next waiting task.
+    func release() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }
             return state.waiting
@@ -37,11 +37,11 @@ final class Turns: Sendable {
             let rest = waiting[(index + 1)...]
             return state.withLock { $0.waiting.insert(contentsOf: rest, at: 0) }
         }
-        // Whoever came meanwhile waits for this one.
+        // Tasks that arrived meanwhile wait for this one.
         let isFree = state.withLock { state in
             if state.waiting.isEmpty { state.isTaken = false }
             return !state.isTaken
         }
-        if !isFree { give() }
+        if !isFree { release() }
     }
 }
