@@ -43,7 +43,7 @@ public struct Guarded<State>: @unchecked Sendable {
         storage.withUnsafeMutablePointerToElements { $0 }.initialize(to: state)
     }
 
-    /// Runs `body` with the state, alone.
+    /// Runs `body` with exclusive access to the state.
     @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -22,7 +22,7 @@ package enum PrivateFile {
         return descriptor
     }
 
-    /// Refuses a link, a pipe, a socket, a device, and another user's file. Nothing is as good as a file.
+    /// Throws for a link, a pipe, a socket, a device, and another user's file. A missing file is accepted.
     package static func check(_ path: String) throws(SQLiteError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

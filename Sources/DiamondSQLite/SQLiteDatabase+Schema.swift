@@ -1,6 +1,6 @@
-/// Access to a database to compare and to mend its schema, in addition to the usual one.
+/// Access to a database for comparing and repairing its schema.
 extension SQLiteDatabase {
-    /// Runs `body` on a database in memory that has just been made by a configuration's scripts: what a schema has to be.
+    /// Runs `body` on an in-memory database created by a configuration's scripts. It has the expected schema.
     package static func fresh<Result>(
         _ configuration: SQLiteConfiguration,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
@@ -11,11 +11,11 @@ extension SQLiteDatabase {
         return try body(SQLiteConnection(handle: handle))
     }
 
-    /// Writes into a file what it has to say of itself, although it would be refused for what it says now. The caller has
-    /// made sure that it is one of ours.
+    /// Writes the application id and schema version into a file that would be refused because of its current ones. The caller
+    /// has to make sure that the file is a store.
     ///
-    /// - Parameter isStillWrong: asked again in the transaction, because another process may have been faster.
-    /// - Returns: whether it was still wrong.
+    /// - Parameter isStillWrong: Checked in the transaction, because another process may have fixed the file.
+    /// - Returns: Whether it was still wrong.
     package static func stamp(
         _ path: String,
         _ configuration: SQLiteConfiguration,

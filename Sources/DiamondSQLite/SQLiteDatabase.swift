@@ -98,7 +98,7 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Gives back some pages that hold nothing, at the end of the file.
+    /// Releases some free pages at the end of the file.
     package func vacuum(pages: Int) throws(SQLiteError) {
         try refuseFork()
         try writer.withLock { (handle) throws(SQLiteError) in
@@ -120,7 +120,7 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Brings the log into the file and empties it, so that a copy of the file alone is complete. For the end of a use.
+    /// Checkpoints and truncates the write-ahead log, so that a copy of the file alone is complete. Called at the end of use.
     ///
     /// Does not wait: if another connection writes, or still reads older pages, that connection does it at its own end. What
     /// fails is left for the next time.

@@ -70,7 +70,7 @@ final class SQLiteHandle: @unchecked Sendable {
         return (statement, statements.add(statement, for: sql.utf8Start))
     }
 
-    /// Gives a statement back to its place in the cache.
+    /// Returns a statement to its place in the cache.
     func recycle(_ statement: OpaquePointer, at place: Int) {
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)

@@ -1,8 +1,8 @@
 import CDiamondSQLite
 
-/// The SQLite that this program runs with.
+/// The SQLite library of this program.
 package enum SQLiteLibrary {
-    /// Such as `3.45.1`.
+    /// The version, such as `3.45.1`.
     package static var version: String { String(cString: sqlite3_libversion()) }
 
     /// The options it was built with, such as `SECURE_DELETE` or `THREADSAFE=1` (https://sqlite.org/compile.html).

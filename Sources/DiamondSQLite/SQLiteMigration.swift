@@ -36,7 +36,7 @@ struct SQLiteMigration {
 }
 
 extension SQLiteConfiguration {
-    /// Why a file of this version cannot be used: these migrations do not know it. `nil` where they do.
+    /// Returns why a file of this version cannot be used, or `nil` if these migrations know it.
     package func refusal(of version: Int64, _ path: String) -> SQLiteError? {
         guard version > migrations.count else { return nil }
         let message = "has schema version \(version), this program knows \(migrations.count)"

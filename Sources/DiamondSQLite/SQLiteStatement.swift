@@ -75,7 +75,7 @@ package struct SQLiteStatement: ~Copyable {
 
     // MARK: Running
 
-    /// Goes to the next row; `false` when there is none.
+    /// Steps to the next row. Returns `false` if there is none.
     package func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true

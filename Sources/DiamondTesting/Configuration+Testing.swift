@@ -2,13 +2,13 @@ public import Diamond
 import Foundation
 import HTTPTypes
 
-/// A network that is always there.
+/// A network that is always available.
 private struct ConstantReachability: Reachability {
     let isReachable = true
 }
 
 extension Engine.Configuration {
-    /// An engine that sends nothing, and whose time stands still until the clock is moved.
+    /// Returns the configuration of an engine that sends nothing, with a clock that only advances when the test moves it.
     ///
     /// Nothing is sent again, because a retry would wait for the clock. Set ``Engine/Configuration/retry`` to test
     /// retries.

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// Takes out of a message what says by its name that it is secret.
+/// Masks the parts of a message whose names say that they are secret.
 enum Masking {
     static let mask = "•••"
 
@@ -17,24 +17,24 @@ enum Masking {
         return masked
     }
 
-    /// Items of the queries and fragments of URLs, wherever they stand in a text.
+    /// Masks items of the queries and fragments of URLs in a text.
     static func items(_ text: String) -> String { SecretNames.masked(urlsIn: text) }
 
-    /// An answer's body and headers, which say how long that is now. Of an answer to HEAD there is none, and they stay.
-    static func answer(_ body: Data, _ headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
+    /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its `Content-Length`.
+    static func response(body: Data, headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
         let shown = self.body(body, headers)
         var masked = self.headers(headers)
         if shown.count != body.count, masked[.contentLength] != nil { masked[.contentLength] = "\(shown.count)" }
         return (shown, masked)
     }
 
-    /// Text of a form or of JSON; what is neither is read as JSON, and left alone but for what looks like it.
+    /// Masks a form or JSON text. Other text is masked like JSON, which changes only parts that look like JSON.
     static func body(_ data: Data, _ headers: HTTPFields) -> Data {
         let type = headers[.contentType]?.lowercased() ?? ""
         return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
     }
 
-    /// Masks a body of unknown type as a form, unless it begins as JSON does.
+    /// Masks a body of unknown type: as JSON if it starts like JSON, otherwise as a form.
     static func body(_ data: Data) -> Data {
         let json = /^\s*[{\["]/.matchingSemantics(.unicodeScalar)
         return body(data, isForm: String(decoding: data, as: UTF8.self).firstMatch(of: json) == nil)
@@ -43,7 +43,7 @@ enum Masking {
     private static func body(_ data: Data, isForm: Bool) -> Data {
         let masked = { (text: String) in isForm ? form(text) : JSONMasking.masked(text) }
         if let text = String(validating: data, as: UTF8.self) { return Data(masked(text).utf8) }
-        // Another charset: all that names and signs are looked for by is ASCII, and each byte stays what it is.
+        // Another charset: the names and delimiters to find are ASCII, and every other byte is preserved.
         var text = String.UnicodeScalarView()
         text.append(contentsOf: data.lazy.map { Unicode.Scalar($0) })
         return masked(String(text)).unicodeScalars.reduce(into: Data()) { bytes, scalar in

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Exchanges as they went over the wire, to be written to a file and answered from later, without a network.
+/// Recorded HTTP exchanges. Write them to a file, and replay them later without a network.
 ///
 /// The file is JSON that people can read and change. A ``RecordingTransport`` masks a value (`•••`, and 0 for a number)
 /// where a name says that it is secret, such as `Authorization`, `api_key` and `token`: headers, the values of cookies,
@@ -13,16 +13,16 @@ public struct Recording: Codable, Hashable, Sendable {
         public var method: String
         /// The absolute URL of the request.
         public var url: String
-        /// The body that the request carried; `nil` where it carried none, or where it is not known.
+        /// The body of the request; `nil` if it had none or it is unknown.
         public var requestBody: Body?
         /// The status of the response.
         public var status: Int
         /// `Name: value`.
         public var headers: [String]
-        /// The response's, with its content coding removed.
+        /// The body of the response, with its content coding removed.
         public var body: Body
 
-        /// An exchange made by hand: by itself a GET that is answered with 200 and nothing.
+        /// Creates an exchange. The default is a GET with an empty response of status 200.
         ///
         /// - Parameters:
         ///   - url: absolute, however written; its secrets need not be masked, nor those of the body.
@@ -52,7 +52,7 @@ public struct Recording: Codable, Hashable, Sendable {
     /// The exchanges, in the order in which they ended.
     public var exchanges: [Exchange]
 
-    /// A recording made by hand.
+    /// Creates a recording from exchanges.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
     /// - Throws: the error of reading the file, and `DecodingError` where it is no recording, or one of another
@@ -61,7 +61,7 @@ public struct Recording: Codable, Hashable, Sendable {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }
 
-    /// Writes the file, at one stroke, in place of an older one.
+    /// Writes the recording to a file atomically. Replaces an existing file.
     ///
     /// - Throws: the error of writing the file.
     public func write(to file: URL) throws {

@@ -3,7 +3,7 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Sends over another transport, and keeps the exchanges for a ``ReplayingTransport``.
+/// Sends requests over another transport, and records the exchanges for a ``ReplayingTransport``.
 ///
 /// ```swift
 /// let transport = RecordingTransport(CurlTransport())
@@ -11,15 +11,15 @@ import HTTPTypes
 /// try transport.recording.write(to: file)
 /// ```
 ///
-/// Bodies of responses are read whole before they are handed on. An exchange that fails is not recorded.
+/// Response bodies are read completely before they are passed on. Failed exchanges are not recorded.
 public final class RecordingTransport: Transport {
     private let transport: any Transport
     private let exchanges = Guarded<[Recording.Exchange]>([])
 
-    /// Over any transport, which is closed with this.
+    /// Creates a transport that records another one. Closing it also closes the other one.
     public init(_ transport: any Transport) { self.transport = transport }
 
-    /// All so far, in the order in which they ended.
+    /// The exchanges recorded so far, in the order in which they ended.
     public var recording: Recording { Recording(exchanges: exchanges.withLock { $0 }) }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
@@ -35,7 +35,7 @@ public final class RecordingTransport: Transport {
 
 extension Recording.Exchange {
     fileprivate init(_ request: TransportRequest, _ response: TransportResponse, _ body: Data) {
-        let (shown, headers) = Masking.answer(body, response.headers)
+        let (shown, headers) = Masking.response(body: body, headers: response.headers)
         self.init(
             method: request.method.rawValue,
             url: Masking.url(request.url),
@@ -48,7 +48,7 @@ extension Recording.Exchange {
 }
 
 extension Recording.Body {
-    /// The body that a request carries, secrets masked; `nil` where it carries none, or where it comes in pieces.
+    /// Creates the body of a request with masked secrets, or returns `nil` if it has none or is streamed.
     fileprivate init?(_ request: TransportRequest) {
         guard case .bytes(let data) = request.body else { return nil }
         self.init(Masking.body(data, request.headers))
@@ -56,8 +56,7 @@ extension Recording.Body {
 }
 
 extension Recording {
-    /// The properties by which an exchange is found: the request in normal form, secrets masked, also where a recording
-    /// was made by hand.
+    /// The key of an exchange: method, URL and body of the request, with masked secrets, also for handwritten recordings.
     struct Question: Hashable {
         let method: String
         let url: String

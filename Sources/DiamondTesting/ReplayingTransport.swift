@@ -2,7 +2,7 @@ public import Diamond
 import DiamondSQLite
 import HTTPTypes
 
-/// Answers from a ``Recording``, without a network.
+/// Replays the responses of a ``Recording``, without a network.
 ///
 /// A request is answered with the response recorded for the same method, URL and body, secrets masked. Asked again, it
 /// gets the next one, and the last one again when there is no more. A body that goes up in pieces, such as a file or a
@@ -26,7 +26,7 @@ public final class ReplayingTransport: Transport {
             State(exchanges: Dictionary(grouping: exchanges.indices) { Recording.Question(exchanges[$0]) }))
     }
 
-    /// The exchanges that no request has asked for so far.
+    /// The exchanges that no request has used so far.
     public var unused: [Recording.Exchange] {
         let asked = state.withLock { $0.asked }
         return recording.exchanges.indices.filter { !asked.contains($0) }.map { recording.exchanges[$0] }

@@ -55,7 +55,7 @@ extension SimulatedTable: SimulatedTableSource {
         return object as? AnyHashable ?? AnyHashable(String(describing: object))
     }
 
-    /// The cells that the source asks for by now.
+    /// The cells of the source's current rows.
     public var expected: [[Cell]] {
         counts.enumerated().map { section, count in (0..<count).map { cell(at: RowPath(section: section, row: $0)) } }
     }
@@ -127,7 +127,7 @@ extension SimulatedTable {
         end { controller.source.remove(at: path, isShown: true) }
     }
 
-    /// Ends a gesture. Views take no batches before that.
+    /// Ends a gesture. Views accept no batches during a gesture.
     private func end(_ tell: () -> Bool) {
         controller.hold()
         _ = tell()

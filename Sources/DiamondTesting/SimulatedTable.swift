@@ -1,6 +1,6 @@
 public import DiamondModel
 
-/// The answers of a table's data source.
+/// The data source of a simulated table.
 package protocol SimulatedTableSource: AnyObject {
     var counts: [Int] { get }
     func cell(at path: RowPath) -> SimulatedTable.Cell
@@ -47,15 +47,15 @@ public final class SimulatedTable {
     public internal(set) var reconfigurations = 0
     /// The operations that the table has refused, each with its reason.
     public internal(set) var failures: [String] = []
-    /// The state that the table was told last.
+    /// The last state that the table received.
     public internal(set) var presentation: Presentation?
-    /// The state of the row for further pages that the table was told last.
+    /// The last state of the next-page row that the table received.
     public internal(set) var more: NextPageState?
     /// The number of rows that fit on the screen, from the first on. 20 by default.
     public var rowsOnScreen = 20
     /// Whether the table was told that there is more, and has not asked for it yet.
     var asksForMore = false
-    /// Whether the controls for editing are on show.
+    /// Whether the controls for editing are shown.
     public internal(set) var isEditing = false
 
     let content: (Any) -> AnyHashable
