@@ -3,7 +3,7 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// The state of a store: its files, its settings, what they hold. Asking changes nothing.
+/// The state of a store: its files, its settings and its contents. Reading it changes nothing.
 package struct CacheDiagnosis: Sendable {
     /// A file or a directory of the store.
     package struct File: Hashable, Sendable {
@@ -16,17 +16,17 @@ package struct CacheDiagnosis: Sendable {
     package let store: Store
     package var sqliteVersion = SQLiteLibrary.version
     package var sqliteOptions = SQLiteLibrary.options
-    /// `nil` where it is not there.
+    /// The directory; `nil` if it does not exist.
     package var directory: File?
-    /// Database, log and index, as far as they are there.
+    /// The existing ones of database, write-ahead log and its index.
     package var files: [File] = []
     /// Damaged files that were set aside.
     package var setAside: [File] = []
-    /// `nil` where the file cannot be read.
+    /// The file's settings; `nil` if the file cannot be read.
     package var settings: CacheTable.Settings?
     package var totals: CacheTotals?
     package var hasSecret = false
-    /// Whether it has sealed entries; asked only where the secret is missing.
+    /// Whether it has sealed entries. It is read only if the secret is missing.
     package var isSealed = false
     /// The tables, indexes and triggers that are missing, differ from the schema, or are not in it.
     package var schemaFaults: [String] = []
@@ -34,7 +34,7 @@ package struct CacheDiagnosis: Sendable {
     package var keyIDs: [String] = []
     /// The process that keeps others from writing, if ``findWriter()`` has found one.
     package var writer: WriteLock?
-    /// Why the store cannot be used.
+    /// The error that keeps programs from using the store; `nil` if they can use it.
     package var failure: CacheError?
 
     package init(of store: Store) {
@@ -69,7 +69,7 @@ package struct CacheDiagnosis: Sendable {
         failure = settings.failure(of: store, mistake: settings.mistake(schema, expected))
         guard settings.isCurrent else { return }
         schemaFaults = schema.faults(comparedTo: expected).map(\.what)
-        // Without a table there is nothing to read it from.
+        // Without its tables, the rest cannot be read.
         guard schema.hasTables(of: expected) else { return }
         totals = try CacheTable.totals(on: connection)
         keyIDs = try CacheTable.sealedSecrets(on: connection).keys.sorted()
@@ -77,17 +77,17 @@ package struct CacheDiagnosis: Sendable {
         if !hasSecret { isSealed = try !CacheTable.seals(on: connection).isEmpty }
     }
 
-    /// Looks for a process that keeps others from writing, for a second. Only for a process that does not have the file
-    /// open.
+    /// Looks for a process that keeps others from writing, for a second. Call it only in a process that does not have the
+    /// file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.cachePath) }
 
     /// Bytes of the log beside the file.
     package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
 
-    /// Pages in the log, those included that are in the file by now.
+    /// The pages in the log, including those already checkpointed.
     package var logPages: Int64 { settings.map { max(0, logBytes - 32) / ($0.pageSize + 24) } ?? 0 }
 
-    /// Pages of the log from which on it is brought into the file.
+    /// The pages in the log at which it is checkpointed.
     package static var logThreshold: Int64 { Int64(DiamondSchema.cache.checkpointLength) }
 }
 
@@ -100,14 +100,15 @@ extension CacheDiagnosis.File {
 }
 
 extension CacheTable.Settings {
-    /// Written by a program that knows the schema this one knows.
+    /// Whether the file has the schema version of this program.
     var isCurrent: Bool {
         applicationID == DiamondSchema.cache.applicationID && schemaVersion == DiamondSchema.cache.migrations.count
     }
 
-    /// Why a program cannot use the file. One that is empty still, or older, is brought up to date by the next.
+    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program that
+    /// opens it migrates it.
     ///
-    /// - Parameter mistake: what a file of ours wrongly says of itself.
+    /// - Parameter mistake: the mistake in the header of a Diamond file.
     fileprivate func failure(of store: Store, mistake: String?) -> CacheError? {
         if let mistake {
             return CacheError(.other, "\(store.cachePath): \(mistake): 'cachectl verify --repair' sets it")

@@ -1,28 +1,28 @@
 package import Diamond
 
-/// Something in a store that is not as it was written.
+/// A damage of a store.
 package struct CacheFinding: Hashable, Sendable {
     /// The kinds of damage.
     package enum Kind: String, Hashable, Sendable, Encodable {
-        /// The file: SQLite says so, or it has other tables.
+        /// The file: SQLite finds it malformed, or its tables are others.
         case file
         /// The header of the file: the program it belongs to, and its version.
         case header
-        /// An index, a trigger or a table that is missing, another one, or not of the schema.
+        /// An index, a trigger or a table that is missing, different, or not in the schema.
         case schema
         /// An entry: a lookup drops it.
         case entry
-        /// Rows of a body that no entry has.
+        /// Rows of a body without an entry.
         case body
-        /// Rows behind the end of an entry's body.
+        /// Rows after the end of an entry's body.
         case surplus
-        /// Tags that no entry has.
+        /// Tags without an entry.
         case tags
-        /// Part of a body that no transfer goes on with.
+        /// A partial body that no transfer continues.
         case partial
-        /// The position at which eviction goes on.
+        /// The position at which eviction continues.
         case hand
-        /// The secret that makes the store's keyed digests.
+        /// The secret of the store's keyed digests.
         case secret
     }
 
@@ -42,6 +42,6 @@ package struct CacheFinding: Hashable, Sendable {
 /// A finding, and its repair.
 package struct CacheRepair: Hashable, Sendable {
     package var finding: CacheFinding
-    /// In a few words; `nil` where there was nothing to mend any more.
+    /// The repair, in a few words; `nil` if it was no longer necessary.
     package var done: String?
 }

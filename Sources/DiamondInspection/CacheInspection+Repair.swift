@@ -4,14 +4,14 @@ import DiamondSchema
 import Foundation
 
 extension CacheInspection {
-    /// Mends what was found: drops what is damaged, and sets a malformed file aside, as a program would.
+    /// Repairs the findings: drops damaged rows, and sets a malformed file aside, as a program would.
     package func repair() throws(CacheError) -> [CacheRepair] {
         guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
         guard !findings.contains(where: \.isStructural) else { return try repairStructure() }
         do throws(SQLiteError) {
             let database = try Self.open(store)
             var repairs: [CacheRepair] = []
-            // One transaction each: others write in between.
+            // One transaction for each, so that other processes can write in between.
             for finding in findings { repairs.append(try mend(finding, in: database)) }
             return repairs
         } catch {
@@ -50,7 +50,7 @@ extension CacheInspection {
             try CacheTable.setHand(0, on: connection)
             return "set to the beginning"
         case .secret:
-            // The key is not always at hand here, and a secret in clear is none of such a store.
+            // The key may be unknown here, and a sealed store must not have a secret in clear.
             guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
             guard try CacheTable.replaceSecret(by: CacheFile.newSecret(), on: connection) else { return nil }
             return "made anew; what was stored for requests with credentials is found no more"
@@ -62,7 +62,7 @@ extension CacheInspection {
         let secret = try? old?.read(CacheTable.secret)
         let sealed = (try? old?.read(CacheTable.sealedSecrets)) ?? [:]
         let place = try CacheFile.setAside(store, unlessOtherThan: number)
-        // With the secret of the programs that run; where it cannot be read, the next of them makes the file.
+        // Running programs keep their secret. If it cannot be read, the next program creates the file.
         if place != nil, secret != nil || !sealed.isEmpty { try begin(secret, sealed) }
         let done = place.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }
         return findings.map { CacheRepair(finding: $0, done: done) }

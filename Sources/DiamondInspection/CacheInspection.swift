@@ -2,28 +2,28 @@ package import Diamond
 import DiamondSQLite
 import Foundation
 
-/// Everything a store holds, read in pages while programs use it, and compared with its checksums.
+/// A verification of everything in a store by its checksums, in pages, while programs use the store.
 package struct CacheInspection: Sendable {
-    /// Entries that were read.
+    /// The number of entries that were read.
     package private(set) var entries = 0
-    /// Bytes of their bodies.
+    /// The bytes of their bodies.
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
-    /// Sealed entries that were compared with their checksums alone, because no key here opens them.
+    /// The number of sealed entries that were verified by their checksums alone, because no given key opens them.
     package private(set) var locked = 0
-    /// Entries whose bodies are not at their end, among all.
+    /// The number of partial entries among them.
     package private(set) var partials = 0
     let store: Store
     /// Milliseconds since 1970.
     let now: Int64
     private(set) var seal: (any CacheSeal)?
-    /// The file that was looked at.
+    /// The number of the verified file.
     let number: FileNumber?
 
-    /// Reads the store; nothing is changed, but for a file of an older version, which is migrated as by everyone.
+    /// Verifies a store. It changes nothing, except that it migrates a file of an older version.
     ///
-    /// - Parameter seal: what opens the entries of a sealed store, so that they are held against their seals, too.
-    /// - Throws: ``CacheError`` where it cannot be read. That the file is malformed is a finding.
+    /// - Parameter seal: the seal of a sealed store, to verify its entries by their seals, too.
+    /// - Throws: ``CacheError`` if it cannot be read. A malformed file is a finding, not an error.
     package init(
         of store: Store,
         seal: (any CacheSeal)? = nil,
@@ -36,7 +36,7 @@ package struct CacheInspection: Sendable {
         number = FileNumber(store.cachePath)
         do throws(SQLiteError) {
             findings = try Self.headerFindings(of: store)
-            // Who is refused would be refused for the rest, too.
+            // With a wrong header, opening the file would fail.
             if findings.isEmpty { try read(Self.open(store)) }
         } catch {
             guard CacheError(error).code == .corrupt else { throw CacheError(error) }
@@ -50,12 +50,12 @@ package struct CacheInspection: Sendable {
 
     private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {
         findings = try database.read(CacheTable.integrityErrors).map { CacheFinding(kind: .file, what: $0) }
-        // In such a file nothing else is to be trusted.
+        // Nothing else in a malformed file can be trusted.
         guard findings.isEmpty else { return }
         findings = try database.read(Self.schemaFindings)
-        // Without a table there is nothing to read it from.
+        // Without its tables, the rest cannot be read.
         guard !findings.contains(where: { $0.kind == .file || $0.fault?.part.kind == .table }) else { return }
-        // To another key of the name every entry would be damaged.
+        // With another key of the same name, every entry would seem damaged.
         if let seal, try !SealedSecret(seal).isRight(for: database) { self.seal = nil }
         try readEntries(database)
         try readBodies(database)
@@ -76,7 +76,7 @@ package struct CacheInspection: Sendable {
         }
     }
 
-    // What opens a row needs nothing of the store's secret, which may be missing.
+    // Opening a row does not need the store's secret, which may be missing.
     var sealing: Sealing? { seal.map { Sealing($0, secret: Data()) } }
 
     private mutating func readEntry(_ id: Int64, _ database: SQLiteDatabase) throws(SQLiteError) {

@@ -2,23 +2,23 @@ package import Diamond
 import DiamondSQLite
 import DiamondSchema
 
-/// Every job of a store's queue, held against its checksums. Nothing is changed by asking.
+/// A verification of every job of a store's queue by its checksums. It changes nothing.
 package struct ReplayInspection: Sendable {
-    /// Something of the queue that is not as it was written.
+    /// A damage of the queue.
     package struct Finding: Hashable, Sendable {
-        /// The job; `nil` where it is the file.
+        /// The damaged job; `nil` if the file is damaged.
         package var id: ReplayJob.ID?
-        /// In a few words.
+        /// The damage, in a few words.
         package var what: String
     }
 
-    /// Jobs that were read.
+    /// The number of jobs that were read.
     package private(set) var jobs = 0
     package private(set) var findings: [Finding] = []
 
-    /// Reads the queue while programs use it; `nil` where the store has none.
+    /// Verifies the queue while programs use it; `nil` if the store has none.
     ///
-    /// - Throws: ``ReplayError`` where it cannot be read. That the file is malformed is a finding.
+    /// - Throws: ``ReplayError`` if it cannot be read. A malformed file is a finding, not an error.
     package init?(of store: Store) throws(ReplayError) {
         guard try store.hasQueue() else { return nil }
         do throws(SQLiteError) {
@@ -33,11 +33,11 @@ package struct ReplayInspection: Sendable {
     }
 
     private init(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        // Of another version doctor tells.
+        // 'cachectl doctor' reports another version.
         let version = try connection.integer("PRAGMA user_version")
         guard version == DiamondSchema.replay.migrations.count else { return }
         findings = try ReplayTable.integrityErrors(on: connection).map { Finding(what: "replay.sqlite: \($0)") }
-        // In such a file nothing else is to be trusted.
+        // Nothing else in a malformed file can be trusted.
         guard findings.isEmpty else { return }
         try read(connection)
     }

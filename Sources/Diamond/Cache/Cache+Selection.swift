@@ -180,7 +180,7 @@ extension Cache {
     // If only the file can tell which entries a selection means, memory is cleared: other entries are read from disk again.
     // A URL is compared as text: its number would take a hash of every URL in memory.
     private func removeFromMemory(_ selection: CacheSelection) {
-        if case .url(let url) = selection.content { return memory.remove(urls: [url]) }
+        if case .url(let url) = selection.criterion { return memory.remove(urls: [url]) }
         guard let names = selection.names(by: file.number) else { return memory.removeAll() }
         memory.remove(named: names, by: file.number)
     }

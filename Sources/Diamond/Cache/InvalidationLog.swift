@@ -23,7 +23,7 @@ final class InvalidationLog: Sendable {
 
         func includes(_ subject: CacheSubject) -> Bool {
             if content.includes(subject) { return true }
-            guard reachesOtherQueries, subject.isFoundByOthers, case .url(let url) = content.content else {
+            guard reachesOtherQueries, subject.isFoundByOthers, case .url(let url) = content.criterion else {
                 return false
             }
             return url.withoutQuery == subject.url.withoutQuery
@@ -111,7 +111,7 @@ struct CacheSubject: Sendable {
 extension CacheSelection {
     /// Whether it includes a response that is being requested. Selections by age include stored entries only.
     fileprivate func includes(_ subject: CacheSubject) -> Bool {
-        switch content {
+        switch criterion {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key
         case .keys(let keys, _): keys.contains(subject.key)

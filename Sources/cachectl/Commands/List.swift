@@ -67,9 +67,9 @@ struct List: ParsableCommand {
         }
         let isMore = listings.count > limit.count
         listings = Array(listings.prefix(limit.count))
-        show(listings.map { EntryRow($0, cursor: CacheCursor(behind: $0, by: by), now: now) })
+        show(listings.map { EntryRow($0, cursor: CacheCursor(after: $0, by: by), now: now) })
         if isMore, !store.json, let last = listings.last {
-            Output.note("there is more: --after \(CacheCursor(behind: last, by: by))")
+            Output.note("there is more: --after \(CacheCursor(after: last, by: by))")
         }
         if listings.contains(where: \.isLocked) { try store.refuseLockedEntries(in: cache) }
     }

@@ -411,14 +411,14 @@ import Testing
         let all = try cache.list(by: order, limit: 20)
         #expect(all.count == 9)
         for place in 0..<9 {
-            let cursor = CacheCursor(behind: all[place], by: order)
+            let cursor = CacheCursor(after: all[place], by: order)
             #expect(CacheCursor(cursor.description) == cursor)
             #expect(
                 try cache.list(by: order, after: cursor, limit: 3).map(\.id)
                     == all.dropFirst(place + 1).prefix(3).map(\.id))
         }
         try await cache.purge(all[4].key)
-        let rest = try cache.list(by: order, after: CacheCursor(behind: all[4], by: order), limit: 20)
+        let rest = try cache.list(by: order, after: CacheCursor(after: all[4], by: order), limit: 20)
         #expect(rest.map(\.id) == all.dropFirst(5).map(\.id))
     }
 

@@ -170,7 +170,7 @@ import Testing
         await Task.yield()
         var log = AccessLog(sampling: Sampling(shift: 4))
         for access in all { log.add(access) }
-        let recorded = log.take()
+        let recorded = log.removeAll()
         #expect(recorded.count < all.count / 8)
         let whole = Simulation(all, present: 64 << 20, capacities: [16 << 20])
         await Task.yield()
@@ -190,13 +190,13 @@ import Testing
         let all = zipf(1).prefix(4000)
         var (log, mixed) = (AccessLog(), [CacheAccess]())
         for access in all.prefix(2000) { log.add(access) }
-        mixed += log.take()
+        mixed += log.removeAll()
         log.sampling = Sampling(shift: 2)
         for access in all.dropFirst(2000) { log.add(access) }
-        mixed += log.take()
+        mixed += log.removeAll()
         var sampled = AccessLog(sampling: Sampling(shift: 2))
         for access in all { sampled.add(access) }
-        let (one, other) = (Simulation(mixed, present: 1 << 20), Simulation(sampled.take(), present: 1 << 20))
+        let (one, other) = (Simulation(mixed, present: 1 << 20), Simulation(sampled.removeAll(), present: 1 << 20))
         #expect(one.lines == other.lines)
         #expect(one.bytes == other.bytes)
     }

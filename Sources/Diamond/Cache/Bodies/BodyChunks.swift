@@ -1,27 +1,27 @@
 import Foundation
 
-/// Cuts what comes in pieces into chunks of one size, and holds no more than one transaction's worth of them.
+/// Divides received bytes into chunks of one size. It holds at most the chunks of one transaction.
 struct BodyChunks: Sendable {
-    /// Chunks of one transaction: 1 MiB. More write no faster, and cost memory and the patience of other writers.
+    /// The chunks of one transaction: 1 MiB. Larger transactions are no faster, take memory, and delay other writers.
     static let groupCount = 8
 
     private var full: [Data] = []
-    /// Shorter than a chunk.
+    /// The last bytes, shorter than a chunk.
     private var rest = Data()
 
-    /// - Parameter bytes: what is written already and goes on: at most one chunk.
-    init(goingOn bytes: Data = Data()) {
+    /// - Parameter bytes: the last chunk of a partial body to continue.
+    init(continuing bytes: Data = Data()) {
         var bytes = bytes
-        take(from: &bytes)
+        append(from: &bytes)
     }
 
-    /// Nothing more is taken before something is written.
+    /// Whether no more bytes are accepted before chunks are written.
     var isFull: Bool { full.count >= Self.groupCount }
 
     var isEmpty: Bool { full.isEmpty && rest.isEmpty }
 
-    /// Takes as much of the beginning of a piece as there is room for.
-    mutating func take(from piece: inout Data) {
+    /// Moves as many bytes from the beginning of a piece as there is room for.
+    mutating func append(from piece: inout Data) {
         while !piece.isEmpty, !isFull {
             let part = piece.prefix(CacheTable.chunkSize - rest.count)
             if rest.isEmpty { rest.reserveCapacity(CacheTable.chunkSize) }
@@ -33,15 +33,15 @@ struct BodyChunks: Sendable {
         }
     }
 
-    /// The whole chunks, to be written; what is shorter stays.
-    mutating func takeFull() -> [Data] {
+    /// Removes and returns the full chunks. A shorter rest stays.
+    mutating func removeFull() -> [Data] {
         defer { full = [] }
         return full
     }
 
-    /// All, where no more will come.
-    mutating func takeAll() -> [Data] {
+    /// Removes and returns all bytes, when no more will come.
+    mutating func removeAll() -> [Data] {
         defer { rest = Data() }
-        return takeFull() + (rest.isEmpty ? [] : [rest])
+        return removeFull() + (rest.isEmpty ? [] : [rest])
     }
 }

@@ -1,13 +1,13 @@
 import Crypto
 import Foundation
 
-/// The digest of a body, as `body_digest` holds it, over chunks that come one by one.
+/// The digest of a body for the column `body_digest`, computed chunk by chunk.
 struct BodyDigest: Sendable {
     private(set) var count = 0
     private var first = Data(Checksum.digest(of: Data()))
     private var hash = SHA256()
 
-    /// - Parameter checksums: of the chunks so far.
+    /// - Parameter checksums: the checksums of the chunks so far.
     init(_ checksums: some Sequence<Data>) { for checksum in checksums { add(checksum) } }
 
     init(_ checksums: [Checksum.Digest] = []) { for checksum in checksums { add(Data(checksum)) } }
@@ -18,6 +18,6 @@ struct BodyDigest: Sendable {
         count += 1
     }
 
-    /// One chunk alone stands for itself, and so does nothing.
+    /// The digest: of a body with one chunk, the checksum of that chunk; of an empty body, the checksum of no bytes.
     var value: Data { count > 1 ? Data(hash.finalize()) : first }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An entry without the bytes of its body. The checksums of its chunks tell whether each chunk is the one of the
-/// lookup. A chunk that has taken its place by then, under the same number, is never accepted for it.
+/// An entry without the bytes of its body. The checksums of its chunks verify that each chunk is of the same body: a chunk of
+/// another body, written later under the same number, is not accepted.
 struct BodyOutline: Sendable {
     let id: Int64
     let key: RequestKey

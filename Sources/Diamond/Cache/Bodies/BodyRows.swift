@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// The rows of a body, as they are written.
+/// The rows of a body, compressed and sealed if the store does that.
 struct BodyRows: Sendable {
-    /// Most bodies have one, which takes no memory for itself.
+    /// The rows. Most bodies have one, which needs no array.
     private enum Content: Sendable {
         case none
         case one(Data)
@@ -14,7 +14,7 @@ struct BodyRows: Sendable {
     /// The digest of the whole body.
     let digest: Checksum.Digest
 
-    /// Creates the rows of a body in clear, as it came.
+    /// Creates the rows of a body in clear, uncompressed.
     init(_ body: Data) {
         guard body.count <= CacheTable.chunkSize else {
             self.init(chunks: CacheTable.chunks(of: body))
@@ -33,7 +33,10 @@ struct BodyRows: Sendable {
         self.init(content: .several(rows), digest: Checksum.digest(ofChunks: rows.map(\.checksum)))
     }
 
-    private init(content: Content, digest: Checksum.Digest) { (self.content, self.digest) = (content, digest) }
+    private init(content: Content, digest: Checksum.Digest) {
+        self.content = content
+        self.digest = digest
+    }
 
     var checksums: [Checksum.Digest] {
         switch content {
@@ -52,7 +55,9 @@ struct BodyRows: Sendable {
         }
     }
 
-    /// - Parameter body: told a row's number, and a checksum of its own where it is not the only one.
+    /// Calls a closure with each row.
+    ///
+    /// - Parameter body: receives the row's number, its bytes and, unless it is the only row, its checksum.
     func forEach(
         _ body: (_ number: Int, _ bytes: Data, Checksum.Digest?) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {

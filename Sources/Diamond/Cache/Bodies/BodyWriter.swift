@@ -39,7 +39,7 @@ package final class BodyWriter {
         self.isReplacing = isReplacing
         self.entry = entry
         self.entry.stored.body = Data()
-        chunks = BodyChunks(goingOn: last)
+        chunks = BodyChunks(continuing: last)
         size = partial.size
         var known = self.entry
         known.request = Array(outline.request)
@@ -71,9 +71,9 @@ package final class BodyWriter {
         size += bytes.count
         var rest = bytes
         while true {
-            chunks.take(from: &rest)
+            chunks.append(from: &rest)
             guard chunks.isFull else { return }
-            try await write(chunks.takeFull())
+            try await write(chunks.removeFull())
         }
     }
 
@@ -86,13 +86,13 @@ package final class BodyWriter {
         try checkOpen()
         if let stored { entry.stored = stored }
         entry.stored.body = Data()
-        let last = chunks.takeAll()
+        let last = chunks.removeAll()
         guard let row else { return finishInMemory(last) }
         let (file, entry) = (cache.file, entry)
         do {
             var row = row
             row.entry.stored = entry.stored
-            let prepared = try file.prepared(last, behind: row, isPartial: false)
+            let prepared = try file.prepared(last, after: row, isPartial: false)
             try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
                 try file.finish(prepared, as: entry, on: connection)
             }
@@ -122,7 +122,7 @@ package final class BodyWriter {
             if let row { await cache.erase(row) }
             return
         }
-        if row != nil || !chunks.isEmpty { try await write(chunks.takeAll(), isLast: true) }
+        if row != nil || !chunks.isEmpty { try await write(chunks.removeAll(), isLast: true) }
         state = .ended
     }
 
@@ -149,11 +149,11 @@ package final class BodyWriter {
             let first = try file.prepared(entry, chunks: chunks)
             return try await cache.change { (connection) throws(SQLiteError) in
                 try file.throwIfReplaced(of: generation)
-                return try file.begin(first, stored, on: connection)
+                return try file.begin(first, stored: stored, on: connection)
             }
         }
         row.entry.stored = stored
-        let next = try file.prepared(chunks, behind: row, isPartial: true)
+        let next = try file.prepared(chunks, after: row, isPartial: true)
         return try await cache.change { (connection) throws(SQLiteError) in
             try file.append(next, isInUse: !isLast, on: connection)
         }

@@ -50,7 +50,7 @@ extension Cache {
         let row = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.outline(of: key, isPartial: isPartial, on: connection)
         }
-        switch row?.finding(key, request, file.sealing) {
+        switch row?.verified(for: key, form: request, sealing: file.sealing) {
         case .outline(let outline): return outline
         case .other(let finding): handle(finding, of: key, isPartial: isPartial)
         case nil: break

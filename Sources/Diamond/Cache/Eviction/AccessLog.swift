@@ -1,9 +1,9 @@
 /// The accesses that wait to be written.
 ///
-/// Repeats of a key within one second are counted in one access: no cache that turns over slower than that tells them
-/// apart, and a key that is asked for all the time costs one row a second.
+/// Repeated hits of a key within one second are counted in one access. This makes no difference to a cache that keeps
+/// entries for longer than a second, and limits a popular key to one row a second.
 package struct AccessLog: Sendable {
-    /// The most accesses that wait. Beyond that, they are a write of their own: 4096 in the parts of an
+    /// The most accesses that wait for the next change. Beyond that, they are written on their own: 4096 in all parts of an
     /// ``AccessRecorder``.
     static let maximumWaiting = 512
 
@@ -14,11 +14,13 @@ package struct AccessLog: Sendable {
 
     package init(sampling: Sampling = Sampling()) { self.sampling = sampling }
 
-    /// - Returns: whether enough accesses wait now that they have to be written.
+    /// Adds an access, if its key is in the sample.
+    ///
+    /// - Returns: whether so many accesses wait that they have to be written now.
     @discardableResult
     package mutating func add(_ access: CacheAccess) -> Bool {
         guard sampling.has(access.prefix) else {
-            pass(access)
+            skip(access)
             return false
         }
         if access.kind == .hit, let place = places[access.prefix], waiting[place].second == access.second {
@@ -29,7 +31,7 @@ package struct AccessLog: Sendable {
         return waiting.count == Self.maximumWaiting
     }
 
-    private mutating func pass(_ access: CacheAccess) {
+    private mutating func skip(_ access: CacheAccess) {
         passed.uses += 1
         passed.bytes += access.bodySize
     }
@@ -42,8 +44,8 @@ package struct AccessLog: Sendable {
         passed = CacheAccess.Passed()
     }
 
-    /// Removes and returns the accesses that wait. The accesses passed over since then are recorded with the next one.
-    package mutating func take() -> [CacheAccess] {
+    /// Removes and returns the accesses that wait. Accesses skipped since the last of them are recorded with the next one.
+    package mutating func removeAll() -> [CacheAccess] {
         guard !waiting.isEmpty else { return [] }
         defer {
             waiting = []
@@ -52,8 +54,7 @@ package struct AccessLog: Sendable {
         return waiting
     }
 
-    /// Takes back accesses that could not be written, and puts them before newer ones. If there are too many, the
-    /// oldest are dropped.
+    /// Inserts accesses that could not be written before newer ones. If there are too many, the oldest are dropped.
     mutating func putBack(_ accesses: [CacheAccess]) {
         waiting = Array((accesses + waiting).suffix(Self.maximumWaiting - 1))
         places = Dictionary(zip(waiting.map(\.prefix), waiting.indices)) { $1 }

@@ -1,9 +1,9 @@
 import DiamondSQLite
 
-/// A recorder that counts and keeps the accesses of the cache, hits and stores, until they are written.
+/// Collects the counts and accesses of the cache until they are written.
 ///
-/// It has eight parts with a lock each, so that threads that ask for different things seldom wait for each other. All
-/// accesses of one key are in one part, in their order.
+/// It has eight parts with a lock each, so that accesses of different keys seldom wait for each other. All accesses of one
+/// key are in one part, in their order.
 final class AccessRecorder: Sendable {
     private struct Part {
         var counts: [CacheCounts] = []
@@ -22,7 +22,7 @@ final class AccessRecorder: Sendable {
             switch recording {
             case .off:
                 isRecording = false
-                _ = accesses.take()
+                _ = accesses.removeAll()
             case .on(let sampling):
                 isRecording = true
                 accesses.sampling = sampling
@@ -36,13 +36,12 @@ final class AccessRecorder: Sendable {
 
     /// Records an access.
     ///
-    /// - Returns: whether enough accesses wait now that they have to be written.
+    /// - Returns: whether so many accesses wait that they have to be written now.
     func record(_ access: CacheAccess) -> Bool { part(of: access).withLock { $0.add(access) } }
 
     /// Records an access, and counts it in an hour.
     ///
-    /// - Returns: whether enough accesses wait now that they have to be written, or whether there are counts of another
-    ///   hour, which has ended.
+    /// - Returns: whether the records have to be written now: because many accesses wait, or an hour has ended.
     func count(
         _ access: CacheAccess,
         in hour: Int64,
@@ -60,14 +59,14 @@ final class AccessRecorder: Sendable {
             part.withLock { part in
                 for counts in part.counts { facts.counts.add(counts) }
                 part.counts = []
-                facts.accesses += part.accesses.take()
+                facts.accesses += part.accesses.removeAll()
                 facts.wasUsed = facts.wasUsed || part.isUsed
                 part.isUsed = false
             }
         }
     }
 
-    /// Takes back accesses that could not be written, and puts them before newer ones.
+    /// Inserts accesses that could not be written before newer ones.
     func putBack(_ accesses: [CacheAccess]) {
         for (number, accesses) in Dictionary(grouping: accesses, by: Self.number) {
             parts[number].withLock { $0.accesses.putBack(accesses) }

@@ -1,11 +1,11 @@
-/// One recorded use of the cache. Of the request it holds only the first 64 bits of its key.
+/// A recorded access of the cache. It identifies the request by the first 64 bits of its key.
 package struct CacheAccess: Hashable, Sendable {
     package enum Kind: Int64, Sendable {
-        /// Answered from the cache, whether or not the server confirmed it.
+        /// A response from the cache, revalidated or not.
         case hit = 0
-        /// Nothing was there, and the answer was stored.
+        /// A miss, whose response was stored.
         case stored = 1
-        /// A stored response was no longer valid, and the answer replaced it. This happens at any size of the cache.
+        /// A response that replaced an outdated one. This happens at any capacity of the cache.
         case replaced = 2
     }
 
@@ -25,11 +25,13 @@ package struct CacheAccess: Hashable, Sendable {
     /// The number of accesses of the same key within the same second, this one included.
     package var uses: Int64 = 1
     package var sampling = Sampling()
-    /// Accesses, and bytes of their bodies, that were not in the sample since the one recorded before.
+    /// The accesses outside the sample since the previous recorded access.
     package var passed = Passed()
 
+    /// Accesses outside the sample.
     package struct Passed: Hashable, Sendable {
         package var uses: Int64 = 0
+        /// The bytes of their bodies.
         package var bytes: Int64 = 0
 
         package init(uses: Int64 = 0, bytes: Int64 = 0) {
@@ -62,7 +64,7 @@ package struct CacheAccess: Hashable, Sendable {
 /// all keys. Every access of a recorded key is recorded. (Waldspurger and others, "Efficient MRC Construction with
 /// SHARDS", FAST 2015.)
 package struct Sampling: Hashable, Sendable {
-    /// The number of these bits: one key in `1 << shift` is recorded.
+    /// The number of zero bits: one key in `1 << shift` is recorded.
     package var shift: Int64
 
     package init(shift: Int64 = 0) { self.shift = min(max(0, shift), Self.largestShift) }
@@ -74,8 +76,8 @@ package struct Sampling: Hashable, Sendable {
 
     package func has(_ prefix: Int64) -> Bool { UInt64(bitPattern: prefix) <= UInt64.max >> UInt64(shift) }
 
-    /// The sample after a whole turn of the ring: half of it when there are more keys than a good estimate needs, so that
-    /// the ring reaches twice as far back, unless it reaches back four weeks already; twice of it when there are too few.
+    /// Returns the sample for the next turn of the ring. It is halved if the ring has more keys than a good estimate needs, so
+    /// that the ring reaches twice as far back, unless that is four weeks already. It is doubled if there are too few keys.
     func next(keys: Int64, seconds: Int64) -> Sampling {
         switch keys {
         case ..<2048: Sampling(shift: shift - 1)

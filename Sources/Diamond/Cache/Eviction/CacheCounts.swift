@@ -4,18 +4,18 @@ public import Foundation
 public struct CacheCounts: Hashable, Sendable {
     /// Whole hours since 1970.
     package var hour: Int64
-    /// Answers that were fresh.
+    /// Fresh responses from the cache.
     public package(set) var hits: Int64 = 0
-    /// Answers past their lifetime that the policy accepted.
+    /// Stale responses from the cache that the policy accepted.
     public package(set) var staleHits: Int64 = 0
-    /// Answers that the server confirmed.
+    /// Stored responses that the server confirmed with a 304.
     public package(set) var revalidations: Int64 = 0
     /// Requests for which nothing usable was stored.
     public package(set) var misses: Int64 = 0
     /// Responses that were written to disk. ``ActivityEvent/stored`` is reported before that, also for responses that
     /// are then not written.
     public package(set) var stores: Int64 = 0
-    /// Entries that were removed to keep the store within its bound.
+    /// Entries that were removed to keep the store within its capacity.
     public package(set) var evictions: Int64 = 0
     /// The bytes of the bodies served from the cache.
     public package(set) var bytesServed: Int64 = 0
@@ -37,11 +37,17 @@ public struct CacheCounts: Hashable, Sendable {
     init(hour: Int64, columns: [Int64]) {
         self.init(hour: hour)
         guard columns.count == 8 else { return }
-        (hits, staleHits, revalidations, misses) = (columns[0], columns[1], columns[2], columns[3])
-        (stores, evictions, bytesServed, millisecondsSaved) = (columns[4], columns[5], columns[6], columns[7])
+        hits = columns[0]
+        staleHits = columns[1]
+        revalidations = columns[2]
+        misses = columns[3]
+        stores = columns[4]
+        evictions = columns[5]
+        bytesServed = columns[6]
+        millisecondsSaved = columns[7]
     }
 
-    /// Adds what happened in the same hour.
+    /// Adds other counts of the same hour.
     mutating func add(_ other: CacheCounts) {
         self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0.addingSaturating($1) })
     }
@@ -55,7 +61,7 @@ public struct CacheCounts: Hashable, Sendable {
 
 /// The counts of several hours, the newest last.
 extension [CacheCounts] {
-    /// Counts something in an hour.
+    /// Changes the counts of an hour.
     ///
     /// - Returns: whether the hour is new and follows others, which have ended.
     mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> Bool {
@@ -65,7 +71,7 @@ extension [CacheCounts] {
         return isNew && count > 1
     }
 
-    /// Adds counts of an hour that were made elsewhere.
+    /// Adds the counts of an hour from another collector.
     mutating func add(_ counts: CacheCounts) {
         let place = firstIndex { $0.hour == counts.hour }
         if let place { self[place].add(counts) } else { append(counts) }

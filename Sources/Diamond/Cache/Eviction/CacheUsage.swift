@@ -1,16 +1,16 @@
 /// The bytes of the file's pages.
 struct CachePages: Sendable {
-    /// Bytes of those that hold something.
+    /// The bytes of the pages in use.
     var used: Int64
-    /// Bytes of those that hold nothing.
+    /// The bytes of the free pages.
     var free: Int64
 }
 
-/// The part of its bound that a store uses.
+/// The used part of a store's capacity.
 package struct CacheUsage: Hashable, Sendable {
-    /// Bytes of the pages that hold something.
+    /// The bytes of the pages in use.
     package var used: Int64
-    /// The bytes of the pages that hold nothing. They are used again.
+    /// The bytes of the free pages, which will be used again.
     package var free: Int64
     /// The most used bytes before eviction begins: the capacity without the bytes that the log may take.
     package var bound: Int64
@@ -19,10 +19,11 @@ package struct CacheUsage: Hashable, Sendable {
     package var goal: Int64 { bound / 10 * 9 }
 }
 
-/// The result of bringing a store within its bound.
+/// The result of an eviction.
 package struct CacheEviction: Hashable, Sendable {
+    /// The number of evicted entries.
     package var count: Int
-    /// The decrease in bytes of the pages that hold something.
+    /// The decrease of the used bytes.
     package var bytes: Int64
     /// The usage after the eviction.
     package var usage: CacheUsage

@@ -1,27 +1,27 @@
 import DiamondSQLite
 
-/// A worker that keeps the file within its bound. It removes the leftovers of transfers and expired entries first, then
-/// others by SIEVE, down to 90 % of the bound. It works in slices of a few milliseconds, on the writer's queue only.
+/// Keeps the file within its bound. It removes the leftovers of transfers and expired entries first, then others by SIEVE,
+/// down to 90 % of the bound. It works in slices of a few milliseconds, on the writer's queue only.
 package final class Eviction: Sendable {
     private struct State {
         var capacity: Int64
         /// Whether eviction is in progress and continues below the bound.
         var isUnderWay = false
-        /// Whether pages were given back that the file still has, until its log is empty.
+        /// Whether pages were vacuumed but the file is not shorter yet, until its log is empty.
         var isShrinking = false
-        /// Bytes that this process may write before it looks again.
+        /// The bytes that this process may write before the next check.
         var allowance: Int64 = 0
     }
 
-    /// The bytes that the log next to the file takes. They count for the bound, too.
+    /// The bytes of the write-ahead log. They count toward the capacity.
     package static let logBytes: Int64 = 16 << 20
-    /// Pages given back to the file system in one slice: about a millisecond.
+    /// The pages returned to the file system in one slice, which takes about a millisecond.
     private static let vacuumPages = 64
-    /// Free pages are used again; from this part of the file on, they are given back.
+    /// The divisor of the used bytes for the free bytes that are left in the file for reuse.
     private static let freePart: Int64 = 8
-    /// The part of the bound that is written before the next look.
+    /// The divisor of the bound for the bytes written before the next check.
     private static let allowedPart: Int64 = 128
-    /// No body is larger than this part of the bound.
+    /// The divisor of the bound for the largest body.
     package static let largestPart: Int64 = 4
 
     private let file: CacheFile
@@ -70,7 +70,7 @@ package final class Eviction: Sendable {
     /// eviction stops.
     package static func usable(of capacity: Int64) -> Int64 { bound(of: capacity) / 100 * 95 }
 
-    /// Whether a body is so large that others would have to go for it in numbers.
+    /// Whether a body is so large that many entries would have to be evicted for it.
     func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / Self.largestPart }
 
     /// Evicts what fits in one transaction, if there is something to evict.
@@ -80,20 +80,20 @@ package final class Eviction: Sendable {
         let usage = if let pages { usage(pages) } else { try usage() }
         let isUnderWay = state.withLock { state in
             state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
-            // What is left, but no more than a small part: there may be several processes.
+            // A small part of the bound at most, because other processes may write, too.
             let rest = min(usage.bound - usage.used, usage.bound / Self.allowedPart)
-            // Unless the capacity was changed meanwhile.
+            // Unless the capacity was changed in the meantime.
             state.allowance = Self.bound(of: state.capacity) == usage.bound ? rest : 0
             return state.isUnderWay
         }
-        guard isUnderWay else { return (0, try giveBack(usage)) }
+        guard isUnderWay else { return (0, try vacuumSlice(usage)) }
         let eviction = try evict(to: usage.goal)
         if eviction.isExhausted { stopEviction(at: usage.bound) }
         return (eviction.count, !eviction.isExhausted)
     }
 
-    /// Nothing is left that may go: where what is pinned takes more than the bound, a look behind each write would take what
-    /// was just stored.
+    /// Stops an eviction that has nothing left to remove. If pinned entries take more than the bound, a check after each write
+    /// would evict the entry just stored.
     private func stopEviction(at bound: Int64) {
         state.withLock { state in
             state.isUnderWay = false
@@ -102,12 +102,12 @@ package final class Eviction: Sendable {
         }
     }
 
-    private func evict(to goal: Int64) throws(CacheError) -> CacheTable.Eviction {
+    private func evict(to goal: Int64) throws(CacheError) -> CacheTable.EvictionSlice {
         let now = now()
         return try file.erasing { (connection) throws(SQLiteError) in
-            // Others may have made room while this waited for its turn.
+            // Another process may have evicted while this one waited for the write lock.
             let excess = try CacheTable.pages(on: connection).used - goal
-            guard excess > 0 else { return CacheTable.Eviction() }
+            guard excess > 0 else { return CacheTable.EvictionSlice() }
             let left = try CacheTable.evictLeftovers(at: now, on: connection)
             guard left.isExhausted else { return left }
             let expired = try CacheTable.evictExpired(before: now, excess: excess, on: connection)
@@ -115,18 +115,20 @@ package final class Eviction: Sendable {
         }
     }
 
-    /// Whether so much of a file holds nothing that it is given back.
+    /// Whether a file has so many free pages that they are returned to the file system.
     package static func isWasteful(free: Int64, used: Int64) -> Bool { free > max(used / freePart, 1 << 20) }
 
-    /// - Returns: whether more can be given back.
-    private func giveBack(_ usage: CacheUsage) throws(CacheError) -> Bool {
+    /// Vacuums some pages, if the file has many free ones.
+    ///
+    /// - Returns: whether more can be vacuumed.
+    private func vacuumSlice(_ usage: CacheUsage) throws(CacheError) -> Bool {
         guard Self.isWasteful(free: usage.free, used: usage.used) else {
             finishShrinking()
             return false
         }
         state.withLock { $0.isShrinking = true }
         try file.vacuum(pages: Self.vacuumPages)
-        // A file that somebody has rebuilt without incremental vacuum gives nothing back.
+        // A file that was rebuilt without incremental vacuum does not shrink.
         return try freeBytes() < usage.free
     }
 
@@ -138,7 +140,7 @@ package final class Eviction: Sendable {
         if isShrinking { file.database.emptyLog() }
     }
 
-    /// Evicts until the file is within its bound, and gives back all that holds nothing.
+    /// Evicts until the file is within its bound, and vacuums all free pages.
     func run() throws(CacheError) -> CacheEviction {
         let before = try usage()
         var count = 0
@@ -159,12 +161,14 @@ package final class Eviction: Sendable {
         CacheUsage(used: pages.used, free: pages.free, bound: bound)
     }
 
-    /// Gives back all that holds nothing, so that no file holds what was erased.
+    /// Returns all free pages to the file system, so that no file holds erased bytes.
     func vacuumAll() throws(CacheError) {
-        var (before, free) = (Int64.max, try freeBytes())
+        var before = Int64.max
+        var free = try freeBytes()
         while free > 0, free < before {
             try file.retryingOnFullDisk { () throws(CacheError) in try file.vacuum(pages: Self.vacuumPages) }
-            (before, free) = (free, try freeBytes())
+            before = free
+            free = try freeBytes()
         }
         file.database.emptyLog()
     }

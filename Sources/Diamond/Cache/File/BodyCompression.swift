@@ -20,13 +20,13 @@ enum BodyCompression {
         #endif
     }
 
-    /// The least bytes of a body that is worth compressing.
+    /// The smallest body that is compressed, in bytes.
     static let minimumSize = 1024
 
     /// The bytes of the two numbers before a chunk.
     private static let headSize = 8
 
-    /// Whether an answer is text by its type. Bodies of text shrink to about a quarter. Images, video and archives do
+    /// Whether a response is text by its media type. Bodies of text shrink to about a quarter. Images, video and archives do
     /// not: they are compressed already.
     static func isCompressible(_ stored: StoredResponse) -> Bool {
         guard let type = stored.headers.single(.contentType) else { return false }
@@ -83,8 +83,8 @@ enum BodyCompression {
 
 #if Compression && canImport(CDiamondZlib)
 extension BodyCompression {
-    /// The fastest: the sixth makes pages of JSON another 13 % smaller, for 1.4 times the time, chunks of 128 KiB 15 %, for
-    /// three times.
+    /// The fastest level. Level 6 makes pages of JSON another 13 % smaller, in 1.4 times the time, and chunks of 128 KiB 15 %,
+    /// in three times the time.
     private static let level: Int32 = 1
 
     /// Returns compressed bytes; `nil` if they would be no shorter.
@@ -100,11 +100,11 @@ extension BodyCompression {
                     uLong(bytes.count), level)
             }
         }
-        // Where it does not fit into as many bytes, the code says so.
+        // If the result is longer than the input, the code is an error.
         return code == Z_OK && Int(length) < bytes.count ? target.prefix(Int(length)) : nil
     }
 
-    /// Exactly so many bytes, or `nil`.
+    /// Returns decompressed bytes; `nil` if they do not have the expected size.
     private static func decompressed(_ bytes: Data, size: Int) -> Data? {
         var target = Data(count: size)
         var length = uLongf(size)

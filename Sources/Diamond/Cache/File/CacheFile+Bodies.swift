@@ -2,20 +2,20 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// Bodies in pieces as the file keeps them: sealed where it has a seal.
+/// Writing and reading the chunks of bodies, compressed and sealed if the store does that.
 extension CacheFile {
-    func row(of entry: CacheEntry, _ chunks: [Data]) throws(CacheError) -> CacheRow {
-        let (entry, chunks) = packed(entry, chunks)
+    /// Returns the row of an entry, compressed and sealed if the store does that.
+    func row(of entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
+        let (entry, chunks) = packed(entry, chunks: chunks)
         guard let sealing else { return CacheRow(entry, seal: nil, chunks: chunks) }
-        return try sealed { try sealing.row(of: entry, chunks) }
+        return try sealed { try sealing.row(of: entry, chunks: chunks) }
     }
 
     /// Returns a chunk as it is written.
     func stored(_ chunk: Data, of row: PartialRow) throws(CacheError) -> Data {
         let chunk = row.isCompressed ? BodyCompression.pack(chunk) : chunk
-        let (key, number) = (row.entry.key, row.digest.count)
         guard let sealing else { return chunk }
-        return try sealed { try sealing.sealed(chunk, key, number) }
+        return try sealed { try sealing.sealed(chunk, key: row.entry.key, number: row.digest.count) }
     }
 
     /// Returns the response of a row without its body, as it is written, and computes the row's checksum.
@@ -23,10 +23,12 @@ extension CacheFile {
         var stored = row.entry.stored
         if row.isCompressed { stored.flags.insert(.compressed) }
         if isPartial { stored.flags.insert(.partial) }
-        let (key, size, digest) = (row.entry.key, row.bodySize, row.digest.value)
+        let key = row.entry.key
+        let size = row.bodySize
+        let digest = row.digest.value
         if let sealing {
             stored.headerBlock = try sealed {
-                try sealing.headers(of: stored, key, bodySize: size, digest: digest)
+                try sealing.headers(of: stored, key: key, bodySize: size, digest: digest)
             }
         }
         row.checksum = Checksum.row(
@@ -34,45 +36,46 @@ extension CacheFile {
         return stored
     }
 
+    /// Returns the names of an entry as the table `tag` stores them: digests, if the store is sealed.
     func tags(of entry: CacheEntry) -> Set<String> {
         guard let sealing else { return entry.names }
         return Set(entry.names.map(sealing.tag))
     }
 
-    /// Whether what was written under this name goes on under the same.
+    /// Whether the store seals with the key of a name; `nil` stands for no seal.
     func seals(with keyID: String?) -> Bool { sealing?.seal.keyID == keyID }
 
-    /// Returns a chunk as it came; `nil` if it is not the one that was written.
+    /// Returns a chunk, opened and decompressed; `nil` if it is missing or damaged.
     ///
-    /// - Throws: `cannotSeal` where the seal cannot open it now: what it says of itself is no damage.
+    /// - Throws: `cannotSeal` if the seal cannot open it now, which does not mean that it is damaged.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         let bytes = try read { (connection) throws(SQLiteError) in
             try CacheTable.chunk(number, of: outline.id, on: connection)
         }
         guard let bytes, Checksum.digest(of: bytes) == outline.checksums[number] else { return nil }
-        guard let opened = try opened(bytes, number, of: outline) else { return nil }
+        guard let opened = try opened(bytes, number: number, of: outline) else { return nil }
         return outline.isCompressed ? BodyCompression.unpack(opened) : opened
     }
 
-    private func opened(_ bytes: Data, _ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
+    private func opened(_ bytes: Data, number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard let keyID = outline.seal else { return bytes }
         do {
-            return try sealing?.opened(bytes, keyID: keyID, outline.key, number)
+            return try sealing?.opened(bytes, keyID: keyID, key: outline.key, number: number)
         } catch {
-            guard case .locked(let lock) = CacheTable.LookupResult(error, keyID) else { return nil }
+            guard case .locked(let lock) = CacheTable.LookupResult(error, keyID: keyID) else { return nil }
             throw CacheError(.cannotSeal, lock.reason)
         }
     }
 }
 
 extension Sealing {
-    func sealed(_ chunk: Data, _ key: RequestKey, _ number: Int) throws -> Data {
-        framed(try seal.seal(chunk, context: context(.body, key, number)))
+    func sealed(_ chunk: Data, key: RequestKey, number: Int) throws -> Data {
+        framed(try seal.seal(chunk, context: context(.body, of: key, number: number)))
     }
 
-    func opened(_ chunk: Data, keyID: String, _ key: RequestKey, _ number: Int) throws -> Data {
+    func opened(_ chunk: Data, keyID: String, key: RequestKey, number: Int) throws -> Data {
         var rest = chunk[...]
-        let frame = try nextFrame(of: &rest, keyID)
-        return try seal.open(frame, keyID: keyID, context: context(.body, key, number))
+        let frame = try nextFrame(of: &rest, keyID: keyID)
+        return try seal.open(frame, keyID: keyID, context: context(.body, of: key, number: number))
     }
 }

@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// The conversion of bodies between the form they come in and the compressed one.
+/// Compressing and decompressing bodies.
 extension CacheFile {
     /// Returns an entry with its chunks compressed, if compression is on and pays off.
-    func packed(_ entry: CacheEntry, _ chunks: [Data]) -> (entry: CacheEntry, chunks: [Data]) {
+    func packed(_ entry: CacheEntry, chunks: [Data]) -> (entry: CacheEntry, chunks: [Data]) {
         guard compresses, BodyCompression.isCompressible(entry.stored), let packed = BodyCompression.pack(chunks) else {
             return (entry, chunks)
         }
@@ -15,7 +15,7 @@ extension CacheFile {
 }
 
 extension CacheTable.LookupResult {
-    /// The finding with its body as it came.
+    /// The result with its body decompressed.
     var unpacked: Self {
         guard case .entry(var stored, let isVisited) = self, stored.flags.contains(.compressed) else { return self }
         guard BodyCompression.isAvailable else { return .locked(.compressed) }

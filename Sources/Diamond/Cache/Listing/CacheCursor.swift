@@ -8,10 +8,11 @@ package struct CacheCursor: Hashable, Sendable {
     let number: Int64
     /// The URL in the order of URLs, otherwise empty.
     let url: String
-    /// The row: it decides among equals.
+    /// The row, which orders entries with equal values.
     let id: Int64
 
-    package init(behind listing: CacheListing, by order: CacheOrder) {
+    /// Creates the position after an entry.
+    package init(after listing: CacheListing, by order: CacheOrder) {
         self.order = order
         switch order {
         case .newest: (number, url) = (listing.storedAt, "")
@@ -26,13 +27,13 @@ package struct CacheCursor: Hashable, Sendable {
         switch order {
         case .newest: (listing.storedAt, listing.id) < (number, id)
         case .largest: (listing.bodySize, listing.id) < (number, id)
-        // As SQLite compares texts.
+        // The comparison of SQLite's BINARY collation.
         case .url: url.utf8.lexicographicallyPrecedes(listing.url.utf8) || (url == listing.url && id < listing.id)
         }
     }
 }
 
-/// A text for people to hand back: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
+/// The text of a cursor, for a command line: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
 extension CacheCursor: CustomStringConvertible {
     package var description: String {
         Data("\(order.rawValue) \(number) \(id) \(url)".utf8).base64EncodedString()
@@ -49,6 +50,9 @@ extension CacheCursor: CustomStringConvertible {
         guard parts.count == 4, let order = CacheOrder(rawValue: String(parts[0])), let number = Int64(parts[1]),
             let id = Int64(parts[2])
         else { return nil }
-        (self.order, self.number, self.id, url) = (order, number, id, String(parts[3]))
+        self.order = order
+        self.number = number
+        self.id = id
+        url = String(parts[3])
     }
 }

@@ -6,7 +6,7 @@ package enum CacheOrder: String, Sendable, CaseIterable {
     case newest, largest, url
 }
 
-/// One entry as a list shows it and a predicate receives it: everything but headers and body.
+/// An entry without its headers and body, for lists and predicates.
 public struct CacheListing: Sendable {
     /// The key that it is stored under.
     public package(set) var key: RequestKey

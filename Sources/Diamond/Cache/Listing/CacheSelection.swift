@@ -7,7 +7,7 @@ public import Foundation
 /// try await engine.cache?.purge(.host("api.example.com"))
 /// ```
 public struct CacheSelection: Hashable, Sendable {
-    enum Content: Hashable, Sendable {
+    enum Criterion: Hashable, Sendable {
         case all
         case key(RequestKey)
         /// The entries of some keys. A key may have a partial entry and a whole one: `isPartial` names one of them,
@@ -24,21 +24,21 @@ public struct CacheSelection: Hashable, Sendable {
         case expired(Int64)
     }
 
-    let content: Content
+    let criterion: Criterion
 
-    /// Whether it names a value that is sealed at rest. In a sealed store it then finds nothing without the key.
+    /// Whether it selects by a value that a sealed store seals. It then finds nothing without the key.
     package var needsKey: Bool {
-        switch content {
+        switch criterion {
         case .tag, .identity, .url, .urlPrefix, .host: true
         case .all, .key, .keys, .sealedHost, .storedBefore, .expired: false
         }
     }
 
-    /// Returns the names of its entries in memories; `nil` if the file is needed to tell them.
+    /// Returns the names of its entries for the memory tiers; `nil` if only the file can tell them.
     ///
     /// - Parameter number: ``CacheFile/number(of:)``.
     func names(by number: (String) -> Int64) -> ChangedNames? {
-        switch content {
+        switch criterion {
         case .key(let key): ChangedNames(keys: [key.prefix])
         case .keys(let keys, _): ChangedNames(keys: Set(keys.map(\.prefix)))
         case .url(let url): ChangedNames(urls: [number(url)])
@@ -53,34 +53,34 @@ public struct CacheSelection: Hashable, Sendable {
     static func groups(of keys: [RequestKey], isPartial: Bool? = nil) -> [CacheSelection] {
         stride(from: 0, to: keys.count, by: groupSize).map { start in
             let group = Array(keys[start..<min(start + groupSize, keys.count)])
-            return CacheSelection(content: .keys(group, isPartial: isPartial))
+            return CacheSelection(criterion: .keys(group, isPartial: isPartial))
         }
     }
 
     /// Every entry.
-    public static let all = CacheSelection(content: .all)
+    public static let all = CacheSelection(criterion: .all)
 
-    /// The entry of a request: ``Engine/key(of:)`` tells its key.
-    public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(content: .key(key)) }
+    /// Selects the entry of a request. ``Engine/key(of:)`` returns its key.
+    public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(criterion: .key(key)) }
 
     /// Selects the entries whose requests had the tag.
-    public static func tag(_ name: String) -> CacheSelection { CacheSelection(content: .tag(name)) }
+    public static func tag(_ name: String) -> CacheSelection { CacheSelection(criterion: .tag(name)) }
 
     /// Selects the entries that were requested for an identity.
-    public static func identity(_ identity: String) -> CacheSelection { CacheSelection(content: .identity(identity)) }
+    public static func identity(_ identity: String) -> CacheSelection { CacheSelection(criterion: .identity(identity)) }
 
     /// Selects the entries whose URLs, in normal form, begin with a prefix, such as `https://api.example.com/v1/`.
     public static func url(prefix: String) -> CacheSelection {
-        prefix.isEmpty ? .all : CacheSelection(content: .urlPrefix(prefix))
+        prefix.isEmpty ? .all : CacheSelection(criterion: .urlPrefix(prefix))
     }
 
     /// Selects the entries of exactly this URL in normal form, with any method, headers and body. No entry's URL has a
     /// fragment, user info, or parameters that the engine's ``IdentityRules`` ignore.
-    public static func url(_ url: String) -> CacheSelection { CacheSelection(content: .url(url)) }
+    public static func url(_ url: String) -> CacheSelection { CacheSelection(criterion: .url(url)) }
 
     /// Selects the entries of a host, such as `api.example.com`, with any scheme and port.
     public static func host(_ host: String) -> CacheSelection {
-        CacheSelection(content: .host(host.lowercased()))
+        CacheSelection(criterion: .host(host.lowercased()))
     }
 
     /// Selects the entries that arrived, or were last confirmed, before an instant:
@@ -91,19 +91,19 @@ public struct CacheSelection: Hashable, Sendable {
     ///
     /// - Parameter milliseconds: the instant, in milliseconds since 1970.
     package static func stored(before milliseconds: Int64) -> CacheSelection {
-        CacheSelection(content: .storedBefore(milliseconds))
+        CacheSelection(criterion: .storedBefore(milliseconds))
     }
 
     /// Selects the entries that are past their lifetime and cannot be confirmed. Eviction removes these first.
     ///
     /// - Parameter milliseconds: the current time, in milliseconds since 1970.
     package static func expired(at milliseconds: Int64) -> CacheSelection {
-        CacheSelection(content: .expired(milliseconds))
+        CacheSelection(criterion: .expired(milliseconds))
     }
 }
 
-/// The names of entries and URLs in memories: the prefixes of the entries' keys, and the numbers of the URLs. If
-/// another entry or URL has the same prefix or number, it is read from disk again, too.
+/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the numbers
+/// of URLs. If another entry or URL has the same prefix or number, it is read from disk again, too.
 struct ChangedNames: Hashable, Sendable {
     var keys: Set<Int64> = []
     /// ``CacheFile/number(of:)``.

@@ -15,31 +15,35 @@ extension CacheSealError {
     }
 }
 
-/// Rows as the file keeps them: sealed if it has a seal.
+/// Writing rows of a sealed store.
 extension CacheFile {
     /// Returns the change that confirms a row; `nil` if the row is not the one that was confirmed. Another process may
     /// have stored a newer one in the meantime, or marked it stale.
     func confirmation(
         of entry: CacheEntry,
-        _ old: StoredResponse,
-        _ sealing: Sealing
+        replacing old: StoredResponse,
+        sealing: Sealing
     ) throws(CacheError) -> SealedRevalidation? {
         let row = try read { (connection) throws(SQLiteError) in
             try CacheTable.sealedRow(entry.key, on: connection)
         }
         guard let row, row.confirms(old),
-            let headers = try? sealing.headers(row.stored, row.row, entry.key), headers == old.headerBlock
+            let headers = try? sealing.openedHeaders(of: row.stored, row: row.row, key: entry.key),
+            headers == old.headerBlock
         else { return nil }
-        // The body was sealed with an older key: everything anew. Where it is not at hand it stays stale.
+        // If the body was sealed with an older key, a new row is stored. Without the body in memory, the entry stays stale.
         guard row.row.keyID == sealing.seal.keyID else {
             guard entry.stored.isWhole else { return nil }
-            let new = try self.row(of: entry, CacheTable.chunks(of: entry.stored.body))
+            let new = try self.row(of: entry, chunks: CacheTable.chunks(of: entry.stored.body))
             return SealedRevalidation(row: row, old: old, change: .replace(new))
         }
         var stored = entry.stored
         stored.flags.formUnion(row.stored.flags.intersection(.compressed))
-        let (size, digest) = (row.row.bodySize, row.row.digest)
-        stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
+        let size = row.row.bodySize
+        let digest = row.row.digest
+        stored.headerBlock = try sealed {
+            try sealing.headers(of: stored, key: entry.key, bodySize: size, digest: digest)
+        }
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
         let change = SealedRevalidation.Change.update(stored, checksum: checksum, tags: tags(of: entry))
@@ -49,7 +53,7 @@ extension CacheFile {
     /// - Returns: whether the row is still there as it was read.
     func confirm(
         _ confirmation: SealedRevalidation,
-        _ key: RequestKey,
+        of key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         guard let row = try CacheTable.sealedRow(key, on: connection), row.isWritten(as: confirmation.row),
@@ -60,7 +64,7 @@ extension CacheFile {
             try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
             try CacheTable.addTags(tags, to: row.id, on: connection)
         case .replace(let new):
-            // What names it stays: digests are those of the store, whatever the key.
+            // The names stay: their digests depend on the store's secret, not on the key.
             let names = try CacheTable.tags(of: row.id, on: connection)
             let id = try CacheTable.store(new, on: connection)
             try CacheTable.addTags(names, to: id, on: connection)
@@ -97,14 +101,14 @@ extension CacheFile {
         of key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> String? {
-        guard let kept = try CacheTable.request(of: key, on: connection) else { return nil }
-        guard kept.seal != nil else { return String(decoding: kept.bytes, as: UTF8.self) }
-        return open(kept, key).map { String(decoding: $0.form, as: UTF8.self) }
+        guard let stored = try CacheTable.request(of: key, on: connection) else { return nil }
+        guard stored.seal != nil else { return String(decoding: stored.bytes, as: UTF8.self) }
+        return open(stored, key: key).map { String(decoding: $0.form, as: UTF8.self) }
     }
 
-    private func open(_ kept: CacheTable.StoredRequest, _ key: RequestKey) -> (url: String, form: [UInt8])? {
-        guard let sealing, let id = kept.seal else { return nil }
-        return try? sealing.open(request: kept.bytes, keyID: id, key)
+    private func open(_ stored: CacheTable.StoredRequest, key: RequestKey) -> (url: String, form: [UInt8])? {
+        guard let sealing, let id = stored.seal else { return nil }
+        return try? sealing.open(request: stored.bytes, keyID: id, key: key)
     }
 
     /// Returns listings with the URLs of the sealed entries opened.
@@ -116,8 +120,8 @@ extension CacheFile {
         var opened = listings
         for index in opened.indices where opened[index].isSealed {
             let key = opened[index].key
-            let kept = try CacheTable.request(of: key, on: connection)
-            let url = kept.flatMap { open($0, key)?.url }
+            let stored = try CacheTable.request(of: key, on: connection)
+            let url = stored.flatMap { open($0, key: key)?.url }
             opened[index].url = url ?? "•••"
             opened[index].isLocked = url == nil
         }
@@ -136,11 +140,11 @@ extension CacheFile {
     /// Returns the selections that name the entries of one that is not by the beginning of a URL: those for rows in
     /// clear, and those for sealed rows.
     private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
-        switch (selection.content, sealing) {
+        switch (selection.criterion, sealing) {
         case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
         case (.identity(let name), let sealing?): [selection, .identity(sealing.identity(name))]
         case (.url(let url), let sealing?): [selection, .url(sealing.url(url))]
-        case (.host(let host), let sealing?): [selection, CacheSelection(content: .sealedHost(sealing.host(host)))]
+        case (.host(let host), let sealing?): [selection, CacheSelection(criterion: .sealedHost(sealing.host(host)))]
         default: [selection]
         }
     }
@@ -148,7 +152,7 @@ extension CacheFile {
     /// Returns the entries that have to be opened to know whether their URLs begin with a prefix. If the prefix names a
     /// host, they are the entries of that host only.
     private func candidates(of selection: CacheSelection) -> [[CacheSelection]] {
-        guard case .urlPrefix(let prefix) = selection.content, let host = URLHost.ofAll(beginningWith: prefix) else {
+        guard case .urlPrefix(let prefix) = selection.criterion, let host = URLHost.ofAll(beginningWith: prefix) else {
             return []
         }
         return [alternatives(to: .host(String(host)))]
@@ -159,7 +163,7 @@ extension CacheFile {
         among selections: [[CacheSelection]],
         where isNamed: (CacheListing) -> Bool
     ) throws(CacheError) -> [CacheSelection] {
-        // Once, though a partial entry may stand beside the whole one: both are meant.
+        // A key may have both a partial and a whole entry; the selection includes both.
         var keys: Set<RequestKey> = []
         try forEachPage(of: selections) { page in
             keys.formUnion(page.filter { $0.isSealed && isNamed($0) }.map(\.key))
@@ -178,7 +182,7 @@ extension CacheFile {
         let tests = selections.compactMap(\.urlTest)
         if sealing != nil, order == .url || !tests.isEmpty {
             let hosts = selections.flatMap { candidates(of: $0) }
-            return try sorted(known + hosts, tests, by: order, after: cursor, limit: limit)
+            return try sorted(known + hosts, where: tests, by: order, after: cursor, limit: limit)
         }
         let all = sealing == nil ? selections.map { [$0] } : known
         return try read { (connection) throws(SQLiteError) in
@@ -189,7 +193,7 @@ extension CacheFile {
     /// Opens all entries of some selections, and returns a sorted page of them.
     private func sorted(
         _ selections: [[CacheSelection]],
-        _ tests: [(CacheListing) -> Bool],
+        where tests: [(CacheListing) -> Bool],
         by order: CacheOrder,
         after cursor: CacheCursor?,
         limit: Int
@@ -204,13 +208,13 @@ extension CacheFile {
             switch order {
             case .newest: (left.storedAt, left.id) > (right.storedAt, right.id)
             case .largest: (left.bodySize, left.id) > (right.bodySize, right.id)
-            case .url: CacheCursor(behind: left, by: .url).isBefore(right)
+            case .url: CacheCursor(after: left, by: .url).isBefore(right)
             }
         }
         return Array(listings.prefix(limit))
     }
 
-    // In pages, so that no reading transaction stands long in the way of a checkpoint.
+    // In pages, so that no read transaction delays a checkpoint for long.
     private func forEachPage(
         of selections: [[CacheSelection]] = [],
         _ body: ([CacheListing]) -> Void
@@ -232,7 +236,7 @@ extension CacheFile {
 extension CacheSelection {
     /// A test of whether an entry with a known URL matches; `nil` if the selection is not by the beginning of a URL.
     fileprivate var urlTest: ((CacheListing) -> Bool)? {
-        switch content {
+        switch criterion {
         case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }
         case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .storedBefore, .expired: nil
         }

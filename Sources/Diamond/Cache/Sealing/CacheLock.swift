@@ -1,13 +1,13 @@
 /// The reason why this process cannot read a sound entry. The entry stays, and counts as a miss.
 enum CacheLock: Hashable, Sendable {
-    /// The entry has no seal, and only sealed entries are believed.
+    /// The entry is in clear, and a sealed cache reads only sealed entries.
     case inClear
     /// It is sealed, and no seal was given.
     case sealed(keyID: String)
     case unknownKey(String)
-    /// Its body is compressed, and this program was built without what decompresses.
+    /// Its body is compressed, and this program was built without the trait `Compression`.
     case compressed
-    /// The seal cannot open it now: the name of its error.
+    /// The seal cannot open it now; the name of the error's type.
     case failure(String)
 
     /// The message: what happened and what to do, in one line.

@@ -42,9 +42,11 @@ package struct Sealing: Sendable {
 
     // MARK: Sealing
 
+    /// Returns the sealed row of an entry.
+    ///
     /// - Parameter chunks: the chunks of the body.
-    func row(of entry: CacheEntry, _ chunks: [Data]) throws -> CacheRow {
-        let chunks = try chunks.enumerated().map { try self.sealed($1, entry.key, $0) }
+    func row(of entry: CacheEntry, chunks: [Data]) throws -> CacheRow {
+        let chunks = try chunks.enumerated().map { try self.sealed($1, key: entry.key, number: $0) }
         var sealed = entry
         sealed.request = try request(of: entry)
         sealed.url = url(entry.url)
@@ -54,17 +56,19 @@ package struct Sealing: Sendable {
         sealed.stored.body = Data()
         var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
         row.entry.stored.headerBlock = try headers(
-            of: entry.stored, entry.key, bodySize: row.body.size, digest: Data(row.body.digest))
+            of: entry.stored, key: entry.key, bodySize: row.body.size, digest: Data(row.body.digest))
         return row
     }
 
     private func request(of entry: CacheEntry) throws -> [UInt8] {
         let clear = framed(Data(entry.url.utf8)) + entry.request
-        return Array(try seal.seal(clear, context: context(.request, entry.key)))
+        return Array(try seal.seal(clear, context: context(.request, of: entry.key)))
     }
 
-    func headers(of stored: StoredResponse, _ key: RequestKey, bodySize: Int64, digest: Data) throws -> Data {
-        try seal.seal(stored.headerBlock, context: context(.headers, key, facts: stored.facts(bodySize, digest)))
+    /// Returns the sealed headers of a response.
+    func headers(of stored: StoredResponse, key: RequestKey, bodySize: Int64, digest: Data) throws -> Data {
+        let facts = stored.facts(bodySize: bodySize, digest: digest)
+        return try seal.seal(stored.headerBlock, context: context(.headers, of: key, facts: facts))
     }
 
     // MARK: Opening
@@ -77,48 +81,54 @@ package struct Sealing: Sendable {
         var digest: Data
     }
 
+    /// Returns a response with headers and body opened; `nil` if the row is of another request.
+    ///
     /// - Parameter request: the requested canonical form; `nil` for any.
-    /// - Returns: `nil` if the row is of another request.
     func open(
         _ stored: StoredResponse,
-        _ row: Row,
-        _ key: RequestKey,
+        row: Row,
+        key: RequestKey,
         for request: [UInt8]?
     ) throws -> StoredResponse? {
-        let form = try open(request: row.request, keyID: row.keyID, key).form
+        let form = try open(request: row.request, keyID: row.keyID, key: key).form
         guard request == nil || form == request else { return nil }
         var opened = stored
-        opened.headerBlock = try headers(stored, row, key)
-        opened.body = try body(stored.body, row, key)
+        opened.headerBlock = try openedHeaders(of: stored, row: row, key: key)
+        opened.body = try openedBody(stored.body, row: row, key: key)
         return opened
     }
 
-    func open(request: Data, keyID: String, _ key: RequestKey) throws -> (url: String, form: [UInt8]) {
-        var rest = try seal.open(request, keyID: keyID, context: context(.request, key))[...]
-        let url = try nextFrame(of: &rest, keyID)
+    /// Opens a request: its URL and canonical form.
+    func open(request: Data, keyID: String, key: RequestKey) throws -> (url: String, form: [UInt8]) {
+        var rest = try seal.open(request, keyID: keyID, context: context(.request, of: key))[...]
+        let url = try nextFrame(of: &rest, keyID: keyID)
         return (String(decoding: url, as: UTF8.self), Array(rest))
     }
 
-    func headers(_ stored: StoredResponse, _ row: Row, _ key: RequestKey) throws -> Data {
-        let facts = stored.facts(row.bodySize, row.digest)
-        return try seal.open(stored.headerBlock, keyID: row.keyID, context: context(.headers, key, facts: facts))
+    /// Returns the opened headers of a response.
+    func openedHeaders(of stored: StoredResponse, row: Row, key: RequestKey) throws -> Data {
+        let facts = stored.facts(bodySize: row.bodySize, digest: row.digest)
+        return try seal.open(
+            stored.headerBlock, keyID: row.keyID, context: context(.headers, of: key, facts: facts))
     }
 
-    private func body(_ frames: Data, _ row: Row, _ key: RequestKey) throws -> Data {
+    private func openedBody(_ frames: Data, row: Row, key: RequestKey) throws -> Data {
         var rest = frames[...]
-        var (body, number) = (Data(), 0)
+        var body = Data()
+        var number = 0
         while !rest.isEmpty {
-            let chunk = try nextFrame(of: &rest, row.keyID)
-            let clear = try seal.open(chunk, keyID: row.keyID, context: context(.body, key, number))
+            let chunk = try nextFrame(of: &rest, keyID: row.keyID)
+            let clear = try seal.open(chunk, keyID: row.keyID, context: context(.body, of: key, number: number))
             if body.isEmpty { body = clear } else { body += clear }
             number += 1
         }
         return body
     }
 
-    // MARK: Forms
+    // MARK: Contexts and frames
 
-    func context(_ column: Column, _ key: RequestKey, _ number: Int = 0, facts: Data = Data()) -> Data {
+    /// Returns the context that a value is bound to.
+    func context(_ column: Column, of key: RequestKey, number: Int = 0, facts: Data = Data()) -> Data {
         Data("diamond 1 \(column.rawValue) \(number)\n".utf8) + key.bytes + facts
     }
 
@@ -127,7 +137,8 @@ package struct Sealing: Sendable {
         withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Data($0) } + bytes
     }
 
-    func nextFrame(of rest: inout Data.SubSequence, _ keyID: String) throws(CacheSealError) -> Data {
+    /// Removes and returns the first frame.
+    func nextFrame(of rest: inout Data.SubSequence, keyID: String) throws(CacheSealError) -> Data {
         let count = rest.prefix(4).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         guard rest.count >= 4 + count else {
             throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed ends early: drop it")
@@ -139,7 +150,7 @@ package struct Sealing: Sendable {
 
 extension StoredResponse {
     /// Returns the values of a row that are in clear and must not be changed.
-    fileprivate func facts(_ bodySize: Int64, _ digest: Data) -> Data {
+    fileprivate func facts(bodySize: Int64, digest: Data) -> Data {
         let numbers: [Int64] = [
             Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.guarded).rawValue,
             duration, bodySize,

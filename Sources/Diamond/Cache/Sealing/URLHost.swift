@@ -1,11 +1,11 @@
 /// The host in the text of a URL in normal form, without scheme and port.
 enum URLHost {
-    /// `nil` where there is none.
+    /// Returns the host of a URL; `nil` if there is none.
     static func of(_ url: String) -> Substring? {
         authority(of: url).map { $0.prefix(while: { $0 != "/" && $0 != "?" && $0 != "#" }) }.map(withoutPort)
     }
 
-    /// That of all URLs that begin with a text; `nil` where they may have several.
+    /// Returns the host of all URLs that begin with a text; `nil` if they may have different hosts.
     static func ofAll(beginningWith prefix: String) -> Substring? {
         guard let authority = authority(of: prefix), let end = authority.firstIndex(of: "/") else { return nil }
         return withoutPort(authority[..<end])

@@ -1,18 +1,18 @@
 package import DiamondSQLite
 import Foundation
 
-/// The record of accesses: a ring, and how much of them is in it.
+/// The recorded accesses: a ring of rows, and the sample that they are of.
 extension CacheTable {
     private static let maximumAccesses: Int64 = 65_536
-    /// The bytes of a cache's bound for each row: the rows take at most one hundredth of the bound.
+    /// The bytes of a cache's capacity for each row: the rows take at most one hundredth of the capacity.
     private static let capacityPerAccess: Int64 = 4096
 
-    /// Records the bound of a cache that was used, and its accesses if the store records them; the oldest go where there
-    /// are too many.
+    /// Records the size limit of a cache that was used, and its accesses if the store records them. If there are too many,
+    /// the oldest are deleted.
     ///
     /// - Parameters:
-    ///   - capacity: the bound of the cache that records, whose size the ring is measured by.
-    ///   - isUncompressed: whether this process writes bodies and headers as they came, neither compressed nor sealed.
+    ///   - capacity: the capacity of the cache that records, which limits the ring.
+    ///   - isUncompressed: whether this process neither compresses nor seals.
     /// - Returns: which accesses every process of the store records from now on.
     static func record(
         _ accesses: [CacheAccess],
@@ -37,12 +37,12 @@ extension CacheTable {
     ) throws(SQLiteError) -> Sampling {
         guard !accesses.isEmpty else { return sampling }
         let limit = min(maximumAccesses, max(1, capacity / capacityPerAccess))
-        // They come from several parts, each in its order.
+        // They come from several parts; each is sorted.
         let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
         for access in added { try insert(access, isSizeKnown: isUncompressed && access.kind != .hit, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
-        // In one transaction the numbers follow on one another.
+        // Within one transaction, the ids are consecutive.
         guard newest / limit > (newest - Int64(added.count)) / limit else { return sampling }
         return try turn(sampling, on: connection)
     }
@@ -72,7 +72,7 @@ extension CacheTable {
         try connection.statement("DELETE FROM access").run()
     }
 
-    /// All that is recorded, in the order in which it happened, and the bound of the cache that recorded last.
+    /// Returns all accesses in chronological order, and the capacity of the cache that recorded last.
     package static func accesses(
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (accesses: [CacheAccess], capacity: Int64?) {
@@ -89,14 +89,14 @@ extension CacheTable {
         return (accesses, try capacity(on: connection))
     }
 
-    /// The bound of the cache that recorded last; `nil` where none has.
+    /// Returns the capacity of the cache that recorded last; `nil` if there is none.
     package static func capacity(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let capacity = try connection.integer("SELECT value FROM fact WHERE name = 'capacity'")
         return capacity > 0 ? capacity : nil
     }
 
-    /// Removes the accesses of entries that are about to be erased. Of entries evicted before, only the prefixes are
-    /// known. Their accesses stay, unless all are to be removed.
+    /// Removes the accesses of entries that are about to be erased. The accesses of entries evicted before stay, unless all are
+    /// removed: only the prefixes of their keys are known.
     static func deleteAccesses(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
@@ -120,9 +120,9 @@ extension CacheTable {
         return next
     }
 
-    /// With what its row takes, where it has one: compressed, and sealed. A size that nobody has written counts for none.
+    /// Inserts an access. Its entry size is that of the entry's row on disk, compressed and sealed, if there is a valid one.
     ///
-    /// - Parameter isSizeKnown: whether the row takes what the access says: two searches less.
+    /// - Parameter isSizeKnown: whether the size in the access is already that of the row, which saves two searches.
     private static func insert(
         _ access: CacheAccess,
         isSizeKnown: Bool,
@@ -179,7 +179,7 @@ extension CacheTable {
 }
 
 extension CacheAccess {
-    /// In the order of the table.
+    /// Binds the columns in the order of the table.
     fileprivate func bind(to statement: borrowing SQLiteStatement) throws(SQLiteError) {
         try statement.bind(prefix, at: 1)
         try statement.bind(bodySize, at: 2)

@@ -3,13 +3,15 @@ import Foundation
 
 /// The statements that write and read bodies in pieces.
 extension CacheTable {
+    /// Updates the row of a partial entry, unless another writer has changed or removed it.
+    ///
     /// - Parameters:
-    ///   - isVisited: whether eviction removes others first.
-    ///   - checksum: the checksum that the row has to hold if it is still the writer's own.
-    /// - Returns: whether the row was still the writer's own.
+    ///   - isVisited: whether eviction removes other entries first.
+    ///   - checksum: the checksum that the row has if no other writer has changed it.
+    /// - Returns: whether the row was updated.
     static func update(
         _ row: PartialRow,
-        _ stored: StoredResponse,
+        to stored: StoredResponse,
         isPartial: Bool = true,
         isVisited: Bool,
         checksum: Int64,
@@ -35,11 +37,11 @@ extension CacheTable {
         return connection.changes > 0
     }
 
-    /// Writes a chunk: a new one, or the last one with more in it.
+    /// Writes a chunk: a new one, or the last one with more bytes.
     static func putChunk(
         _ bytes: Data,
-        _ checksum: Checksum.Digest,
-        _ number: Int,
+        checksum: Checksum.Digest,
+        number: Int,
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
@@ -54,9 +56,9 @@ extension CacheTable {
         try statement.run(lending: bytes, at: 3)
     }
 
-    /// Removes the whole entry of a key, for the one that takes its place.
+    /// Removes the whole entry of a key, which another one replaces.
     ///
-    /// - Returns: its flags; `nil` where there was none.
+    /// - Returns: its flags; `nil` if there was none.
     static func deleteWhole(
         _ key: RequestKey,
         on connection: borrowing SQLiteConnection
@@ -66,12 +68,12 @@ extension CacheTable {
         try statement.bind(key.prefix, at: 1)
         guard try statement.step() else { return nil }
         let flags = StoredResponse.Flags(rawValue: statement.int64(0))
-        // RETURNING gives its row before the statement has ended.
+        // The statement ends only after the step that follows the RETURNING row.
         _ = try statement.step()
         return flags
     }
 
-    /// Removes a partial entry that is still as its writer has left it.
+    /// Removes a partial entry, unless another writer has changed it.
     static func delete(_ row: PartialRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1")
@@ -81,7 +83,7 @@ extension CacheTable {
         try statement.run()
     }
 
-    /// Removes the partial entry of a key, whoever has written it: of one that is still written its writer is told.
+    /// Removes the partial entry of a key, even if another process writes it: that writer notices with its next write.
     static func deletePart(of key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 1 AND key = ?")
@@ -102,8 +104,8 @@ extension CacheTable {
         return try statement.step() ? statement.data(0) : nil
     }
 
-    /// Returns the row of an entry and the rows of its body, all as of one moment. No chunk is read: SQLite knows their
-    /// lengths from the beginnings of their rows.
+    /// Returns the row of an entry and the rows of its body, all in one snapshot. No chunk is read: SQLite finds
+    /// their lengths in the headers of their rows.
     static func outline(
         of key: RequestKey,
         isPartial: Bool,
@@ -122,11 +124,11 @@ extension CacheTable {
         try rows.bind(Int64(isPartial ? 1 : 0), at: 2)
         guard try rows.step(), rows.withBytes(0, { $0.elementsEqual(key.bytes) }) else { return nil }
         var row = OutlineRow(row: rows, isPartial: isPartial)
-        while row.takeChunk(rows), try rows.step() {}
+        while row.readChunk(from: rows), try rows.step() {}
         return row
     }
 
-    /// Whether an entry is the one that was looked up: by the digest of its body.
+    /// Whether the entry on disk still has the body that was looked up, by its digest.
     static func isThere(_ outline: BodyOutline, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM entry WHERE id = ? AND key = ? AND body_digest = ?")
         try statement.bind(outline.id, at: 1)
@@ -135,10 +137,9 @@ extension CacheTable {
         return try statement.step()
     }
 
-    // MARK: What transfers have left
+    // MARK: Leftovers of transfers
 
-    // The index is named: SQLite 3.40 walks through another, which has every entry, where no column of this one is asked
-    // for.
+    // With INDEXED BY: without a column of this index in the query, SQLite 3.40 scans another index with every entry.
     static func arePartials(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try connection.integer(
             "SELECT EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1)") == 1
@@ -149,8 +150,8 @@ extension CacheTable {
             try connection.integer("SELECT count(*) FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1"))
     }
 
-    /// Milliseconds after which what no transfer could go on with is taken for left: no writer that lives is silent so
-    /// long.
+    /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer pauses
+    /// for so long.
     static let silence: Int64 = 3_600_000
     /// The milliseconds after which a partial entry with a validator will not be continued: a week.
     static let patience: Int64 = 7 * 86_400_000

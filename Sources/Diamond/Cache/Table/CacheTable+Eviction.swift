@@ -4,7 +4,7 @@ import Foundation
 /// The statements of eviction, which reads and removes one slice at a time.
 extension CacheTable {
     /// The result of one slice of eviction.
-    struct Eviction {
+    struct EvictionSlice {
         var count = 0
         /// Whether there is nothing left that may be removed.
         var isExhausted = false
@@ -29,12 +29,12 @@ extension CacheTable {
     static func evictLeftovers(
         at now: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Eviction {
-        // One in a transaction: it may be large.
+    ) throws(SQLiteError) -> EvictionSlice {
+        // One in a transaction, because it may be large.
         let left = try leftovers(at: now, limit: 1, on: connection)
-        guard let id = left.first else { return Eviction(isExhausted: true) }
+        guard let id = left.first else { return EvictionSlice(isExhausted: true) }
         _ = try deleteLeftover(id, at: now, on: connection)
-        return Eviction(count: 1)
+        return EvictionSlice(count: 1)
     }
 
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.
@@ -44,7 +44,7 @@ extension CacheTable {
         before now: Int64,
         excess: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Eviction {
+    ) throws(SQLiteError) -> EvictionSlice {
         let statement = try connection.statement(
             """
             SELECT id, body_size FROM entry
@@ -60,7 +60,7 @@ extension CacheTable {
             bytes += weight(ofBody: statement.int64(1))
         }
         try delete(ids, on: connection)
-        return Eviction(count: ids.count, isExhausted: ids.isEmpty)
+        return EvictionSlice(count: ids.count, isExhausted: ids.isEmpty)
     }
 
     /// Runs one slice of SIEVE from the hand on. Entries used since the hand last visited them are spared once; the
@@ -70,15 +70,15 @@ extension CacheTable {
     static func evictUnvisited(
         excess: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Eviction {
+    ) throws(SQLiteError) -> EvictionSlice {
         let hand = try hand(on: connection)
-        let rows = try slice(from: hand, excess, on: connection)
+        let rows = try slice(from: hand, excess: excess, on: connection)
         try unvisit(rows.filter(\.isVisited).map(\.id), on: connection)
         let ids = rows.filter { !$0.isVisited }.map(\.id)
         try delete(ids, on: connection)
-        // Behind the last row the hand begins anew, and behind the last that there can be, which damage may have made.
+        // After the last row the hand starts again, also after the largest possible id, which damage may have caused.
         try setHand(rows.last.map { $0.id < .max ? $0.id + 1 : 0 } ?? 0, on: connection)
-        return Eviction(count: ids.count, isExhausted: rows.isEmpty && hand == 0)
+        return EvictionSlice(count: ids.count, isExhausted: rows.isEmpty && hand == 0)
     }
 
     private struct Row {
@@ -88,7 +88,7 @@ extension CacheTable {
 
     private static func slice(
         from hand: Int64,
-        _ excess: Int64,
+        excess: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Row] {
         let statement = try connection.statement(
@@ -121,7 +121,7 @@ extension CacheTable {
         }
     }
 
-    /// Remembers that entries were used.
+    /// Marks entries as used.
     static func visit(_ prefixes: Set<Int64>, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "UPDATE entry SET is_visited = 1 WHERE key_prefix = ? AND is_visited = 0")

@@ -19,22 +19,22 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         let (condition, values) = condition(selections)
-        let start = start(behind: cursor)
+        let start = start(after: cursor)
         let sql = """
             SELECT \(columns) FROM entry WHERE \(condition) AND \(start.sql)
             ORDER BY \(terms(of: order)) LIMIT ?
             """
-        return try page(limit, sql, values + start.values, on: connection)
+        return try page(of: sql, values: values + start.values, limit: limit, on: connection)
     }
 
     /// Returns a page of valid rows. Rows with values that Diamond never writes do not count: a page that is not full
     /// is the last one.
     ///
-    /// - Parameter sql: ends with a limit, which is bound behind `values`.
+    /// - Parameter sql: a query that ends with a limit, which is bound after `values`.
     private static func page(
-        _ limit: Int,
-        _ sql: String,
-        _ values: [Value],
+        of sql: String,
+        values: [Value],
+        limit: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         var limitOfRows = limit
@@ -47,7 +47,7 @@ extension CacheTable {
         }
     }
 
-    private static func start(behind cursor: CacheCursor?) -> (sql: String, values: [Value]) {
+    private static func start(after cursor: CacheCursor?) -> (sql: String, values: [Value]) {
         guard let cursor else { return ("TRUE", []) }
         return switch cursor.order {
         case .newest: ("(stored_at, id) < (?, ?)", [.integer(cursor.number), .integer(cursor.id)])
@@ -80,7 +80,7 @@ extension CacheTable {
     ) throws(SQLiteError) -> [CacheListing] {
         let (condition, values) = condition(selections)
         let sql = "SELECT \(columns) FROM entry WHERE \(condition) AND id >= ? ORDER BY id LIMIT ?"
-        return try page(limit, sql, values + [.integer(id)], on: connection)
+        return try page(of: sql, values: values + [.integer(id)], limit: limit, on: connection)
     }
 
     /// Returns the entries whose keys begin with some hexadecimal digits, two at most: enough to tell whether there is
@@ -127,8 +127,8 @@ extension CacheTable {
     }
 
     package static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
-        // Each from an index alone: a million entries in some tens of milliseconds. A count that triggers keep would be
-        // there at once, and every entry stored would pay for it. Not `sum`, which fails where damaged sizes are too much.
+        // Every value comes from an index alone: a million entries take some tens of milliseconds. Counts kept by triggers would
+        // be faster to read, but slow every write. Not `sum`, which fails if damaged sizes overflow.
         let statement = try connection.statement(
             """
             SELECT count(*), CAST(total(body_size) AS INTEGER), (SELECT min(stored_at) FROM entry),

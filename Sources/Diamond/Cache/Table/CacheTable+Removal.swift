@@ -58,7 +58,7 @@ extension CacheTable {
     /// Returns the SQL for the rows of a selection. The rows of a tag are looked up as far as they are read: with a
     /// condition, each slice would look up all rows of the tag.
     private static func rows(of selection: CacheSelection) -> (sql: String, values: [Value]) {
-        guard case .tag(let name) = selection.content else {
+        guard case .tag(let name) = selection.criterion else {
             let (condition, values) = condition(selection)
             return ("entry WHERE \(condition)", values)
         }
@@ -171,7 +171,7 @@ extension CacheTable {
 
     /// Returns the SQL condition for a selection. Each uses an index.
     static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
-        switch selection.content {
+        switch selection.criterion {
         case .all: ("TRUE", [])
         case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
         case .keys(let keys, let isPartial):

@@ -7,35 +7,35 @@ extension CacheTable {
     ///
     /// - Parameters:
     ///   - request: the requested canonical form; `nil` for any.
-    ///   - isPartial: as in clear.
-    static func finding(
-        of rows: borrowing SQLiteStatement,
-        _ key: RequestKey,
-        _ request: [UInt8]?,
-        _ sealing: Sealing,
+    ///   - isPartial: whether the row's column says that the entry is partial.
+    static func verified(
+        _ rows: borrowing SQLiteStatement,
+        key: RequestKey,
+        request: [UInt8]?,
+        sealing: Sealing,
         isPartial: Bool = false
     ) throws(SQLiteError) -> LookupResult {
-        guard isOf(key, rows) else { return .nothing }
+        guard hasKey(key, in: rows) else { return .nothing }
         guard !rows.isNull(15) else { return .locked(.inClear) }
         let row = Sealing.Row(
             keyID: rows.text(15), request: rows.data(1), bodySize: rows.int64(9), digest: rows.data(10))
-        let finding = try finding(of: rows, key, Array(row.request), isPartial: isPartial)
-        guard case .entry(let stored, let isVisited) = finding else { return finding }
+        let result = try verified(rows, key: key, request: Array(row.request), isPartial: isPartial)
+        guard case .entry(let stored, let isVisited) = result else { return result }
         do {
-            let opened = try sealing.open(stored, row, key, for: request)
+            let opened = try sealing.open(stored, row: row, key: key, for: request)
             return opened.map { .entry($0, isVisited: isVisited) } ?? .nothing
         } catch {
-            return LookupResult(error, row.keyID)
+            return LookupResult(error, keyID: row.keyID)
         }
     }
 
-    /// Returns the finding for a row that is not the one asked for, in a process without a seal.
-    static func unreadable(_ rows: borrowing SQLiteStatement, _ key: RequestKey) -> LookupResult {
-        guard !rows.isNull(15), isOf(key, rows) else { return .nothing }
+    /// Returns the result for a row with another request or a sealed one, in a process without a seal.
+    static func unreadable(_ rows: borrowing SQLiteStatement, key: RequestKey) -> LookupResult {
+        guard !rows.isNull(15), hasKey(key, in: rows) else { return .nothing }
         return .locked(.sealed(keyID: rows.text(15)))
     }
 
-    private static func isOf(_ key: RequestKey, _ row: borrowing SQLiteStatement) -> Bool {
+    private static func hasKey(_ key: RequestKey, in row: borrowing SQLiteStatement) -> Bool {
         row.withBytes(0) { $0.elementsEqual(key.bytes) }
     }
 
@@ -47,7 +47,7 @@ extension CacheTable {
         var row: Sealing.Row
         var stored: StoredResponse
 
-        /// Whether it may be the row of an answer: as old, and not marked stale since.
+        /// Whether it may be the row of a response: it is as old, and was not invalidated since.
         func confirms(_ answer: StoredResponse) -> Bool {
             stored.storedAt == answer.storedAt
                 && stored.flags.intersection(.invalidated).isSubset(of: answer.flags)
@@ -107,7 +107,7 @@ extension CacheTable {
 
     // MARK: The secret
 
-    /// The store's secret, as each key has sealed it.
+    /// Returns the store's secret as each key has sealed it, by the names of the keys.
     package static func sealedSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Data] {
         let statement = try connection.statement(
             "SELECT substr(name, 8), value FROM fact WHERE name > 'secret ' AND name < 'secret!'")
@@ -116,7 +116,7 @@ extension CacheTable {
         return secrets
     }
 
-    /// Keeps a sealed secret where the key has sealed none, or one that cannot be opened.
+    /// Saves a sealed secret, if the key has sealed none, or one that cannot be opened.
     package static func saveSecret(
         _ sealed: Data,
         keyID: String,
@@ -143,7 +143,7 @@ extension CacheTable {
 }
 
 extension CacheTable.LookupResult {
-    init(_ error: any Error, _ keyID: String) {
+    init(_ error: any Error, keyID: String) {
         switch (error as? CacheSealError)?.code {
         case .notAuthentic: self = .damaged(reason: "its seal is broken")
         case .unknownKey: self = .locked(.unknownKey(keyID))

@@ -3,9 +3,9 @@ package import Foundation
 
 /// The reads of a verification, a page at a time, and the repairs of what it found.
 extension CacheTable {
-    /// One entry, read with its body.
+    /// An entry, verified with its body.
     package struct InspectedEntry {
-        /// `nil` where the row holds none.
+        /// The key; `nil` if the row has no valid one.
         package var key: RequestKey?
         package var url: String
         package var bodySize: Int64
@@ -15,14 +15,14 @@ extension CacheTable {
         package var damage: String?
         /// Whether it is sealed, and was not opened.
         package var isLocked = false
-        /// Rows behind the end of its body, which no lookup reads.
+        /// The number of rows after the end of its body, which no lookup reads.
         package var surplus = 0
     }
 
     /// Rows of one page.
     private static let pageSize: Int64 = 1024
 
-    /// Returns the faults that SQLite itself finds in the file, at most 100 lines.
+    /// Returns the errors that SQLite's integrity check finds, at most 100 lines.
     package static func integrityErrors(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let check = try connection.statement("PRAGMA integrity_check(100)")
         var lines: [String] = []
@@ -32,7 +32,7 @@ extension CacheTable {
 
     // MARK: Entries
 
-    /// The next entries behind one.
+    /// Returns a page of the ids of entries after one.
     package static func ids(after id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT ?")
         try statement.bind(id, at: 1)
@@ -42,9 +42,9 @@ extension CacheTable {
         return ids
     }
 
-    /// Reads an entry as a lookup does, a chunk of its body at a time; `nil` where it has gone meanwhile.
+    /// Verifies an entry as a lookup does, a chunk of its body at a time; `nil` if it was removed in the meantime.
     ///
-    /// - Parameter sealing: opens what is sealed; `nil` where the key is not given, and only checksums can be held.
+    /// - Parameter sealing: the sealing that opens sealed entries; `nil` without a key, to verify only the checksums.
     package static func inspect(
         _ id: Int64,
         _ sealing: Sealing? = nil,
@@ -66,7 +66,7 @@ extension CacheTable {
             key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9),
             checksum: statement.int64(11))
         let isSealed = !statement.isNull(15)
-        if isSealed { entry.url = url(of: statement, entry.key, sealing) ?? "•••" }
+        if isSealed { entry.url = url(of: statement, key: entry.key, sealing: sealing) ?? "•••" }
         guard let key = entry.key else {
             entry.damage = "its key is none"
             return entry
@@ -75,38 +75,38 @@ extension CacheTable {
             entry.damage = "no lookup finds it: its index is another key's"
             return entry
         }
-        let finding = try finding(inspecting: statement, key, isSealed ? sealing : nil)
-        if case .damaged(let reason) = finding { entry.damage = reason }
-        if case .locked = finding { entry.isLocked = true }
-        if case .entry = finding, isSealed, sealing == nil { entry.isLocked = true }
+        let result = try verified(inspecting: statement, key: key, sealing: isSealed ? sealing : nil)
+        if case .damaged(let reason) = result { entry.damage = reason }
+        if case .locked = result { entry.isLocked = true }
+        if case .entry = result, isSealed, sealing == nil { entry.isLocked = true }
         entry.surplus = try surplus(of: id, on: connection)
         return entry
     }
 
-    private static func finding(
+    private static func verified(
         inspecting rows: borrowing SQLiteStatement,
-        _ key: RequestKey,
-        _ sealing: Sealing?
+        key: RequestKey,
+        sealing: Sealing?
     ) throws(SQLiteError) -> LookupResult {
         let request = rows.withBytes(1) { Array($0) }
         let isPartial = rows.int64(18) != 0
         guard let sealing else {
-            return try finding(of: rows, key, request, isPartial: isPartial, readsBody: false)
+            return try verified(rows, key: key, request: request, isPartial: isPartial, readsBody: false)
         }
-        return try finding(of: rows, key, nil, sealing, isPartial: isPartial)
+        return try verified(rows, key: key, request: nil, sealing: sealing, isPartial: isPartial)
     }
 
-    /// `nil` where it cannot be opened.
+    /// Returns the URL of a sealed row; `nil` if it cannot be opened.
     private static func url(
         of row: borrowing SQLiteStatement,
-        _ key: RequestKey?,
-        _ sealing: Sealing?
+        key: RequestKey?,
+        sealing: Sealing?
     ) -> String? {
         guard let key, let sealing else { return nil }
-        return try? sealing.open(request: row.data(1), keyID: row.text(15), key).url
+        return try? sealing.open(request: row.data(1), keyID: row.text(15), key: key).url
     }
 
-    /// Removes a damaged entry, unless a program has replaced it since it was looked at.
+    /// Removes a damaged entry, unless a program has replaced it since it was verified.
     ///
     /// - Parameter checksum: the one that its row held.
     package static func deleteDamaged(
@@ -119,21 +119,22 @@ extension CacheTable {
         try statement.bind(checksum, at: 2)
         try statement.run()
         guard connection.changes > 0 else { return false }
-        // Which key it had is not sure.
+        // Its key may be damaged, too.
         try addChange(of: nil, on: connection)
         return true
     }
 
     // MARK: Orphans
 
-    /// Rows that name no entry that there is, by the entry they name.
+    /// The rows whose entry is missing.
     package struct Orphans {
+        /// The numbers of rows by the id of the missing entry.
         package var counts: [Int64: Int] = [:]
-        /// The position where the next page begins; `nil` behind the last.
+        /// The position where the next page begins; `nil` after the last.
         package var last: Int64?
     }
 
-    /// A page of the rows of bodies.
+    /// Returns the orphans in a page of the rows of bodies.
     package static func orphanedBodies(
         after id: Int64,
         on connection: borrowing SQLiteConnection
@@ -155,7 +156,7 @@ extension CacheTable {
         return orphans
     }
 
-    /// All tags: they are few, and in one index.
+    /// Returns all orphaned tags, without pages: they are few, and in one index.
     package static func orphanedTags(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Orphans {
         let statement = try connection.statement(
             "SELECT entry, count(*) FROM tag WHERE entry NOT IN (SELECT id FROM entry) GROUP BY entry")
@@ -164,10 +165,8 @@ extension CacheTable {
         return orphans
     }
 
-    /// Removes the rows that name an entry, unless there is one by now.
-    package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
-        -> Bool
-    {
+    /// Removes the rows of a missing entry, unless the entry exists by now.
+    package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         guard try inspect(id, on: connection) == nil else { return false }
         try deleteBody(of: id, on: connection)
         let count = connection.changes
@@ -177,26 +176,23 @@ extension CacheTable {
 
     // MARK: Facts
 
-    /// Whether the hand of eviction is a number. A number behind the last entry is none of the faults: eviction begins
-    /// again there.
+    /// Whether the hand of eviction is a valid number. A number after the last entry is valid: eviction then starts again.
     package static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'hand'")
         guard try statement.step() else { return true }
         return Int64(statement.text(0)).map { $0 >= 0 } ?? false
     }
 
-    /// A sealed store has its own sealed.
+    /// Whether the store has a valid secret, or a sealed one.
     package static func hasSoundSecret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         guard let secret = try secret(on: connection) else { return try !sealedSecrets(on: connection).isEmpty }
         return secret.count == 32
     }
 
-    /// Puts a new secret in the place of one that is missing or too short.
+    /// Replaces a missing or invalid secret.
     ///
-    /// - Returns: `false` where it is there by now.
-    package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError)
-        -> Bool
-    {
+    /// - Returns: `false` if there is a valid one by now.
+    package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         guard try !hasSoundSecret(on: connection) else { return false }
         try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
         try saveSecret(secret, on: connection)

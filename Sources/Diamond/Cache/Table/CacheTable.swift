@@ -45,9 +45,9 @@ package enum CacheTable {
         )
         try statement.bind(key.prefix, at: 1)
         guard try statement.step() else { return .nothing }
-        if let sealing { return try finding(of: statement, key, request, sealing).unpacked }
-        guard isSame(statement, key, request) else { return unreadable(statement, key) }
-        return try finding(of: statement, key, request).unpacked
+        if let sealing { return try verified(statement, key: key, request: request, sealing: sealing).unpacked }
+        guard isSame(statement, key: key, request: request) else { return unreadable(statement, key: key) }
+        return try verified(statement, key: key, request: request).unpacked
     }
 
     /// Returns the entry in its rows, still compressed and sealed. The caller has read the first row. Only this function
@@ -56,10 +56,10 @@ package enum CacheTable {
     /// - Parameters:
     ///   - isPartial: whether the row's column says that the entry is partial. The flag that the checksum covers has to agree.
     ///   - readsBody: `false` to verify only; then one chunk at a time is in memory.
-    static func finding(
-        of statement: borrowing SQLiteStatement,
-        _ key: RequestKey,
-        _ request: [UInt8],
+    static func verified(
+        _ statement: borrowing SQLiteStatement,
+        key: RequestKey,
+        request: [UInt8],
         isPartial: Bool = false,
         readsBody: Bool = true
     ) throws(SQLiteError) -> LookupResult {
@@ -69,13 +69,15 @@ package enum CacheTable {
         else {
             return .damaged(reason: "its row makes no sense")
         }
-        guard isSound(stored, statement, key, request) else { return .damaged(reason: "its row's checksum is wrong") }
+        guard isSound(stored, row: statement, key: key, request: request) else {
+            return .damaged(reason: "its row's checksum is wrong")
+        }
         let isVisited = statement.int64(12) != 0
         return try entry(stored, size: size, isVisited: isVisited, of: statement, readsBody: readsBody)
     }
 
     // Compares the whole key and canonical form, so that a collision of prefixes cannot return another request's response.
-    static func isSame(_ row: borrowing SQLiteStatement, _ key: RequestKey, _ request: [UInt8]) -> Bool {
+    static func isSame(_ row: borrowing SQLiteStatement, key: RequestKey, request: [UInt8]) -> Bool {
         row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
             && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
     }
@@ -88,9 +90,9 @@ package enum CacheTable {
 
     static func isSound(
         _ stored: StoredResponse,
-        _ row: borrowing SQLiteStatement,
-        _ key: RequestKey,
-        _ request: [UInt8]
+        row: borrowing SQLiteStatement,
+        key: RequestKey,
+        request: [UInt8]
     ) -> Bool {
         let checksum = row.withBytes(10) { digest in
             Checksum.row(key: key, request: request, stored: stored, bodySize: row.int64(9), digest: digest)

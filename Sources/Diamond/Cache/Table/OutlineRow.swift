@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// The rows of an outline as they are read, before anything of them is believed.
+/// The rows of an outline as read from the file, before they are verified.
 struct OutlineRow {
     private let id: Int64
     private let isPartial: Bool
@@ -30,8 +30,10 @@ struct OutlineRow {
         id = row.int64(16)
     }
 
+    /// Reads the chunk of a row.
+    ///
     /// - Returns: whether there may be another chunk.
-    mutating func takeChunk(_ row: borrowing SQLiteStatement) -> Bool {
+    mutating func readChunk(from row: borrowing SQLiteStatement) -> Bool {
         guard !row.isNull(17) else { return false }
         isInOrder = isInOrder && row.int64(17) == id << CacheTable.chunkBits + Int64(sizes.count)
         checksums.append(row.data(13))
@@ -39,22 +41,23 @@ struct OutlineRow {
         return true
     }
 
-    enum Finding {
+    /// The result of a verification.
+    enum Verification {
         case outline(BodyOutline)
-        /// Another finding, as a lookup returns it.
+        /// Another result, as a lookup returns it.
         case other(CacheTable.LookupResult)
     }
 
-    /// Returns the outline of the entry, as far as it can be believed.
+    /// Returns the outline of the entry, if its rows are sound.
     ///
     /// - Parameter form: the requested canonical form.
-    func finding(_ key: RequestKey, _ form: [UInt8], _ sealing: Sealing?) -> Finding {
+    func verified(for key: RequestKey, form: [UInt8], sealing: Sealing?) -> Verification {
         guard let stored, stored.flags.contains(.partial) == isPartial, isInOrder,
             sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize)
         else {
             return .other(.damaged(reason: "its row makes no sense, or its body is incomplete"))
         }
-        // A chunk alone may have none of its own.
+        // A single chunk may have no checksum: it is the digest of the body.
         let checksums = checksums.count == 1 ? [digest] : checksums
         let own = Checksum.row(
             key: key, request: Array(request), stored: stored, bodySize: bodySize, digest: digest)
@@ -65,12 +68,12 @@ struct OutlineRow {
             id: id, key: key, isPartial: isPartial, request: request, stored: stored, seal: seal,
             isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
             checksum: checksum, isVisited: isVisited)
-        return outline.opened(for: form, sealing).readable
+        return outline.opened(for: form, with: sealing).readable
     }
 }
 
 extension BodyOutline {
-    fileprivate func opened(for form: [UInt8], _ sealing: Sealing?) -> OutlineRow.Finding {
+    fileprivate func opened(for form: [UInt8], with sealing: Sealing?) -> OutlineRow.Verification {
         guard let seal else {
             if sealing != nil { return .other(.locked(.inClear)) }
             return Array(request) == form ? .outline(self) : .other(.nothing)
@@ -78,18 +81,21 @@ extension BodyOutline {
         guard let sealing else { return .other(.locked(.sealed(keyID: seal))) }
         do {
             let row = Sealing.Row(keyID: seal, request: request, bodySize: Int64(bodySize), digest: digest)
-            guard try sealing.open(request: request, keyID: seal, key).form == form else { return .other(.nothing) }
+            guard try sealing.open(request: request, keyID: seal, key: key).form == form else {
+                return .other(.nothing)
+            }
             var opened = self
-            opened.stored.headerBlock = try sealing.headers(stored, row, key)
+            opened.stored.headerBlock = try sealing.openedHeaders(of: stored, row: row, key: key)
             return .outline(opened)
         } catch {
-            return .other(.init(error, seal))
+            return .other(.init(error, keyID: seal))
         }
     }
 }
 
-extension OutlineRow.Finding {
-    /// With the flags as a lookup gives them; a compressed body is none to a program that cannot decompress.
+extension OutlineRow.Verification {
+    /// The verification with the flags as a lookup returns them. A compressed body is locked for a program that cannot
+    /// decompress.
     fileprivate var readable: Self {
         guard case .outline(var outline) = self else { return self }
         guard !outline.isCompressed || BodyCompression.isAvailable else { return .other(.locked(.compressed)) }

@@ -7,7 +7,7 @@ struct PartialRow: Sendable {
     /// The entry without its body: the request as the table holds it (sealed, where the store is), the headers in clear.
     var entry: CacheEntry
     let seal: String?
-    /// Whether the first transaction's chunks were shorter compressed: then all are.
+    /// Whether all chunks are compressed. The chunks of the first transaction decide.
     let isCompressed: Bool
     /// The number of bytes written, after compression and sealing.
     var bodySize: Int64
@@ -40,14 +40,15 @@ extension CacheFile {
     func prepared(_ entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
         var part = entry
         part.stored.flags.insert(.partial)
-        return try row(of: part, chunks)
+        return try row(of: part, chunks: chunks)
     }
 
     /// Returns chunks prepared to be written after those of a row.
     ///
     /// - Parameter isPartial: whether the entry is still partial with them.
-    func prepared(_ chunks: [Data], behind row: PartialRow, isPartial: Bool) throws(CacheError) -> PreparedChunks {
-        var (row, prepared) = (row, [PreparedChunks.Chunk]())
+    func prepared(_ chunks: [Data], after row: PartialRow, isPartial: Bool) throws(CacheError) -> PreparedChunks {
+        var row = row
+        var prepared: [PreparedChunks.Chunk] = []
         let before = row.checksum
         for chunk in chunks {
             let bytes = try stored(chunk, of: row)
@@ -65,7 +66,7 @@ extension CacheFile {
     /// - Parameter stored: the entry's fields without its body, in clear.
     func begin(
         _ row: CacheRow,
-        _ stored: StoredResponse,
+        stored: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> PartialRow {
         let id = try CacheTable.store(row, isPartial: true, on: connection)
@@ -86,14 +87,14 @@ extension CacheFile {
     ) throws(SQLiteError) -> PartialRow {
         try write(next, on: connection)
         let isThere = try CacheTable.update(
-            next.row, next.stored, isVisited: isInUse, checksum: next.checksum, on: connection)
+            next.row, to: next.stored, isVisited: isInUse, checksum: next.checksum, on: connection)
         guard isThere else { throw gone() }
         return next.row
     }
 
-    /// Makes a partial entry the entry of its key, with the last of its chunks, and removes the one before.
+    /// Appends the last chunks to a partial entry, makes it the entry of its key, and removes the previous entry.
     ///
-    /// - Parameter entry: the tags it is stored with.
+    /// - Parameter entry: the entry with its tags.
     func finish(
         _ last: PreparedChunks,
         as entry: CacheEntry,
@@ -101,21 +102,22 @@ extension CacheFile {
     ) throws(SQLiteError) {
         try write(last, on: connection)
         let old = try CacheTable.deleteWhole(entry.key, on: connection)
-        // No seal and no checksum guards that.
+        // Neither seal nor checksum covers this flag.
         var stored = last.stored
         stored.flags.formUnion(old?.intersection(.pinned) ?? [])
-        // An answer that is replaced was asked for: that counts as use.
+        // The replaced response was requested, which counts as a use.
         let isUsed = old != nil
         guard
             try CacheTable.update(
-                last.row, stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
+                last.row, to: stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
         else { throw gone() }
         try CacheTable.replaceTags(of: last.row.id, by: tags(of: entry), on: connection)
     }
 
     private func write(_ next: PreparedChunks, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         for chunk in next.chunks {
-            try CacheTable.putChunk(chunk.bytes, chunk.checksum, chunk.number, of: next.row.id, on: connection)
+            try CacheTable.putChunk(
+                chunk.bytes, checksum: chunk.checksum, number: chunk.number, of: next.row.id, on: connection)
         }
     }
 

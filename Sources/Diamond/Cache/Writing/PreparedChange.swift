@@ -44,10 +44,10 @@ extension CacheFile {
         switch action {
         case .store(let entry):
             guard !isInClear else { return .storeInClear(entry) }
-            return .store(try row(of: entry, CacheTable.chunks(of: entry.stored.body)))
+            return .store(try row(of: entry, chunks: CacheTable.chunks(of: entry.stored.body)))
         case .confirm(let entry, let old):
             guard let sealing else { return .confirm(entry, replacing: old) }
-            return try confirmation(of: entry, old, sealing).map { .confirmSealed($0) } ?? .none
+            return try confirmation(of: entry, replacing: old, sealing: sealing).map { .confirmSealed($0) } ?? .none
         case .delete(let everywhere): return .delete(everywhere: everywhere)
         }
     }
@@ -58,7 +58,7 @@ extension CacheFile {
         case .storeInClear(let entry): try CacheTable.store(entry, on: connection)
         case .store(let row): _ = try CacheTable.store(row, on: connection)
         case .confirm(let entry, let old): return try !CacheTable.confirm(entry, replacing: old, on: connection)
-        case .confirmSealed(let confirmation): return try !confirm(confirmation, change.key, on: connection)
+        case .confirmSealed(let confirmation): return try !confirm(confirmation, of: change.key, on: connection)
         case .none: return true
         case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
         }

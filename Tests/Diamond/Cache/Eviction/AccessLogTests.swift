@@ -19,34 +19,34 @@ import Testing
             log.add(access(prefix, second: second))
         }
         log.add(access(1, second: 1, .replaced))
-        let taken = log.take()
+        let taken = log.removeAll()
         #expect(taken.map(\.prefix) == [1, 2, 1, 1])
         #expect(taken.map(\.uses) == [2, 1, 2, 1])
         #expect(taken.last?.kind == .replaced)
         log.add(access(1, second: 1))
-        #expect(log.take().map(\.uses) == [1])
+        #expect(log.removeAll().map(\.uses) == [1])
     }
 
     @Test func `are of the sample, and count what passes by`() {
         var log = AccessLog(sampling: Sampling(shift: 1))
         for prefix in [-1, .max, -5, .min, 0] as [Int64] { log.add(access(prefix)) }
         log.add(access(-1))
-        let taken = log.take()
+        let taken = log.removeAll()
         #expect(taken.map(\.prefix) == [.max, 0])
         #expect(taken.map(\.passed.uses) == [1, 2])
         #expect(taken.map(\.passed.bytes) == [10, 20])
         log.add(access(1))
-        #expect(log.take().map(\.passed.uses) == [1])
+        #expect(log.removeAll().map(\.passed.uses) == [1])
     }
 
     @Test func `go back before what has come since, and count its repeats on`() {
         var log = AccessLog()
         log.add(access(1))
-        let taken = log.take()
+        let taken = log.removeAll()
         log.add(access(2))
         log.putBack(taken)
         log.add(access(2))
-        let again = log.take()
+        let again = log.removeAll()
         #expect(again.map(\.prefix) == [1, 2])
         #expect(again.map(\.uses) == [1, 2])
     }
@@ -56,7 +56,7 @@ import Testing
         let prefixes = Array(1...Int64(AccessLog.maximumWaiting) + 1)
         // Told once.
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
-        _ = log.take()
+        _ = log.removeAll()
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
     }
 

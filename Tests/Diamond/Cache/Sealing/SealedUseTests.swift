@@ -59,7 +59,7 @@ import Testing
         let both = try cache.list([.tag("t"), .host("a.example")], by: .largest, limit: 9)
         #expect(both.map(\.url) == ["https://a.example/1", "https://a.example/10"])
         let newest = try #require(cache.list([.host("a.example")], limit: 1).first)
-        let next = try cache.list([.host("a.example")], after: CacheCursor(behind: newest, by: .newest), limit: 1)
+        let next = try cache.list([.host("a.example")], after: CacheCursor(after: newest, by: .newest), limit: 1)
         #expect(next.map(\.url) == ["https://a.example/10"])
         #expect(try cache.list([.tag("t"), .tag("u")], limit: 9).map(\.url) == ["https://a.example/10"])
         #expect(try cache.list([.host("b.example"), .identity("anna")], limit: 9).isEmpty)

@@ -48,7 +48,7 @@ private enum Millions {
 
     private static func middle(of cache: Cache, by order: CacheOrder) async throws -> CacheCursor? {
         guard let last = try cache.list(by: order, limit: count / 2).last else { throw Failure("the store is empty") }
-        return CacheCursor(behind: last, by: order)
+        return CacheCursor(after: last, by: order)
     }
 
     private static func check(_ page: [CacheListing]) throws {
