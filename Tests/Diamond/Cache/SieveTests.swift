@@ -99,7 +99,7 @@ import Testing
         evictingFirst: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        var eviction = CacheTable.Eviction()
+        var eviction = CacheTable.EvictionSlice()
         while evictingFirst, eviction.count == 0, !eviction.isExhausted {
             eviction = try CacheTable.evictUnvisited(excess: 1, on: connection)
         }
