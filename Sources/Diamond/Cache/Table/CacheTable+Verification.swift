@@ -166,7 +166,9 @@ extension CacheTable {
     }
 
     /// Removes the rows of a missing entry, unless the entry exists by now.
-    package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         guard try inspect(id, on: connection) == nil else { return false }
         try deleteBody(of: id, on: connection)
         let count = connection.changes
@@ -192,7 +194,9 @@ extension CacheTable {
     /// Replaces a missing or invalid secret.
     ///
     /// - Returns: `false` if there is a valid one by now.
-    package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         guard try !hasSoundSecret(on: connection) else { return false }
         try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
         try saveSecret(secret, on: connection)
