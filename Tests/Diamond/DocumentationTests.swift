@@ -290,12 +290,12 @@ import UnixSignals
             print(progress.received, "of", progress.expectedToReceive ?? -1)
         }
 
-        let kept = try connection.snapshot.json()
-        let again = engine.connection(from: try ConnectionSnapshot(json: kept))
+        let saved = try connection.snapshot.json()
+        let again = engine.connection(from: try ConnectionSnapshot(json: saved))
         engine.enqueue(again)
     }
 
-    // @unchecked: its own state is behind a lock.
+    // @unchecked: a lock guards its own state.
     final class UserConnection: Connection, @unchecked Sendable {
         struct User: Decodable, Sendable { let name: String }
         let user = Mutex<User?>(nil)
