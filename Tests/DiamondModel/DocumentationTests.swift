@@ -78,7 +78,7 @@ import Testing
         print(city.name, city.repairs)  // Kyoto [population is missing, mayor is null, districts is missing]
         city.population = 1_450_000
         print(city.isDirty, city.changedJSON)  // true, and the population alone
-        try city.merge(["name": "Kyōto"])  // what the server says
+        try city.merge(["name": "Kyōto"])  // the server's values
         city.rollback()
     }
 
@@ -120,8 +120,8 @@ import Testing
         token.cancel()  // or drop it
         for await change in city.changes(\.name) { print(change.old, change.new) }
         try city.validate()  // before a save: throws when a rule is broken
-        print(city.violations)  // what is to be shown beside the fields
-        city["name"] = "Ōsaka"  // by key, as far as a user may
+        print(city.violations)  // to show next to the fields
+        city["name"] = "Ōsaka"  // by key; a server property rejects it
         try city.replace(["name": "Kōbe", "population": 1_500_000])
         print(city.snapshot)
     }
@@ -130,7 +130,7 @@ import Testing
         let context = ModelContext()
         let city = try context.model(City.self, from: json)
         print(try context.model(City.self, from: json) === city)  // true
-        let draft = City()  // has a local id until the server gives one
+        let draft = City()  // has a local id until the server assigns one
         try context.register(draft)
         let id = draft.typedID  // Sendable
         print(context[id] === draft)  // true
@@ -141,7 +141,7 @@ import Testing
     private func collections(text: Data) throws {
         let cities = ModelCollection<City>(context: ModelContext())
         try cities.set(text)
-        print(cities.rejected)  // what could not be taken in, and why
+        print(cities.rejected)  // the elements that were not accepted, and why
         cities.sortKeys = [.by(\.population, order: .reverse, named: "population"), .by(\.name, named: "name")]
         cities.filters["large"] = Filter { $0.population > 1_000_000 }
         cities.filters["old"] = Filter(#Predicate { $0.population > 0 })
@@ -158,17 +158,17 @@ import Testing
 
     private func sources(text: String, database: Database) async throws {
         var configuration = Engine.Configuration()
-        configuration.baseURL = "https://api.example.com/v1/"  // what relative URLs are resolved against; ends with /
+        configuration.baseURL = "https://api.example.com/v1/"  // relative URLs are resolved against it; ends with /
         let engine = Engine(configuration)
         let context = ModelContext(engine: engine)
         let cities = ModelCollection<City>(context: context)
         cities.source = PageSource(
             engine, Request("cities", parameters: ["country": "DE"]), paging: .page(size: 50),
-            format: PageFormat(items: "data", totalField: "X-Total-Count"))  // the total may stand in the body, too
+            format: PageFormat(items: "data", totalField: "X-Total-Count"))  // the total may be in the body, too
         try await cities.load()
         print(cities.count, cities.total ?? 0)
         while cities.hasMore { try await cities.next() }  // no row twice
-        try await cities.refresh()  // what is new, at the top
+        try await cities.refresh()  // new rows, at the top
         cities.source = PageSource(engine, Request("cities", parameters: ["q": .string(text)]), paging: .page(size: 50))
         cities.source = PageSource { query in
             Page(items: try await database.rows(), isLast: true)
@@ -177,7 +177,7 @@ import Testing
 
     private func loading(cities: ModelCollection<City>) async throws {
         let token = cities.observeLoading([.failed, .finished]) { cities, event in print(cities.count, event) }
-        try await cities.loadIfNeeded()  // what was never loaded, or is outdated
+        try await cities.loadIfNeeded()  // if it was never loaded, or is outdated
         cities.loadState.expiry = .seconds(3600)  // outdated after an hour; a day by default
         try await cities.invalidate(erase: true)  // outdated at once, and erased from the cache
         cities.cancel()
@@ -195,20 +195,20 @@ import Testing
         let images = ResourceLoader(engine, capacity: 64 << 20) { data, _ in try Picture(data) }
         let portrait = RemoteValue(images, default: Picture()) { city.portraitURL }
         print(portrait.value)  // the default, until it is loaded
-        try await portrait.load()  // once the cell is shown
+        try await portrait.load()  // when the cell is shown
     }
 
     private func saving(cities: ModelCollection<City>) async throws {
         let city = City()
-        try await cities.create(city)  // POST; leaves the collection again where the server refuses
-        try await city.save { $0.name = "Nara" }  // seen at once, taken back where it fails
-        try await city.save(.wait) { $0.name = "Kyoto" }  // seen once the server has confirmed it
-        try await city.save(.queued) { $0.name = "Kobe" }  // kept on disk, and sent later where it cannot be now
+        try await cities.create(city)  // POST; removed again if the server refuses it
+        try await city.save { $0.name = "Nara" }  // visible at once, undone if it fails
+        try await city.save(.wait) { $0.name = "Kyoto" }  // visible when the server has confirmed it
+        try await city.save(.queued) { $0.name = "Kobe" }  // queued on disk, and sent later if it cannot be sent now
         try await city.load()  // GET
-        try await city.destroy()  // DELETE; comes back to its exact place where it fails
-        cities.delete(city)  // leaves the list now, and the server with the next upload
-        cities.undelete(city)  // undo: back in its place
-        try await cities.sync()  // uploads what is new, changed and deleted, and loads
+        try await city.destroy()  // DELETE; restored to its exact place if it fails
+        cities.delete(city)  // removed from the list now, from the server with the next upload
+        cities.undelete(city)  // undo: restored to its place
+        try await cities.sync()  // uploads new, changed and deleted objects, then loads
     }
 
     private func archives(cities: ModelCollection<City>) throws {
@@ -240,7 +240,7 @@ import Testing
         print(source.representedObject(at: RowPath(section: 0, row: 0)) ?? "")  // Kyoto
         print(source.path(of: city.mayor) ?? "", source.title(of: 1) ?? "")  // 0.2 Districts
         let controller = TableController(source)
-        controller.display = display  // the display keeps the controller
+        controller.display = display  // the display retains the controller
         controller.source = TableSource([.rows(["Nothing here yet"])])
         source.onSelection(of: City.self) { city, path in print("open", city.name, path) }
         source.onSelection(of: Any.self) { object, _ in print("nothing to open for", object) }
