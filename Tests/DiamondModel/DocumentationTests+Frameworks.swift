@@ -12,8 +12,8 @@ extension `The model's documentation` {
         var request = Request("cities", parameters: ["country": "DE"])  // DiamondRequest
         request.parameters["page"] = 2  // variable parameters
         print(try await engine.send(request).text)  // reusable: sending does not change it
-        print(try await engine.key(of: request))  // cached by the request, not by its URL
-        let text = try request.json()  // NSCoding, and to JSON
+        print(try await engine.key(of: request))  // the key of the cache: the request, not its URL
+        let text = try request.json()  // NSCoding, to JSON
         print(try Request(json: text) == request)  // from JSON: true
         let second = request  // NSCopying: assignment copies
         request.retry = .interactive  // sent again when the connection fails
@@ -31,9 +31,9 @@ extension `The model's documentation` {
         print(connection.isExecuting, connection.isFinished, connection.isPaused)
         connection.resume()
         for await state in connection.states { print(state) }  // KVO of the state, functional reactive programming
-        let archive = try connection.snapshot.json()  // NSCoding: leaves the connection as it is
+        let archive = try connection.snapshot.json()  // NSCoding: does not change the connection
         let restored = engine.connection(from: try ConnectionSnapshot(json: archive))
-        engine.enqueue(connection.copied())  // NSCopying: with the request as it was given
+        engine.enqueue(connection.copied())  // NSCopying: with the original request
         let batch = engine.batch([request, second])  // grouped batch work
         engine.enqueue(batch)
         print("\(batch.completed) of \(batch.count)")
@@ -49,26 +49,26 @@ extension `The model's documentation` {
         text: Data, context: ModelContext, cities: ModelCollection<City>, images: ResourceLoader<Picture>, town: Town
     ) async throws {
         let city = try City(json: text)  // initWithJSON: every property has a default value
-        print(city.repairs)  // no null properties: these were null or missing, and have their defaults
-        print(city.json)  // to JSON, with the members that no property knows
+        print(city.repairs)  // no null properties: these were null or missing, and have defaults
+        print(city.json)  // to JSON, including unknown members
         let copy = city.copy()  // NSCopying
         let archive = try JSONEncoder().encode(city)  // NSCoding
-        let token = city.observe { event in print(event.changes.map(\.key)) }  // mutation of all inherited properties
+        let token = city.observe { event in print(event.changes.map(\.key)) }  // mutations of inherited properties, too
         for await change in city.changes(\.name) { print(change.old, change.new) }  // data binding with a view
-        try city.merge(["population": 1_450_000])  // merging new JSON: observers are told
+        try city.merge(["population": 1_450_000])  // merging new JSON: notifies observers
         try city.validate()  // validation
         try await city.save()  // CRUD: create and update
         try await city.load()  // read
         try await city.destroy()  // delete
-        let live = try context.model(City.self, from: city.json)  // instances of one class, kept in one place
-        let members = cities.observeModels { event in print(event.model.modelID) }  // observed by its collections
+        let live = try context.model(City.self, from: city.json)  // one live instance for each id
+        let members = cities.observeModels { event in print(event.model.modelID) }  // its collections observe it
         let portrait = RemoteValue(images, default: Picture()) { town.portraitURL }  // cache property of an image URL
         print(copy, archive, token, live, members, portrait)
     }
 
     private func draftOfCollections(cities: ModelCollection<City>, city: City, other: City) throws {
-        try cities.add(city)  // addObject:, where the sort keys put it
-        try cities.append(other)  // pushObject:, last, whatever the sort keys say
+        try cities.add(city)  // addObject:, in the order of the sort keys
+        try cities.append(other)  // pushObject:, at the end, whatever the sort keys are
         try cities.insert(other, at: 0)  // insertObject:atIndex:
         print(cities.popLast()?.name ?? "")  // popObject
         cities.remove(city)  // removeObject:
@@ -95,7 +95,7 @@ extension `The model's documentation` {
                     print(changes.updates.map(\.new))  // DIACollectionMutationTypeUpdate
                 }
             }
-            cities.observedDepth = 2  // recursive, or the first level only: one level by default
+            cities.observedDepth = 2  // recursive, or only the first level, which is the default
             print(token)
         }
     }
@@ -105,11 +105,11 @@ extension `The model's documentation` {
     ) async throws {
         try cities.set(text)  // from JSON
         print(cities.json)  // to JSON
-        let copy = cities.copy(.models)  // NSCopying: of the collection alone, or of its models, too
+        let copy = cities.copy(.models)  // NSCopying: of the collection, or also of its models
         let archive = try JSONEncoder().encode(cities)  // NSCoding, with the position in the source
         cities.source = PageSource(engine, Request("cities"), paging: .offset(limit: 50))  // its resource and offset
         try await cities.load()  // fetch
-        try await cities.next()  // getNext: it remembers how far it has read
+        try await cities.next()  // getNext: the source stores the position
         try await cities.sync()  // sync
         try await cities.upload()  // push
         print(copy, archive)
@@ -151,8 +151,8 @@ extension `The model's documentation` {
             case .started(let isMore): print("started", isMore)  // modelDidStartLoad:
             case .finished: print(cities.count)  // modelDidFinishLoad:
             case .failed(let error): print(error)  // model:didFailLoadWithError:
-            case .canceled: print("as before")  // modelDidCancelLoad:
-            case .reset: print("take it for a new one")  // modelDidChange:
+            case .canceled: print("unchanged")  // modelDidCancelLoad:
+            case .reset: print("read everything again")  // modelDidChange:
             case .invalidated: print("outdated")  // without a counterpart
             }
         }
@@ -178,16 +178,16 @@ extension `The model's documentation` {
                 case .content: print(cities.count)  // showModel:
                 case .empty: print("No cities")  // showEmpty:, titleForEmpty
                 case .error(let message): print(message)  // showError:
-                case .offline: print("No network")  // showError: where no server could be reached
+                case .offline: print("No network")  // showError: if no server could be reached
                 }
             }
             await presenter.appear()  // viewWillAppear:, refresh, reloadIfNeeded
-            presenter.disappear()  // viewDidDisappear: nothing is told until the view comes back
-            await presenter.retry()  // reload, as by the button of TTErrorView
-            await presenter.refresh()  // a reload by the user, as of a list that is pulled
+            presenter.disappear()  // viewDidDisappear: reports nothing until the view appears again
+            await presenter.retry()  // reload, like the button of TTErrorView
+            await presenter.refresh()  // a reload by the user, as by pulling a list
             await presenter.loadMore()  // shouldLoadMore
-            presenter.model = forecast  // invalidateModel, setModel: nothing is heard of the former one
-            print(presenter.presentation, presenter.isRefreshing)  // invalidateView, updateView: the state now
+            presenter.model = forecast  // invalidateModel, setModel: the earlier one is ignored
+            print(presenter.presentation, presenter.isRefreshing)  // invalidateView, updateView: the current state
             print(shown)
         }
     }
@@ -212,7 +212,7 @@ extension `The model's documentation` {
         let connection = engine.send(request) { result in print(result) }
         for await state in connection.states { print(state) }  // requestDidStartLoad:, isLoading
         print(response.source == .cache)  // respondedFromCache
-        print(response.headers[.age] ?? "0")  // timestamp, in seconds since then
+        print(response.headers[.age] ?? "0")  // timestamp, as the age in seconds
         for await progress in connection.progress {
             print(progress.sent, progress.expectedToSend ?? 0)  // requestDidUploadData:, totalBytesLoaded
             print(progress.received, progress.expectedToReceive ?? 0)  // totalBytesDownloaded, totalContentLength
@@ -244,14 +244,14 @@ extension `The model's documentation` {
         configuration.bodyLimit = 150_000  // maxContentLength
         configuration.headers[.userAgent] = "Towns/1.0"  // userAgent
         configuration.cookies = CookieJar()  // shouldHandleCookies
-        configuration.retry = RetryPolicy(attempts: 3)  // tried again after NSURLErrorCannotFindHost
+        configuration.retry = RetryPolicy(attempts: 3)  // another attempt after NSURLErrorCannotFindHost
         configuration.credentials = session  // request:didReceiveAuthenticationChallenge:
         configuration.redirectLimit = 5  // request:willSendRequest:redirectResponse:
         let engine = Engine(configuration)  // TTURLRequestQueue, mainQueue
         let owner = CancellationOwner()
         owner.own(engine.send(request) { result in print(result) })  // TTUserInfo weakRef
         owner.cancel()  // cancelRequestsWithDelegate:
-        engine.cancel { $0.request.tags.contains("cities") }  // cancelRequest:, for all of a topic
+        engine.cancel { $0.request.tags.contains("cities") }  // cancelRequest:, for all requests of a topic
         engine.cancel { _ in true }  // cancelAllRequests
         engine.lanes.pauseAll()  // suspended = YES: the cache still answers
         engine.lanes.resumeAll()  // suspended = NO
@@ -301,11 +301,11 @@ extension `The model's documentation` {
         controller.isEditing = true  // setEditing:animated:
         print(source.more)  // TTTableMoreButton, and its isLoading
         await source.loadMore(showing: RowPath(section: 0, row: 18))  // TTTableFooterInfiniteScrollView
-        source.prefetchDistance = 10  // when that is, in rows behind the one on show
+        source.prefetchDistance = 10  // loads when fewer rows follow the visible one
         await source.refresh()  // TTTableViewDragRefreshDelegate
         print(cities.loadState.loadedAt ?? "never")  // setUpdateDate:
         await source.retry()  // reload after an error
-        connection.queuePriority = .low  // in place of a queue that is suspended while the table scrolls
+        connection.queuePriority = .low  // instead of a queue that is suspended while the table scrolls
     }
 
     private func threeTwentySearch(
@@ -356,7 +356,7 @@ extension `The model's documentation` {
         let engine = Engine(configuration)
         let answer = try await engine.send(Login(name: "anna"))  // sendRequestWithCallback:
         var request = Request("timeline")
-        request.lane = "api"  // one after the other, until each callback has returned
+        request.lane = "api"  // one after the other: each waits for the earlier callback
         engine.send(request, on: .main) { result in  // a callback on the main thread
             guard case .success(let response) = result else { return }
             print(response.status, response.headers)  // HTTPResponse
@@ -397,8 +397,8 @@ extension `The model's documentation` {
         try city.remove("population")  // removeAttributeForKey:
         print(city.snapshot)  // attributes
         let tweet = try context.model(City.self, from: json)  // +modelWithID: with the attributes
-        let known = try context.model(City.self, from: ["id": 7])  // +modelWithID:, which makes what is not there
-        print(context.existing(City.self, id: 7) === known)  // +modelWithID:, of what is there
+        let known = try context.model(City.self, from: ["id": 7])  // +modelWithID:, which creates a missing model
+        print(context.existing(City.self, id: 7) === known)  // +modelWithID:, if it exists
         print(city.modelID, city.isNew)  // ID, isCreating
         print(city.mayor.name)  // tweet.byUser: an embedded object is the live instance with its id
         print(district.city.model(in: context)?.name ?? "")  // a weak link to the parent, encoded by its id
@@ -414,16 +414,16 @@ extension `The model's documentation` {
         cities.source = PageSource(
             engine, Request("timeline"), paging: .items(before: "max_id", after: "since_id"),
             format: PageFormat(items: "statuses"))
-        try await cities.refresh()  // refreshWithCallback: puts what is new at the top
+        try await cities.refresh()  // refreshWithCallback: adds new items at the top
         try await cities.next()  // loadMoreWithCallback: no row twice
         let token = cities.observe { changes in
             print(changes.insertions.map(\.path.row))  // insertedIndexSet, itemsChanged, collectionChanged
         }
         let item = city.observe { event in print(event.changes.map(\.key)) }  // the notification of a model
-        try await city.save { $0.name = "Nara" }  // setDone:callback: is seen at once, and taken back where it fails
+        try await city.save { $0.name = "Nara" }  // setDone:callback: visible at once, undone if it fails
         try await cities.create(draft)  // addTodoItem:callback: is optimistic
         try await cities.create(list, .wait)  // a new list is inserted after success
-        cities.delete(city)  // a list is deleted at once, and on the server with the next upload
+        cities.delete(city)  // deleted at once, and on the server with the next upload
         try await cities.upload()
         print(token, item)
         let transport = StubTransport { request throws(TransportError) in  // the mock server
@@ -460,7 +460,7 @@ extension `The model's documentation` {
         try cities.remove(at: 0)  // the model's own delete
         try cities.move(from: 0, to: 2)  // and reorder
         let controller = TableController(source)  // one controller
-        controller.source = editable  // another data source under the same controller
+        controller.source = editable  // another data source of the same controller
         print(source.representedObject(at: path) ?? "")  // representedObjectAtIndexPath:
         source.select(path)  // tableView:didSelectRowAtIndexPath:
         let card = TableSource([
@@ -468,7 +468,7 @@ extension `The model's documentation` {
         ])
         print(card)
         labels.register(City.self) { city, _ in city.name }  // tableView:cellForCityAtIndexPath:
-        labels.register(Person.self) { person, _ in person.name }  // a further class, without an else if
+        labels.register(Person.self) { person, _ in person.name }  // another class, without an else if
         labels.register(Animal.self) { animal, _ in animal.name }  // its subclasses, too
         labels.register(City.self, in: .detail) { city, _ in city.name.uppercased() }  // in another table
         source.onSelection(of: City.self) { city, _ in print(city.name) }  // if ([object isKindOfClass:[City class]])
@@ -486,7 +486,7 @@ extension `The model's documentation` {
         do {
             let connection = engine.enqueue(request)  // AFHTTPRequestOperation, AFJSONRequestOperation
             connection.pause()  // pause
-            connection.resume()  // resume: Range and If-Range, and the answer is checked
+            connection.resume()  // resume: Range and If-Range, and the response is checked
             print(connection.state)  // AFOperationState
             connection.completionBlock = { print("finished") }  // completionBlock
             engine.send(request, on: .main) { result in print(result) }  // setCompletionBlockWithSuccess:failure:
@@ -512,7 +512,7 @@ extension `The model's documentation` {
         }
         configuration.baseURL = "https://api.example.com/v1/"  // initWithBaseURL:
         configuration.headers[.acceptLanguage] = "ja"  // setDefaultHeader:value:
-        configuration.redirectLimit = 0  // setRedirectResponseBlock: that follows none
+        configuration.redirectLimit = 0  // setRedirectResponseBlock: that follows no redirect
         configuration.credentials = session  // setWillSendRequestForAuthenticationChallengeBlock:
         configuration.lanes = ["images": LaneLimits(width: 4)]  // AFImageDownloader maximumActiveDownloads
         configuration.transportSettings.tls.pins = ["api.example.com": [pin]]  // AFSSLPinningMode, AFSecurityPolicy
@@ -559,9 +559,9 @@ extension `The model's documentation` {
 
     private func mantle(text: Data, cities: ModelCollection<City>) throws {
         let city = try City(json: text)  // MTLJSONAdapter modelOfClass:fromJSONDictionary:error:
-        let strict = try City(json: text, strict: true)  // with an error in place of a repair
+        let strict = try City(json: text, strict: true)  // with an error instead of a repair
         try cities.set(text)  // modelsOfClass:fromJSONArray:error:
-        print(cities.rejected)  // elements that are no models: the others are there
+        print(cities.rejected)  // elements that are no models; the others are added
         print(city.json)  // JSONDictionaryFromModel:error:
         print(city.changedJSON)  // serializablePropertyKeys:forModel: for an update
         try city.merge(strict.json)  // mergeValuesForKeysFromModel:
@@ -634,7 +634,7 @@ extension `The model's documentation` {
             format: PageFormat(items: "items", total: "total"))  // paginationMapping
         try await cities.next()  // loadNextPage
         print(cities.total ?? -1, cities.hasMore, cities.position)  // objectCount, hasNextPage, currentPage
-        try await cities.load()  // orphans go: the list is what the server says
+        try await cities.load()  // removes orphans: the list is the server's
         print(source.presentation == .offline)  // RKTableController's states: loading, empty, error, offline
         print(request, configuration, owner)
     }
