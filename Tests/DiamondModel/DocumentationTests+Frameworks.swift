@@ -152,7 +152,7 @@ extension `The model's documentation` {
             case .finished: print(cities.count)  // modelDidFinishLoad:
             case .failed(let error): print(error)  // model:didFailLoadWithError:
             case .canceled: print("unchanged")  // modelDidCancelLoad:
-            case .reset: print("read everything again")  // modelDidChange:
+            case .reset: print("treat it as new")  // modelDidChange:
             case .invalidated: print("outdated")  // without a counterpart
             }
         }
