@@ -13,7 +13,7 @@ public import Foundation
 /// `completionBlock` are `Operation`'s. It finishes exactly once. This holds for a cancel before the start, during the
 /// run or during a pause, and for a second cancel. A finished connection is not started again.
 ///
-/// `@unchecked Sendable`: a lock guards `core`, the lock of ``DependencyGraph`` guards the dependency edges, and
+/// `@unchecked Sendable`: a lock guards `core`, the lock of `DependencyGraph` guards the dependency edges, and
 /// `Operation` guards its own state.
 open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
