@@ -2,18 +2,20 @@
 import CDiamondCurl
 import Foundation
 
-/// libcurl's results as errors of the transport.
+/// A translator of libcurl's results into the transport's errors.
 enum CurlFailure {
-    /// `nil` for success.
+    /// Returns the error for a result; `nil` for success.
     static func error(_ result: CURLcode, transfer: CurlTransfer) -> TransportError? {
         guard result != CURLE_OK else { return nil }
-        // What a server sent behind the answer before, or a proxy lost count of: another connection will do.
-        if isNoAnswer(result), transfer.isOnKeptConnection {
-            return error(.connectionLost, "a kept connection brought what is no answer: try again", transfer)
+        // The bytes were left over from the previous response, or a proxy miscounted. Another connection works.
+        if isInvalidResponse(result), transfer.isOnReusedConnection {
+            let reason = "a kept connection brought what is no answer: try again"
+            return error(.connectionLost, reason: reason, transfer: transfer)
         }
         let (code, reason) =
-            proxyRefusal(transfer) ?? excess(result, transfer) ?? meaning(result, isHeadHere: transfer.isHeadHere)
-        return error(code, reason, transfer)
+            proxyRefusal(transfer) ?? excess(result, transfer: transfer)
+            ?? meaning(result, hasHead: transfer.hasHead)
+        return error(code, reason: reason, transfer: transfer)
     }
 
     /// Returns the failure for a proxy that refuses to open a tunnel.
@@ -26,11 +28,11 @@ enum CurlFailure {
 
     /// Returns the failure for a line without an end, or for invalid chunks. libcurl reports them as a broken
     /// connection or lack of memory.
-    private static func excess(_ result: CURLcode, _ transfer: CurlTransfer) -> (TransportError.Code, String)? {
+    private static func excess(_ result: CURLcode, transfer: CurlTransfer) -> (TransportError.Code, String)? {
         guard transfer.hasBegun, let handle = transfer.handle else { return nil }
         switch result {
         case CURLE_OUT_OF_MEMORY, diamond_curl_too_large:
-            return (.badResponse, transfer.isHeadHere ? HeadLimit.trailers : HeadLimit.longLine)
+            return (.badResponse, transfer.hasHead ? HeadLimit.trailers : HeadLimit.longLine)
         case CURLE_RECV_ERROR where handle.reason.contains("chunked"):
             let isMemory = handle.reason.contains("memory")
             return (.badResponse, isMemory ? HeadLimit.trailers : "the chunks of the body are not valid: try again")
@@ -38,22 +40,22 @@ enum CurlFailure {
         }
     }
 
-    private static func isNoAnswer(_ result: CURLcode) -> Bool {
+    private static func isInvalidResponse(_ result: CURLcode) -> Bool {
         result == CURLE_WEIRD_SERVER_REPLY || result == CURLE_UNSUPPORTED_PROTOCOL
     }
 
     static func timedOut(_ transfer: CurlTransfer) -> TransportError {
-        if transfer.isInTrailers { return error(.timedOut, lateTrailers, transfer) }
-        let reason = HeadLimit.standstill(transfer.request.timeout, isInHead: !transfer.isHeadHere)
-        return error(.timedOut, reason, transfer)
+        if transfer.isInTrailers { return error(.timedOut, reason: lateTrailers, transfer: transfer) }
+        let reason = HeadLimit.timeoutMessage(transfer.request.timeout, isInHead: !transfer.hasHead)
+        return error(.timedOut, reason: reason, transfer: transfer)
     }
 
     static func notConnected(_ transfer: CurlTransfer) -> TransportError {
-        error(.timedOut, lateConnection, transfer)
+        error(.timedOut, reason: lateConnection, transfer: transfer)
     }
 
     static func closed(_ transfer: CurlTransfer) -> TransportError {
-        TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.reception.isSent)
+        TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.pendingResponse.isSent)
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
@@ -63,14 +65,14 @@ enum CurlFailure {
 
     private static func error(
         _ code: TransportError.Code,
-        _ reason: String,
-        _ transfer: CurlTransfer
+        reason: String,
+        transfer: CurlTransfer
     ) -> TransportError {
-        let isSent = transfer.reception.isSent
+        let isSent = transfer.pendingResponse.isSent
         return TransportError(code, "\(transfer.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
     }
 
-    private static func meaning(_ result: CURLcode, isHeadHere: Bool) -> (TransportError.Code, String) {
+    private static func meaning(_ result: CURLcode, hasHead: Bool) -> (TransportError.Code, String) {
         switch result {
         case CURLE_URL_MALFORMAT:
             (.badURL, "the URL cannot be sent: give an http or https URL")
@@ -93,15 +95,15 @@ enum CurlFailure {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_INVALIDCERTSTATUS, diamond_curl_certificate_required:
             (.certificateRejected, "TLS failed, \(text(result)): check certificate, name and date")
-        case CURLE_PARTIAL_FILE where isHeadHere:
+        case CURLE_PARTIAL_FILE where hasHead:
             (.truncatedBody, "the body ended before its length: try again")
-        // Over HTTP/2 a file is partial before its head, too.
+        // Over HTTP/2, libcurl reports a partial file before the head, too.
         case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
             CURLE_SEND_FAIL_REWIND:
             (.connectionLost, "the connection broke, \(text(result)): try again")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
             (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
-        // Nobody waits for it any more, or the transfer knows why.
+        // The caller has stopped waiting, or the transfer has stored the reason.
         case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
             (.cancelled, "the exchange was given up")
         default:

@@ -4,11 +4,11 @@ import Foundation
 
 /// An easy handle of libcurl, used for one exchange after another.
 ///
-/// The options that never change are set once. Of a request only the differences from the one before are set: most
-/// requests differ in the URL alone.
+/// The options that never change are set once. A request's options are set only if they differ from those of the
+/// previous request: most requests differ only in the URL.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
-    var names = CurlNames()
+    var names = CurlNameCache()
     private let settings: CurlSettings
     private var setup: CurlSetup?
     private var fields: UnsafeMutablePointer<curl_slist>?
@@ -45,7 +45,7 @@ final class CurlHandle {
     /// Sets up a request. The callbacks receive `context`.
     func prepare(
         _ request: TransportRequest,
-        _ passwords: TransportPasswords,
+        passwords: TransportPasswords,
         context: UnsafeMutableRawPointer
     ) {
         diamond_curl_set_text(easy, CURLOPT_URL, request.url)
@@ -56,7 +56,8 @@ final class CurlHandle {
         guard !setup.isSame(as: self.setup) else { return }
         let fields = setup.apply(to: easy)
         curl_slist_free_all(self.fields)
-        (self.setup, self.fields) = (setup, fields)
+        self.setup = setup
+        self.fields = fields
     }
 }
 #endif

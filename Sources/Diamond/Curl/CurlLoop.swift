@@ -5,16 +5,16 @@ import Foundation
 
 /// The event loop: one thread that owns libcurl's multi handle and everything attached to it.
 ///
-/// `curl_multi_poll` and `curl_multi_perform` measured better than epoll and socket actions from eight exchanges on (15
-/// against 18 µs of CPU a request in C), and are simpler. Callers that send their requests themselves, with epoll behind
-/// them, saved a wake-up and cost more: libcurl's memory went back and forth between the cores.
+/// It uses `curl_multi_poll` and `curl_multi_perform`. From eight exchanges on they need less CPU than epoll and socket
+/// actions (15 instead of 18 µs per request, measured in C), and they are simpler. With epoll, callers can send their
+/// requests themselves. That saved a wake-up but cost more, because libcurl's memory moved between the cores.
 final class CurlLoop: Sendable {
     enum Command {
         case start(CurlTransfer)
         case cancel(CurlTransfer)
-        /// Go on with a transfer that was paused by its consumer or for want of something to upload.
+        /// Resumes a transfer that was paused by its consumer, or because there was nothing to upload.
         case resume(CurlTransfer)
-        /// Go on with a task that prefers this thread.
+        /// Runs a task that prefers this thread.
         case run(UnownedJob)
     }
 
@@ -24,12 +24,12 @@ final class CurlLoop: Sendable {
         var phase = Phase.idle
         var commands: [Command] = []
         var multi: UnsafeMutableRawPointer?
-        /// Whether the thread waits, or is about to: awake it looks for commands by itself, and a wake-up costs a system
-        /// call on either side.
+        /// Whether the thread waits, or is about to wait. An awake thread checks for commands itself; a wake-up costs a
+        /// system call on either side.
         var isAsleep = false
         var onStopped: [@Sendable () -> Void] = []
 
-        // Under the lock, because the handle is gone once the thread has taken it back.
+        // Called under the lock, because the thread frees the handle after it has removed it from the state.
         mutating func wake() {
             guard isAsleep, let multi else { return }
             isAsleep = false
@@ -42,7 +42,7 @@ final class CurlLoop: Sendable {
 
     init(_ settings: CurlSettings) { self.settings = settings }
 
-    /// Has a command carried out by the loop's thread; a start after the stop fails at once.
+    /// Passes a command to the loop's thread. A start after the stop fails at once.
     func add(_ command: Command) {
         let phase = state.withLock { state in
             guard state.phase != .stopped else { return Phase.stopped }
@@ -67,10 +67,10 @@ final class CurlLoop: Sendable {
         if isOver { completion() }
     }
 
-    /// Refuses a command after the thread is gone.
+    /// Refuses a command after the thread has ended.
     private func refuse(_ command: Command) {
         switch command {
-        case .start(let transfer): transfer.reception.resolve(.failure(CurlFailure.closed(transfer)))
+        case .start(let transfer): transfer.pendingResponse.resolve(.failure(CurlFailure.closed(transfer)))
         case .run(let job): DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         case .cancel, .resume: break
         }
@@ -89,15 +89,19 @@ final class CurlLoop: Sendable {
         let session = CurlSession(settings)
         state.withLock { $0.multi = session.multi }
         var commands: [Command] = []
-        while takeCommands(into: &commands) {
-            // What tasks ask for goes out in the same pass.
-            if carryOut(commands, session), takeCommands(into: &commands) { carryOut(commands, session) }
+        while dequeueCommands(into: &commands) {
+            // Commands added by tasks are performed in the same pass.
+            if perform(commands, on: session), dequeueCommands(into: &commands) { perform(commands, on: session) }
             session.perform()
-            if mayWait() { session.wait() }
+            if beginWaitIfIdle() { session.wait() }
         }
         session.end()
         let (left, waiters) = state.withLock { state in
-            defer { (state.commands, state.onStopped, state.multi) = ([], [], nil) }
+            defer {
+                state.commands = []
+                state.onStopped = []
+                state.multi = nil
+            }
             return (state.commands, state.onStopped)
         }
         session.free()
@@ -105,8 +109,8 @@ final class CurlLoop: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// - Returns: whether a task ran.
-    @discardableResult private func carryOut(_ commands: [Command], _ session: CurlSession) -> Bool {
+    /// - Returns: Whether a task ran.
+    @discardableResult private func perform(_ commands: [Command], on session: CurlSession) -> Bool {
         var hasRun = false
         for command in commands {
             switch command {
@@ -121,8 +125,10 @@ final class CurlLoop: Sendable {
         return hasRun
     }
 
-    /// Takes what there is to do, and leaves the room of what is done; `false` when the loop is to end.
-    private func takeCommands(into batch: inout [Command]) -> Bool {
+    /// Replaces the batch with the waiting commands, and reuses its memory for later ones.
+    ///
+    /// - Returns: `false` if the loop must end.
+    private func dequeueCommands(into batch: inout [Command]) -> Bool {
         batch.removeAll(keepingCapacity: true)
         return state.withLock { state in
             state.isAsleep = false
@@ -132,8 +138,10 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Whether there is nothing to do but wait. From then on a command wakes the thread.
-    private func mayWait() -> Bool {
+    /// Marks the thread as asleep if there is no command. From then on a command wakes it.
+    ///
+    /// - Returns: Whether the thread may wait.
+    private func beginWaitIfIdle() -> Bool {
         state.withLock { state in
             state.isAsleep = state.commands.isEmpty && state.phase == .running
             return state.isAsleep

@@ -11,17 +11,17 @@ final class CurlSession {
     /// Transfers whose head arrived in this pass. Their callers are resumed after it, so that a small response is
     /// complete.
     private var arrived: [CurlTransfer] = []
-    private var lines = CurlLines()
+    private var connectionQueue = CurlConnectionQueue()
     /// Transfers that were connected in this pass. The transfers that wait for them may then connect.
     private var begun: [CurlTransfer] = []
     /// The lower bound of all deadlines.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
-    /// Whether an answer may come over HTTP/2. What libcurl reads for one exchange there may bring something for
-    /// another that it has looked at in the same pass: 7.88 keeps that and waits as if nothing were there.
+    /// Whether a response may come over HTTP/2, where exchanges share a connection. What libcurl reads for one exchange
+    /// may contain data for another that it has already handled in the same pass. Version 7.88 buffers that data and
+    /// waits as if there were none.
     private var sharesConnections = false
-    /// Whether to look once more before the next wait: something has come in this pass, or it is the first after a
-    /// wait.
+    /// Whether another pass is needed before the next wait: data has come in this pass, or it is the first after a wait.
     private var mayHaveMore = false
     private var hasWaited = true
 
@@ -30,7 +30,7 @@ final class CurlSession {
     private let longestWait: Int64
 
     private static let idleHandles = 256
-    // Once a process: older libraries do not guard it themselves.
+    // Called once per process, because older libraries do not guard it themselves.
     static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init(_ settings: CurlSettings) {
@@ -41,7 +41,7 @@ final class CurlSession {
         diamond_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 256)
     }
 
-    // libcurl gives none only when the memory is gone.
+    // libcurl returns none only if memory is exhausted.
     private static func makeMulti() -> UnsafeMutableRawPointer {
         while true {
             if let multi = curl_multi_init() { return multi }
@@ -52,47 +52,47 @@ final class CurlSession {
     // MARK: Commands
 
     func start(_ transfer: CurlTransfer) {
-        guard !transfer.reception.isOver else { return }
-        if let refusal = transfer.request.refusal { return transfer.reception.resolve(.failure(refusal)) }
+        guard !transfer.pendingResponse.isOver else { return }
+        if let refusal = transfer.request.refusal { return transfer.pendingResponse.resolve(.failure(refusal)) }
         guard let handle = idle.popLast() ?? CurlHandle(settings) else {
-            return transfer.reception.resolve(.failure(CurlFailure.noMemory))
+            return transfer.pendingResponse.resolve(.failure(CurlFailure.noMemory))
         }
         transfer.attach(to: handle, of: self)
         running[handle.easy] = transfer
-        // Where nothing tells when the request is sent, it counts as sent from here.
+        // An older libcurl does not report when the request is sent. It then counts as sent from here.
         if diamond_curl_tells_beginning() == 0 { _ = transfer.beginIfAllowed() }
         if transfer.sharedOrigin != nil { sharesConnections = true }
-        if lines.admits(transfer) { connect(transfer) }
+        if connectionQueue.beginConnecting(transfer) { connect(transfer) }
         watch(transfer)
     }
 
     private func connect(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle else { return }
-        // What begins may hide what has come for another.
+        // A new transfer may hide data that has come for another.
         hasWaited = true
         curl_multi_add_handle(multi, handle.easy)
     }
 
-    /// The request of a transfer is about to be sent.
-    func begin(_ transfer: CurlTransfer) { if transfer.sharedOrigin != nil { begun.append(transfer) } }
+    /// Records that the request of a transfer is about to be sent, which means that it is connected.
+    func recordBeginning(of transfer: CurlTransfer) { if transfer.sharedOrigin != nil { begun.append(transfer) } }
 
     private func connectNext(after transfer: CurlTransfer) {
-        for next in lines.next(after: transfer) { connect(next) }
+        for next in connectionQueue.dequeueWaiting(after: transfer) { connect(next) }
     }
 
     func resume(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle else { return }
-        // Where it is the upload that goes on, the consumer may still hold the body back.
+        // If the upload resumes, the consumer may still hold back the response's body.
         let isFull = transfer.pipe.isFull
         transfer.isHeldBack = isFull
         transfer.lastProgress = .now
         hasWaited = true
         watch(transfer)
-        // What was held back is handed over in there, and may be what ends the transfer.
-        transfer.takesAll = !isFull
+        // libcurl delivers the data held back during this call, which may end the transfer.
+        transfer.acceptsHeldBackData = !isFull
         let result = curl_easy_pause(handle.easy, isFull ? CURLPAUSE_RECV : CURLPAUSE_CONT)
-        transfer.takesAll = false
-        if result != CURLE_OK { finish(handle.easy, result) }
+        transfer.acceptsHeldBackData = false
+        if result != CURLE_OK { finish(handle.easy, with: result) }
     }
 
     // MARK: A pass
@@ -104,7 +104,7 @@ final class CurlSession {
         curl_multi_perform(multi, &count)
         while let message = curl_multi_info_read(multi, &count) {
             let result = diamond_curl_message_result(message)
-            if result >= 0, let easy = message.pointee.easy_handle { finish(easy, CURLcode(UInt32(result))) }
+            if result >= 0, let easy = message.pointee.easy_handle { finish(easy, with: CURLcode(UInt32(result))) }
         }
         for transfer in begun { connectNext(after: transfer) }
         begun.removeAll(keepingCapacity: true)
@@ -113,24 +113,24 @@ final class CurlSession {
         expire()
     }
 
-    private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
-        guard let transfer = running[handle] else { return }
-        // Before the handle goes, which knows more.
+    private func finish(_ easy: UnsafeMutableRawPointer, with result: CURLcode) {
+        guard let transfer = running[easy] else { return }
+        // Created before the release, because the handle has the details.
         let error = CurlFailure.error(result, transfer: transfer)
         release(transfer)
         transfer.end(error)
         arrived.append(transfer)
     }
 
-    /// The head of a response is here.
-    func arrive(_ transfer: CurlTransfer, isShared: Bool) {
-        if isShared { sharesConnections = true }
-        lines.note(transfer, isShared: isShared)
+    /// Records that the head of a transfer's response is complete.
+    func recordHead(of transfer: CurlTransfer, isHTTP2: Bool) {
+        if isHTTP2 { sharesConnections = true }
+        connectionQueue.recordResponse(of: transfer, isHTTP2: isHTTP2)
         arrived.append(transfer)
     }
 
-    /// Something has come.
-    func advance() { mayHaveMore = true }
+    /// Records that data has come.
+    func recordData() { mayHaveMore = true }
 
     func release(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
@@ -140,7 +140,7 @@ final class CurlSession {
         connectNext(after: transfer)
     }
 
-    /// Sleeps until a socket, a timer, a deadline or a command wants something.
+    /// Waits for a socket, a timer, a deadline or a command.
     func wait() {
         guard !sharesConnections || !mayHaveMore || running.isEmpty else { return }
         hasWaited = true
@@ -154,7 +154,7 @@ final class CurlSession {
         if let deadline = transfer.deadline { nextDeadline = min(nextDeadline, deadline) }
     }
 
-    // Deadlines only ever move back, so that one look when the earliest is due is enough.
+    // Deadlines only move later, so one check when the earliest has passed is enough.
     private func expire() {
         guard nextDeadline != .distantFuture else { return }
         let now = ContinuousClock.now
@@ -166,17 +166,19 @@ final class CurlSession {
                 nextDeadline = min(nextDeadline, deadline)
                 continue
             }
-            end(transfer, transfer.hasBegun ? CurlFailure.timedOut(transfer) : CurlFailure.notConnected(transfer))
+            end(
+                transfer,
+                with: transfer.hasBegun ? CurlFailure.timedOut(transfer) : CurlFailure.notConnected(transfer))
         }
     }
 
     // MARK: The end
 
     func end() {
-        for transfer in running.values { end(transfer, CurlFailure.closed(transfer)) }
+        for transfer in running.values { end(transfer, with: CurlFailure.closed(transfer)) }
     }
 
-    private func end(_ transfer: CurlTransfer, _ error: TransportError) {
+    private func end(_ transfer: CurlTransfer, with error: TransportError) {
         release(transfer)
         transfer.end(error)
         transfer.deliver()
@@ -189,7 +191,7 @@ final class CurlSession {
 }
 
 extension ContinuousClock.Instant {
-    /// Later than anything that will happen.
+    /// An instant later than any deadline.
     static let distantFuture = ContinuousClock.now + .seconds(1 << 40)
 }
 #endif

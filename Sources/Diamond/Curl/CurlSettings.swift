@@ -2,10 +2,10 @@
 import CDiamondCurl
 import Foundation
 
-/// The settings of a transport as libcurl takes them.
+/// The settings of a transport in libcurl's form.
 struct CurlSettings: Sendable {
     let settings: TransportSettings
-    /// Certificates in PEM, where the system's are not all.
+    /// The root certificates in PEM; `nil` for the system's alone.
     private let roots: Data?
 
     static let standard = CurlSettings(settings: TransportSettings(), roots: nil)
@@ -15,7 +15,9 @@ struct CurlSettings: Sendable {
         self.roots = roots
     }
 
-    /// - Throws: what cannot be kept to.
+    /// Creates settings, and checks that libcurl supports them.
+    ///
+    /// - Throws: `badSettings` for settings that cannot be applied.
     init(_ settings: TransportSettings) throws(TransportError) {
         if case .through(let proxy) = settings.proxy, let refusal = proxy.refusal { throw refusal }
         if let refusal = settings.tls.refusal { throw refusal }
@@ -25,18 +27,18 @@ struct CurlSettings: Sendable {
         let own = try settings.tls.rootCertificates()
         self.init(
             settings: settings,
-            roots: try own.map { own throws(TransportError) in try Self.all(own, settings, easy) })
-        // Tried once, so that nothing is sent where libcurl can do less than is asked for.
+            roots: try own.map { own throws(TransportError) in try Self.combined(own, settings: settings, easy: easy) })
+        // Applied once here, so that nothing is sent if libcurl does not support a setting.
         guard [apply(to: easy), apply(settings.tls.pins.values.first ?? [], to: easy)] == [CURLE_OK, CURLE_OK] else {
             throw .badSettings("libcurl was built without what they ask for: see `curl --version`")
         }
     }
 
-    // libcurl takes one file, or one text, for all.
-    private static func all(
+    // libcurl accepts one file, or one text, with all certificates.
+    private static func combined(
         _ own: Data,
-        _ settings: TransportSettings,
-        _ easy: UnsafeMutableRawPointer
+        settings: TransportSettings,
+        easy: UnsafeMutableRawPointer
     ) throws(TransportError) -> Data {
         guard case .systemAnd = settings.tls.roots else { return own }
         guard let system = systemRoots(easy) else {
@@ -53,9 +55,11 @@ struct CurlSettings: Sendable {
         return paths.lazy.compactMap { try? Data(contentsOf: URL(filePath: $0)) }.first
     }
 
-    // MARK: What never changes
+    // MARK: Settings of the transport
 
-    /// - Returns: the first that libcurl would not have.
+    /// Applies the settings that never change.
+    ///
+    /// - Returns: The first error; `CURLE_OK` if libcurl supports all of them.
     @discardableResult
     func apply(to easy: UnsafeMutableRawPointer) -> CURLcode {
         (proxyResults(easy) + tlsResults(easy)).first { $0 != CURLE_OK } ?? CURLE_OK
@@ -64,7 +68,7 @@ struct CurlSettings: Sendable {
     private func proxyResults(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         switch settings.proxy {
         case .system: []
-        // Set to nothing, the environment is not looked at.
+        // With an empty proxy libcurl ignores the environment.
         case .none: [diamond_curl_set_text(easy, CURLOPT_PROXY, "")]
         case .through(let proxy):
             [
@@ -79,7 +83,7 @@ struct CurlSettings: Sendable {
         var results: [CURLcode] = []
         if let version = settings.tls.minimumVersion?.curl {
             results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, version))
-            // The environment may name one that is spoken to over TLS, too.
+            // The environment may name a proxy over TLS, too.
             if settings.proxy != .none {
                 results.append(diamond_curl_set_long(easy, CURLOPT_PROXY_SSLVERSION, version))
             }
@@ -94,17 +98,17 @@ struct CurlSettings: Sendable {
         return results
     }
 
-    // MARK: What may change
+    // MARK: Settings of a request
 
     func apply(_ passwords: TransportPasswords, to easy: UnsafeMutableRawPointer) {
         if let password = passwords.proxy { diamond_curl_set_text(easy, CURLOPT_PROXYPASSWORD, password) }
         if let password = passwords.privateKey { diamond_curl_set_text(easy, CURLOPT_KEYPASSWD, password) }
     }
 
-    /// The keys that the host of a URL may have.
+    /// Applies the public keys that the host of a URL may have.
     func applyPins(for url: String, to easy: UnsafeMutableRawPointer) {
         guard !settings.tls.pins.isEmpty else { return }
-        // No key has this digest: what cannot be told apart is not reached.
+        // No key has this digest: a host that cannot be determined is not reached.
         apply(settings.tls.pins(for: url) ?? [Data(count: 32).base64EncodedString()], to: easy)
     }
 

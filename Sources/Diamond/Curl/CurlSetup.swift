@@ -6,10 +6,10 @@ import HTTPTypes
 struct CurlSetup {
     private let method: HTTPRequest.Method
     private let headers: HTTPFields
-    /// Whether it asks for codings.
-    private let takesCodings: Bool
-    /// Bytes to send, -1 for unknown, `nil` for no body at all. Methods that are expected to carry one say that theirs
-    /// is empty (RFC 9110 section 8.6).
+    /// Whether the transport requests content codings.
+    private let requestsCodings: Bool
+    /// The number of bytes to send; -1 if it is unknown, `nil` without a body. It is 0 for an empty body of a method that
+    /// usually has one (RFC 9110 section 8.6).
     private let uploadLength: Int64?
     private let connectTimeout: Duration?
     private let needsNewConnection: Bool
@@ -17,7 +17,7 @@ struct CurlSetup {
     init(_ request: TransportRequest) {
         method = request.method
         headers = request.headers
-        takesCodings = request.takesCodings
+        requestsCodings = request.requestsCodings
         connectTimeout = request.connectTimeout
         needsNewConnection = request.needsNewConnection
         uploadLength =
@@ -28,7 +28,8 @@ struct CurlSetup {
             }
     }
 
-    /// Whether a handle that is set up for `other` is set up for this, to the byte: equal headers may differ in case.
+    /// Whether a handle set up for `other` needs no change. Headers are compared byte by byte, because equal headers may
+    /// differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
         guard let other, method == other.method, uploadLength == other.uploadLength else { return false }
         guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
@@ -38,14 +39,16 @@ struct CurlSetup {
         }
     }
 
-    /// - Returns: the list of headers, to be freed after the next one has been set.
+    /// Sets the options of the request.
+    ///
+    /// - Returns: The list of headers. The caller frees it after it has set the next one.
     func apply(to easy: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
         let connectTimeout = connectTimeout.map { max(1, $0.milliseconds) } ?? 0
         diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
         let couldActTwice = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
         diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, needsNewConnection || couldActTwice ? 1 : 0)
         setMethod(on: easy)
-        let fields = list()
+        let fields = headerList()
         diamond_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })
         return fields
     }
@@ -53,7 +56,7 @@ struct CurlSetup {
     // MARK: Method and body
 
     private func setMethod(on easy: UnsafeMutableRawPointer) {
-        // GET clears whatever the request before has set.
+        // CURLOPT_HTTPGET resets the method and body of the previous request.
         diamond_curl_set_long(easy, CURLOPT_HTTPGET, 1)
         if let uploadLength {
             diamond_curl_set_long(easy, CURLOPT_POST, 1)
@@ -68,21 +71,21 @@ struct CurlSetup {
 
     // MARK: Headers
 
-    private func list() -> UnsafeMutablePointer<curl_slist>? {
+    private func headerList() -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
         for field in headers.sent {
-            // Without a value, libcurl takes "Name:" for a removal and "Name;" for the header.
+            // libcurl reads "Name:" without a value as a removal, and "Name;" as an empty header.
             let bytes = field.bytes
             var line = Array("\(field.name.rawName)\(bytes.isEmpty ? ";" : ": ")".utf8) + bytes
             line.append(0)
             list = line.withUnsafeBytes { curl_slist_append(list, $0.assumingMemoryBound(to: CChar.self).baseAddress) }
         }
-        if takesCodings { list = curl_slist_append(list, "Accept-Encoding: \(ContentCoding.accepted)") }
+        if requestsCodings { list = curl_slist_append(list, "Accept-Encoding: \(ContentCoding.accepted)") }
         if !headers.contains(.accept) { list = curl_slist_append(list, "Accept:") }
         guard let uploadLength else { return list }
         if !headers.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
         if uploadLength < 0 { list = curl_slist_append(list, "Transfer-Encoding: chunked") }
-        // A server that ignores it costs a second.
+        // Without this, a server that ignores `Expect` costs a second.
         return curl_slist_append(list, "Expect:")
     }
 }

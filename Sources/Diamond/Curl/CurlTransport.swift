@@ -13,14 +13,14 @@ import DiamondSQLite
 /// libcurl hides two facts of HTTP/2. A stream that a server refused (RFC 9113 section 8.7) looks like a lost
 /// connection. A stream that it reset with `NO_ERROR` looks like the end of a body of unknown length. Some versions
 /// reset the stream of a canceled exchange only with the next one on its connection. A body that its reader holds back
-/// takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and hands over as much.
+/// takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and passes on as much.
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
 /// `Accept-Encoding` itself or asks for a range. If only the close of the connection ends a body without a coding, the
 /// bytes that have come are the whole body. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100
-/// fields; more fails as `badResponse`. A head of HTTP/1 that says twice where its body ends fails as `badResponse`:
-/// with lengths that differ, or with a length and a `Transfer-Encoding` that is not in chunks. That includes
-/// `identity`: some versions of libcurl ignore the length next to it, and would wait for the close of the connection.
+/// fields; more fails as `badResponse`. A head of HTTP/1 that contradicts itself on where its body ends fails as
+/// `badResponse`: one with different lengths, or with a length and a `Transfer-Encoding` other than `chunked`. That
+/// includes `identity`: some versions of libcurl ignore the length next to it, and would wait for the close of the connection.
 ///
 /// It supports all ``TransportSettings``: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
 /// certificates of the app's own from libcurl 7.77 on.
@@ -32,22 +32,25 @@ public final class CurlTransport: Transport {
     /// Creates a transport with the system's certificates, and with proxies from the environment (`https_proxy`,
     /// `no_proxy` …), as every program over libcurl has.
     public init() {
-        (loop, settings, credentials) = (CurlLoop(.standard), TransportSettings(), nil)
+        loop = CurlLoop(.standard)
+        settings = TransportSettings()
+        credentials = nil
     }
 
     /// Creates a transport with settings.
     ///
     /// - Parameters:
     ///   - settings: the settings of every exchange; they and the files that they name as roots are read once.
-    ///   - credentials: knows the secrets that they name.
-    /// - Throws: `badSettings` for settings that cannot be kept to, such as a file that cannot be read or an invalid
+    ///   - credentials: the provider of the secrets that the settings name.
+    /// - Throws: `badSettings` for settings that cannot be applied, such as a file that cannot be read or an invalid
     ///   URL.
     public init(
         _ settings: TransportSettings,
         credentials: (any CredentialProvider)? = nil
     ) throws(TransportError) {
         loop = CurlLoop(try CurlSettings(settings))
-        (self.settings, self.credentials) = (settings, credentials)
+        self.settings = settings
+        self.credentials = credentials
     }
 
     deinit { loop.stop {} }
@@ -55,33 +58,33 @@ public final class CurlTransport: Transport {
     /// The executor that runs tasks on the thread of the exchanges, for programs that do little else:
     /// `Task(executorPreference: transport.executor) { … }`.
     ///
-    /// Handing a request to that thread and its response back costs two wake-ups, which at few requests at a time is
-    /// more than all the rest. A task on it must not block, nor compute for long: every exchange waits meanwhile. After
+    /// Passing a request to that thread and its response back costs two wake-ups, which is more than all other costs
+    /// when few requests run at a time. A task on it must not block or compute for long: every exchange waits meanwhile. After
     /// ``close()`` tasks run on threads of the system.
     public var executor: any TaskExecutor { loop }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         let passwords = try await passwords()
-        let transfer = CurlTransfer(request, passwords, loop: loop)
+        let transfer = CurlTransfer(request, passwords: passwords, loop: loop)
         let outcome = await withTaskCancellationHandler {
-            await transfer.reception.outcome { loop.add(.start(transfer)) }
+            await transfer.pendingResponse.outcome { loop.add(.start(transfer)) }
         } onCancel: {
             transfer.cancel()
         }
         return try outcome.get()
     }
 
-    // Not waited for longer than the caller waits: the provider need not obey its cancellation. What it sends itself
-    // shares no exchange that waits for it.
+    // A cancellation of the caller ends the wait at once, because the provider may ignore it. Requests that the provider
+    // sends share no exchange that waits for it.
     private func passwords() async throws(TransportError) -> TransportPasswords {
         guard let credentials, settings.namesSecrets else {
-            return try await TransportPasswords.resolved(for: settings, of: credentials)
+            return try await TransportPasswords.resolved(for: settings, from: credentials)
         }
         let passwords = Promise<Result<TransportPasswords, TransportError>>()
         let task = Task { [settings] in
             let outcome = await Hook.run(isInFlight: true) {
                 await Result { () async throws(TransportError) in
-                    try await TransportPasswords.resolved(for: settings, of: credentials)
+                    try await TransportPasswords.resolved(for: settings, from: credentials)
                 }
             }
             passwords.fulfill(with: outcome)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Pieces of a request's body between the stream that makes them and the wire that takes them.
+/// A buffer for the pieces of a request's body between its stream and the connection.
 struct UploadBuffer {
     private var pieces: [Data] = []
-    /// Bytes of the first piece that are gone already.
+    /// The number of bytes of the first piece that are read already.
     private var offset = 0
-    /// Bytes waiting.
+    /// The number of buffered bytes.
     private(set) var count = 0
 
-    /// Smaller pieces are joined up to this size, so that there are never many.
+    /// The size up to which small pieces are joined, so that there are never many.
     private static let joinedSize = 64 << 10
 
     mutating func append(_ piece: Data) {
@@ -21,7 +21,7 @@ struct UploadBuffer {
         }
     }
 
-    /// Moves as many bytes as fit, and lets go of the pieces that are used up.
+    /// Moves as many bytes as fit into a target, and returns their number.
     mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         var total = 0
         while total < target.count, let piece = pieces.first {

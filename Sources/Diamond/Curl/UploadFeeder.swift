@@ -2,15 +2,15 @@
 import DiamondSQLite
 import Foundation
 
-/// Moves the pieces of a request's body into a buffer, no faster than the wire takes them.
+/// A task that moves the pieces of a request's body into a buffer, no faster than they are sent.
 final class UploadFeeder: Sendable {
     private struct State {
         var buffer = UploadBuffer()
-        /// Bytes that came, sent ones included.
+        /// The number of bytes received from the stream, including those sent already.
         var received: Int64 = 0
         var isComplete = false
         var failure: TransportError?
-        /// Whether the wire has found nothing to send.
+        /// Whether libcurl has found nothing to send.
         var isWaiting = false
         var task: Task<Void, Never>?
     }
@@ -34,7 +34,7 @@ final class UploadFeeder: Sendable {
         state.withLock { $0.task = task }
     }
 
-    // MARK: The wire's side
+    // MARK: libcurl's side
 
     func read(into target: UnsafeMutableRawBufferPointer) -> CurlUpload.Reading {
         let reading = state.withLock { state -> CurlUpload.Reading in
@@ -49,7 +49,10 @@ final class UploadFeeder: Sendable {
 
     func stop() {
         let task = state.withLock { state in
-            defer { (state.task, state.buffer) = (nil, UploadBuffer()) }
+            defer {
+                state.task = nil
+                state.buffer = UploadBuffer()
+            }
             return state.task
         }
         task?.cancel()
@@ -72,7 +75,7 @@ final class UploadFeeder: Sendable {
 
     private var isFull: Bool { state.withLock { $0.buffer.count >= Self.highWater } }
 
-    /// `false` when it is more than was announced.
+    /// Adds a piece; returns `false` if the body is longer than its length.
     private func add(_ piece: Data) -> Bool {
         let isTooLong = state.withLock { state in
             state.received += Int64(piece.count)

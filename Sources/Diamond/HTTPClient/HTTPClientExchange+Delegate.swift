@@ -9,13 +9,13 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
     typealias Response = Void
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
-        advance()
-        _ = reception.beginSending()
+        recordProgress()
+        _ = pendingResponse.beginSending()
     }
 
-    func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) { advance() }
+    func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) { recordProgress() }
 
-    // A client that follows redirects by itself says nothing more of this response.
+    // A client that follows redirects itself reports nothing more about this response.
     func didVisitURL(task: HTTPClient.Task<Void>, _ request: HTTPClient.Request, _ head: HTTPResponseHead) {
         guard (300..<400).contains(head.status.code) else { return }
         isRedirected = true
@@ -25,26 +25,26 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
     }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        advance()
+        recordProgress()
         isRedirected = false
         if head.status == .switchingProtocols {
             fail(HTTPClientFailure.switchedProtocols)
         } else if !isOver {
-            take(HTTPClientHead(head))
+            receive(HTTPClientHead(head))
         }
         return loop.makeSucceededVoidFuture()
     }
 
-    /// The future keeps async-http-client from reading on while the body is held back.
+    /// Returns a future that keeps async-http-client from reading on while the body is held back.
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        advance()
-        guard !isOver, take(buffer) == .pause else { return loop.makeSucceededVoidFuture() }
+        recordProgress()
+        guard !isOver, decode(buffer) == .pause else { return loop.makeSucceededVoidFuture() }
         let promise = loop.makePromise(of: Void.self)
-        demand = promise
+        readPromise = promise
         return promise.futureResult
     }
 
-    private func take(_ buffer: ByteBuffer) -> BodyPipe.Demand {
+    private func decode(_ buffer: ByteBuffer) -> BodyPipe.Demand {
         let demand = buffer.withUnsafeReadableBytes { bytes in
             Result { () throws(TransportError) in try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes) }
         }
@@ -60,20 +60,20 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
         if isRedirected { return fail(HTTPClientFailure.followsRedirects) }
-        // The decoder misses the end of a body that there is none of.
+        // The client's decoder reports an incomplete body for a response without a body.
         if isBodyless, HTTPClientFailure.isBrokenCoding(error) { return end(nil) }
         if HTTPClientFailure.isEndOfConnection(error), repeatIfAllowed() { return }
-        end(HTTPClientFailure.error(error, self))
+        end(HTTPClientFailure.error(error, exchange: self))
     }
 }
 
 // MARK: The body of the request
 
 extension HTTPClientExchange {
-    /// Asked for when the head is out.
+    /// Sends the body. async-http-client calls it after the head is sent.
     func send(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
-        let upload = HTTPClientUpload(of: self, to: writer, promise)
+        let upload = HTTPClientUpload(of: self, to: writer, promise: promise)
         guard !isOver else {
             upload.stop()
             return promise.futureResult

@@ -3,30 +3,30 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// One exchange over async-http-client.
+/// An exchange over async-http-client.
 ///
-/// `@unchecked Sendable`: `reception`, `pipe` and `exchanges` guard themselves; everything that changes is touched on
-/// `loop` alone, where async-http-client calls its delegate.
+/// `@unchecked Sendable`: `pendingResponse`, `pipe` and `exchanges` guard themselves. The mutable state is used on `loop`
+/// only, where async-http-client calls its delegate.
 final class HTTPClientExchange: @unchecked Sendable {
     let request: TransportRequest
-    let reception = Reception()
+    let pendingResponse = PendingResponse()
     let pipe = BodyPipe()
     let loop: any EventLoop
     let exchanges: HTTPClientExchanges
     private let owner: HTTPClientOwner
     private let setup: HTTPClientSetup
 
-    // The loop's.
+    // Used on `loop` only.
     private(set) var task: HTTPClient.Task<Void>?
     var upload: HTTPClientUpload?
-    /// Kept while the consumer holds the body back.
-    var demand: EventLoopPromise<Void>?
-    private(set) var isHeadHere = false
+    /// The promise to read on, set while the consumer holds the body back.
+    var readPromise: EventLoopPromise<Void>?
+    private(set) var hasHead = false
     /// Whether a response has come that may be a redirect the client follows.
     var isRedirected = false
     /// Whether the method or the status says that there is no body (RFC 9110 section 6.4.1).
     private(set) var isBodyless = false
-    /// `nil` where the transport removes no coding.
+    /// The decoder of the body; `nil` if the transport removes no coding.
     private(set) var decoder: ContentDecoder?
     private(set) var isOver = false
     private var hasBeenRepeated = false
@@ -44,20 +44,20 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     // MARK: The caller's side
 
-    /// Ends the caller's wait on the event loop, which knows whether the request was sent. The task is canceled
-    /// afterwards.
+    /// Ends the caller's wait, on the event loop: only there it is certain whether the request was sent. The task is
+    /// canceled afterwards.
     func cancel() {
-        let isOnItsWay = exchanges.run(on: loop) { [self] in
-            reception.cancel()
-            fail(.cancelled(requestMayHaveBeenSent: reception.isSent))
+        let isScheduled = exchanges.run(on: loop) { [self] in
+            pendingResponse.cancel()
+            fail(.cancelled(requestMayHaveBeenSent: pendingResponse.isSent))
         }
-        if !isOnItsWay { reception.cancel() }
+        if !isScheduled { pendingResponse.cancel() }
     }
 
     // MARK: The loop's side
 
     func start() {
-        guard !reception.isOver else { return exchanges.remove(self) }
+        guard !pendingResponse.isOver else { return exchanges.remove(self) }
         pipe.connect(
             onResume: { [weak self] in self?.resume() },
             onStop: { [weak self] in self?.cancel() }
@@ -72,22 +72,22 @@ final class HTTPClientExchange: @unchecked Sendable {
             let message = try setup.message { [self] in send($0) }
             let task = owner.client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
             self.task = task
-            // A client that was shut down tells its delegate nothing.
+            // A client that was shut down does not call its delegate.
             task.futureResult.whenFailure { [self] error in
-                if task === self.task { end(HTTPClientFailure.error(error, self)) }
+                if task === self.task { end(HTTPClientFailure.error(error, exchange: self)) }
             }
         } catch {
-            fail(HTTPClientFailure.error(error, self))
+            fail(HTTPClientFailure.error(error, exchange: self))
         }
     }
 
-    func close() { fail(HTTPClientFailure.closed(isSent: reception.isSent)) }
+    func close() { fail(HTTPClientFailure.closed(isSent: pendingResponse.isSent)) }
 
     /// Ends the exchange and cancels its task.
     func fail(_ error: TransportError) {
         let task = task
         end(error)
-        // Not at once: async-http-client may be in the middle of telling something.
+        // Not at once, because async-http-client may be in the middle of a callback.
         exchanges.run(on: loop) { task?.cancel() }
     }
 
@@ -98,36 +98,41 @@ final class HTTPClientExchange: @unchecked Sendable {
         pipe.finish(error)
         let reason = "the server sent no response: try again, or check that it speaks HTTP"
         let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
-        reception.resolve(.failure(error ?? missing))
-        letGo()
+        pendingResponse.resolve(.failure(error ?? missing))
+        releaseResources()
     }
 
-    private func letGo() {
+    private func releaseResources() {
         timer?.cancel()
         connectTimer?.cancel()
         upload?.stop()
-        demand?.succeed()
-        (task, upload, demand, timer, connectTimer) = (nil, nil, nil, nil, nil)
+        readPromise?.succeed()
+        task = nil
+        upload = nil
+        readPromise = nil
+        timer = nil
+        connectTimer = nil
     }
 
-    func take(_ head: HTTPClientHead) {
+    func receive(_ head: HTTPClientHead) {
         var fields = head.fields
         isBodyless = !request.mayHaveBody(status: head.status)
-        guard isBodyless || !fields.hasUnaskedTransferCoding else { return fail(HTTPClientFailure.transferCoding) }
+        guard isBodyless || !fields.hasUnrequestedTransferCoding else { return fail(HTTPClientFailure.transferCoding) }
         if setup.isDecoded, let decoder = ContentDecoder(fields, of: request) {
             if !isBodyless { self.decoder = decoder }
             fields = fields.withoutCoding
         } else if setup.isDecodedByClient, head.isCodedForClient {
             fields = fields.withoutCoding
         }
-        guard let response = head.response(fields, with: pipe) else { return fail(HTTPClientFailure.noStatus) }
-        isHeadHere = true
-        reception.resolve(.success(response))
+        guard let response = head.response(headers: fields, body: pipe) else { return fail(HTTPClientFailure.noStatus) }
+        hasHead = true
+        pendingResponse.resolve(.success(response))
     }
 
-    /// Sends the request once more where that does no harm: its connection may have been kept too long.
+    /// Sends the request once more if it may be repeated and no head has come: the server may have closed a reused
+    /// connection.
     func repeatIfAllowed() -> Bool {
-        guard !isOver, !isHeadHere, !hasBeenRepeated, request.isRepeatable else { return false }
+        guard !isOver, !hasHead, !hasBeenRepeated, request.isRepeatable else { return false }
         hasBeenRepeated = true
         upload?.stop()
         upload = nil
@@ -137,32 +142,32 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     // MARK: Time
 
-    func advance() { lastProgress = .now() }
+    func recordProgress() { lastProgress = .now() }
 
     /// Whether the exchange waits for its consumer or its upload, so that no timeout applies.
-    private var isHeldBack: Bool { demand != nil || upload?.isHeldBack == true }
+    private var isHeldBack: Bool { readPromise != nil || upload?.isHeldBack == true }
 
-    /// Ends the exchange when nothing has moved for the timeout.
+    /// Ends the exchange after the timeout without progress.
     private func watch() {
         guard let timeout = request.timeout, !isOver else { return }
-        let due = (isHeldBack ? .now() : lastProgress) + TimeAmount(timeout)
-        guard due > .now() else { return fail(HTTPClientFailure.timedOut(self)) }
-        timer = loop.scheduleTask(deadline: due) { [self] in watch() }
+        let deadline = (isHeldBack ? .now() : lastProgress) + TimeAmount(timeout)
+        guard deadline > .now() else { return fail(HTTPClientFailure.timedOut(self)) }
+        timer = loop.scheduleTask(deadline: deadline) { [self] in watch() }
     }
 
     private func watchConnecting() {
         guard let limit = request.connectTimeout else { return }
         connectTimer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in
-            guard !reception.isSent, !isOver else { return }
+            guard !pendingResponse.isSent, !isOver else { return }
             fail(HTTPClientFailure.notConnected(self))
         }
     }
 
     private func resume() {
         exchanges.run(on: loop) { [self] in
-            advance()
-            demand?.succeed()
-            demand = nil
+            recordProgress()
+            readPromise?.succeed()
+            readPromise = nil
         }
     }
 }

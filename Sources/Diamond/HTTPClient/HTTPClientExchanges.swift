@@ -2,17 +2,17 @@
 import DiamondSQLite
 import NIOCore
 
-/// The running exchanges, and the way to the event loops while there are any.
+/// The running exchanges, and access to the event loops until they are shut down.
 final class HTTPClientExchanges: Sendable {
     private struct State {
         var running: [ObjectIdentifier: HTTPClientExchange] = [:]
         var isClosed = false
-        var isGone = false
+        var areLoopsShutDown = false
     }
 
     private let state = Guarded(State())
 
-    /// Starts an exchange on its event loop, or ends it where the transport is closed.
+    /// Starts an exchange on its event loop, or ends it if the transport is closed.
     func start(_ exchange: HTTPClientExchange) {
         let isClosed = state.withLock { state in
             guard !state.isClosed else { return true }
@@ -20,14 +20,14 @@ final class HTTPClientExchanges: Sendable {
             exchange.loop.execute { exchange.start() }
             return false
         }
-        if isClosed { exchange.reception.resolve(.failure(HTTPClientFailure.closed(isSent: false))) }
+        if isClosed { exchange.pendingResponse.resolve(.failure(HTTPClientFailure.closed(isSent: false))) }
     }
 
     func remove(_ exchange: HTTPClientExchange) {
         _ = state.withLock { $0.running.removeValue(forKey: ObjectIdentifier(exchange)) }
     }
 
-    /// Ends all; later ones are not started.
+    /// Ends all exchanges. Later ones are not started.
     func close() {
         let running = state.withLock { state in
             state.isClosed = true
@@ -36,18 +36,20 @@ final class HTTPClientExchanges: Sendable {
         for exchange in running { run(on: exchange.loop) { exchange.close() } }
     }
 
-    /// Does this on the event loop; `false` when it is gone. Under the lock, because a loop that is shut down in between
-    /// would drop it.
+    /// Runs work on an event loop. The lock is held meanwhile, because a loop that is shut down in between would drop the
+    /// work.
+    ///
+    /// - Returns: `false` if the loops are shut down.
     @discardableResult
     func run(on loop: any EventLoop, _ work: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard !state.isGone else { return false }
+            guard !state.areLoopsShutDown else { return false }
             loop.execute(work)
             return true
         }
     }
 
-    /// The event loops are about to be shut down.
-    func leave() { state.withLock { $0.isGone = true } }
+    /// Prevents later work. It is called before the event loops are shut down.
+    func stopUsingLoops() { state.withLock { $0.areLoopsShutDown = true } }
 }
 #endif

@@ -8,30 +8,31 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// async-http-client's errors as errors of the transport. None is kept as a cause: some show the fields of the request.
+/// A translator of async-http-client's errors into the transport's. None becomes a cause, because some show the fields
+/// of the request.
 enum HTTPClientFailure {
-    static func error(_ error: any Error, _ exchange: HTTPClientExchange) -> TransportError {
+    static func error(_ error: any Error, exchange: HTTPClientExchange) -> TransportError {
         if let error = error as? TransportError { return error }
         let stage = Stage(exchange)
-        let (code, reason) = meaning(error, stage)
-        var failure = self.error(code, reason, exchange)
+        let (code, reason) = meaning(error, stage: stage)
+        var failure = self.error(code, reason: reason, exchange: exchange)
         if stage == .sent, isRefusal(error) { failure.requestMayHaveBeenSent = false }
         return failure
     }
 
-    /// Whether the server says that it has not looked at the request (RFC 9113 section 8.7). A GOAWAY says so as well, and
-    /// comes as a canceled stream, which may be anything.
+    /// Whether the server reports that it has not processed the request (RFC 9113 section 8.7). A GOAWAY reports it, too,
+    /// but arrives as a canceled stream, which may have any reason.
     private static func isRefusal(_ error: any Error) -> Bool {
         (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream
     }
 
     static func timedOut(_ exchange: HTTPClientExchange) -> TransportError {
-        let reason = HeadLimit.standstill(exchange.request.timeout, isInHead: Stage(exchange) == .sent)
-        return error(.timedOut, reason, exchange)
+        let reason = HeadLimit.timeoutMessage(exchange.request.timeout, isInHead: Stage(exchange) == .sent)
+        return error(.timedOut, reason: reason, exchange: exchange)
     }
 
     static func notConnected(_ exchange: HTTPClientExchange) -> TransportError {
-        error(.timedOut, lateConnection, exchange)
+        error(.timedOut, reason: lateConnection, exchange: exchange)
     }
 
     static func closed(isSent: Bool) -> TransportError {
@@ -59,7 +60,7 @@ enum HTTPClientFailure {
         requestMayHaveBeenSent: true
     )
 
-    /// Whether a connection that was kept may have been closed by the server meanwhile.
+    /// Whether the server may have closed a reused connection.
     static func isEndOfConnection(_ error: any Error) -> Bool {
         if let error = error as? IOError { return [ECONNRESET, EPIPE].contains(error.errnoCode) }
         return error as? HTTPClientError == .remoteConnectionClosed || error as? HTTPParserError == .invalidEOFState
@@ -76,7 +77,7 @@ enum HTTPClientFailure {
         case connecting, sent, inBody
 
         init(_ exchange: HTTPClientExchange) {
-            self = exchange.isHeadHere ? .inBody : exchange.reception.isSent ? .sent : .connecting
+            self = exchange.hasHead ? .inBody : exchange.pendingResponse.isSent ? .sent : .connecting
         }
     }
 
@@ -92,11 +93,11 @@ enum HTTPClientFailure {
     )
     private static let broken: Meaning = (.connectionLost, "the connection broke: try again")
 
-    private static func meaning(_ error: any Error, _ stage: Stage) -> Meaning {
+    private static func meaning(_ error: any Error, stage: Stage) -> Meaning {
         switch error {
-        case let error as HTTPClientError: return meaning(error, stage)
+        case let error as HTTPClientError: return meaning(error, stage: stage)
         case let error as NIOConnectionError: return meaning(error)
-        // SwiftNIO's bounds, which count trailers with the head.
+        // SwiftNIO's limits, which count the trailers with the head.
         case HTTPParserError.headerOverflow:
             return (.badResponse, stage == .inBody ? trailers : largeHead)
         case let error as HTTPParserError where error != .invalidEOFState:
@@ -108,7 +109,7 @@ enum HTTPClientFailure {
         case let error where isBrokenCoding(error):
             return (.badResponse, "the body's content coding is broken: try again")
         case NIOSSLError.uncleanShutdown: return ended(stage)
-        case let error where isRejection(error):
+        case let error where isCertificateRejection(error):
             return (.certificateRejected, "TLS failed: check certificate, name and date")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             return stage == .connecting ? (.tlsFailed, "TLS failed: check certificate, name and date") : broken
@@ -116,8 +117,8 @@ enum HTTPClientFailure {
         }
     }
 
-    /// Whether the certificate is the reason. BoringSSL's is told by name alone.
-    private static func isRejection(_ error: any Error) -> Bool {
+    /// Whether the certificate is the reason. BoringSSL names its reason only in a text.
+    private static func isCertificateRejection(_ error: any Error) -> Bool {
         switch error {
         case NIOSSLError.unableToValidateCertificate: true
         case NIOSSLError.handshakeFailed(let reason): "\(reason)".contains("CERTIFICATE_VERIFY_FAILED")
@@ -130,7 +131,7 @@ enum HTTPClientFailure {
         stage == .inBody ? (.truncatedBody, "the body ended before its length: try again") : broken
     }
 
-    private static func meaning(_ error: HTTPClientError, _ stage: Stage) -> Meaning {
+    private static func meaning(_ error: HTTPClientError, stage: Stage) -> Meaning {
         switch error {
         case .invalidURL, .emptyHost, .emptyScheme: (.badURL, "the URL cannot be sent: give an http or https URL")
         case .alreadyShutdown: (.closed, "the HTTPClient was shut down: close the engine before it")
@@ -160,10 +161,10 @@ enum HTTPClientFailure {
 
     private static func error(
         _ code: TransportError.Code,
-        _ reason: String,
-        _ exchange: HTTPClientExchange
+        reason: String,
+        exchange: HTTPClientExchange
     ) -> TransportError {
-        let isSent = exchange.reception.isSent
+        let isSent = exchange.pendingResponse.isSent
         return TransportError(code, "\(exchange.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
     }
 }

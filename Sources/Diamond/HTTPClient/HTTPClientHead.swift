@@ -2,15 +2,19 @@
 import HTTPTypes
 import NIOHTTP1
 
-/// The head of a response as async-http-client hands it over.
+/// The head of a response as async-http-client passes it.
 struct HTTPClientHead {
     private let head: HTTPResponseHead
 
     init(_ head: HTTPResponseHead) { self.head = head }
 
-    /// - Parameter headers: the fields, without those of a coding that is removed.
+    /// Returns the response.
+    ///
+    /// - Parameters:
+    ///   - headers: the fields, without those of a removed coding.
+    ///   - pipe: the pipe of the body.
     /// - Returns: The response; `nil` for an invalid status, which SwiftNIO accepts over HTTP/2.
-    func response(_ headers: HTTPFields, with pipe: BodyPipe) -> TransportResponse? {
+    func response(headers: HTTPFields, body pipe: BodyPipe) -> TransportResponse? {
         guard let status = HTTPResponse.Status(received: status) else { return nil }
         if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { pipe.reserve(length) }
         return TransportResponse(status: status, headers: headers, body: BodyStream(pipe), version: version)
@@ -22,7 +26,7 @@ struct HTTPClientHead {
         head.version.major < 2 ? "HTTP/\(head.version.major).\(head.version.minor)" : "HTTP/\(head.version.major)"
     }
 
-    /// Whether SwiftNIO knows the coding: as it looks at the field, in any case of letters.
+    /// Whether SwiftNIO knows the coding. Like SwiftNIO, it reads the first coding and ignores case.
     var isCodedForClient: Bool {
         ["gzip", "deflate"].contains(head.headers[canonicalForm: "Content-Encoding"].first?.lowercased())
     }
@@ -35,7 +39,7 @@ struct HTTPClientHead {
         var fields = HTTPFields()
         for header in head.headers.prefix(HTTPFields.mostReceived) {
             guard let name = HTTPField.Name(header.name) else { continue }
-            // HTTP/2 has none (RFC 9113 section 8.2.2): SwiftNIO adds it where no length is told.
+            // HTTP/2 has no such field (RFC 9113 section 8.2.2). SwiftNIO adds it if there is no length.
             if head.version.major > 1, name == .transferEncoding { continue }
             if Self.returned.contains(name), header.value.unicodeScalars.contains("\u{FFFD}") { continue }
             fields.append(HTTPField(name: name, value: header.value))

@@ -5,7 +5,7 @@ import Dispatch
 import NIOCore
 import NIOPosix
 
-/// The client of a transport, its own or the program's.
+/// The client of a transport: one of its own, or the program's.
 final class HTTPClientOwner: Sendable {
     let client: HTTPClient
     /// Whether the client decodes bodies by itself.
@@ -13,7 +13,7 @@ final class HTTPClientOwner: Sendable {
     /// The event loops of the client, if it is the transport's own.
     private let group: MultiThreadedEventLoopGroup?
     private let isShuttingDown = Guarded(false)
-    /// Empty when nothing is left to be shut down.
+    /// The shutdown in progress; empty if there is none.
     private let shutdown = DispatchGroup()
 
     init() {
@@ -24,16 +24,18 @@ final class HTTPClientOwner: Sendable {
     }
 
     init(_ client: HTTPClient, decompresses: Bool) {
-        (self.client, self.decompresses, group) = (client, decompresses, nil)
+        self.client = client
+        self.decompresses = decompresses
+        group = nil
     }
 
     private static func client(on group: MultiThreadedEventLoopGroup) -> HTTPClient {
-        // The transport decodes: it takes several members of gzip for one body, and bare DEFLATE.
+        // The transport decodes bodies itself, because SwiftNIO supports neither several members of gzip nor bare DEFLATE.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
-        // As libcurl's; a request's own limit is kept by the exchange.
+        // The same as libcurl's. The exchange enforces the limit of a request.
         configuration.timeout.connect = .minutes(5)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        // A refused connection is an answer; the engine decides whether to ask again.
+        // A refused connection is reported at once; the engine decides whether to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroup: group, configuration: configuration)
     }
@@ -42,7 +44,7 @@ final class HTTPClientOwner: Sendable {
 
     func loop() -> any EventLoop { client.eventLoopGroup.any() }
 
-    /// Ends every exchange, then shuts down client and thread where they are the transport's own.
+    /// Ends every exchange, then shuts down client and thread if they are the transport's own.
     func shutDown(_ exchanges: HTTPClientExchanges) {
         exchanges.close()
         let isFirst = isShuttingDown.withLock { isShuttingDown in
@@ -52,12 +54,12 @@ final class HTTPClientOwner: Sendable {
         guard isFirst, let group else { return }
         shutdown.enter()
         client.shutdown(queue: .global()) { [shutdown] _ in
-            exchanges.leave()
+            exchanges.stopUsingLoops()
             group.shutdownGracefully { _ in shutdown.leave() }
         }
     }
 
-    /// Waits until that is done, a second at most: async-http-client waits for a name lookup, which nothing can end.
+    /// Waits for the shutdown, a second at most: async-http-client waits for a name lookup, which cannot be canceled.
     func waitForShutdown() async {
         await withCheckedContinuation { waiter in
             DispatchQueue.global().async { [shutdown] in

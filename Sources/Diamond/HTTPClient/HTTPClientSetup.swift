@@ -10,18 +10,18 @@ struct HTTPClientSetup {
     typealias Writer = HTTPClient.Body.StreamWriter
 
     private let request: TransportRequest
-    /// Whether the transport asks for codings.
-    private let asksForCoding: Bool
+    /// Whether the transport requests codings.
+    private let requestsCodings: Bool
     /// Whether the transport removes them.
     let isDecoded: Bool
-    /// Whether the client removes what codings it knows, whatever the request asks for.
+    /// Whether the client removes the codings that it knows, whatever the request accepts.
     let isDecodedByClient: Bool
 
     init(_ request: TransportRequest, owner: HTTPClientOwner) {
         self.request = request
         isDecodedByClient = owner.decompresses
         isDecoded = owner.isOwn && request.isDecoded
-        asksForCoding = request.takesCodings && (owner.isOwn || owner.decompresses)
+        requestsCodings = request.requestsCodings && (owner.isOwn || owner.decompresses)
     }
 
     /// - Parameter send: sends the body.
@@ -39,7 +39,7 @@ struct HTTPClientSetup {
         for field in request.headers.sentAsText {
             headers.add(name: field.name.rawName, value: field.value)
         }
-        if asksForCoding { headers.add(name: "Accept-Encoding", value: ContentCoding.accepted) }
+        if requestsCodings { headers.add(name: "Accept-Encoding", value: ContentCoding.accepted) }
         return headers
     }
 

@@ -1,15 +1,15 @@
 #if AsyncHTTPClient
 public import AsyncHTTPClient
 
-/// The transport over async-http-client, for servers that have it anyway: trait `AsyncHTTPClient`, off by default.
+/// The transport over async-http-client, for servers that already use it: trait `AsyncHTTPClient`, off by default.
 ///
 /// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only if
 /// its connection ends before a byte of the response, its method is idempotent and its body is not a stream. Any other
 /// fails with `connectionLost`. A request whose stream the server refuses was never sent (RFC 9113 section 8.7).
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or asks for a range. A client of the program's that decompresses has SwiftNIO's rules: one
-/// member of `gzip`, no bare DEFLATE.
+/// `Accept-Encoding` itself or asks for a range. A client of the program's that decompresses follows SwiftNIO's rules:
+/// one member of `gzip`, no bare DEFLATE.
 ///
 /// The limits of async-http-client, and so of this transport:
 ///
@@ -55,7 +55,7 @@ public final class HTTPClientTransport: Transport {
         if let refusal = request.refusal { throw refusal }
         let exchange = HTTPClientExchange(request, owner: owner, exchanges: exchanges)
         let outcome = await withTaskCancellationHandler {
-            await exchange.reception.outcome { exchanges.start(exchange) }
+            await exchange.pendingResponse.outcome { exchanges.start(exchange) }
         } onCancel: {
             exchange.cancel()
         }
@@ -63,7 +63,7 @@ public final class HTTPClientTransport: Transport {
     }
 
     /// Ends every exchange with `closed`. A client of its own is shut down, which takes a second at most: a name lookup
-    /// that lasts longer ends behind it.
+    /// that lasts longer ends later.
     public func close() async {
         owner.shutDown(exchanges)
         await owner.waitForShutdown()

@@ -3,27 +3,32 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// The body of a request on its way up, no faster than the wire takes it.
+/// The body of a request that is being sent. It is read no faster than it is sent.
 ///
-/// `@unchecked Sendable`: everything that changes is touched on the exchange's loop alone.
+/// `@unchecked Sendable`: the mutable state is used on the exchange's loop only.
 final class HTTPClientUpload: @unchecked Sendable {
     private unowned let exchange: HTTPClientExchange
     private let writer: HTTPClient.Body.StreamWriter
     private let loop: any EventLoop
     private let exchanges: HTTPClientExchanges
 
-    // The loop's.
+    // Used on `loop` only.
     private var promise: EventLoopPromise<Void>?
     private var task: Task<Void, Never>?
-    /// Whether the next piece is being made, so that no timeout counts.
+    /// Whether the upload waits for the next piece from the stream, so that no timeout applies.
     private(set) var isHeldBack = false
 
-    /// - Parameter promise: kept when the body has been sent, broken when it cannot be.
-    init(of exchange: HTTPClientExchange, to writer: HTTPClient.Body.StreamWriter, _ promise: EventLoopPromise<Void>) {
+    /// - Parameter promise: succeeds when the body has been sent, fails if it cannot be.
+    init(
+        of exchange: HTTPClientExchange,
+        to writer: HTTPClient.Body.StreamWriter,
+        promise: EventLoopPromise<Void>
+    ) {
         self.exchange = exchange
         self.writer = writer
         self.promise = promise
-        (loop, exchanges) = (exchange.loop, exchange.exchanges)
+        loop = exchange.loop
+        exchanges = exchange.exchanges
     }
 
     // MARK: The loop's side
@@ -52,7 +57,8 @@ final class HTTPClientUpload: @unchecked Sendable {
     private func finish(_ result: Result<Void, any Error>) {
         isHeldBack = false
         promise?.completeWith(result)
-        (promise, task) = (nil, nil)
+        promise = nil
+        task = nil
     }
 
     // MARK: The stream's side
@@ -74,19 +80,19 @@ final class HTTPClientUpload: @unchecked Sendable {
         return received < length ?? 0 ? .failure(Self.failure("ended before its length")) : .success(())
     }
 
-    /// Waits until the wire takes it; `false` when it takes none any more.
+    /// Sends a piece and waits for it; returns `false` if no more can be sent.
     private func write(_ piece: Data) async -> Bool {
         await withCheckedContinuation { waiter in
-            let isOnItsWay = exchanges.run(on: loop) { [self] in
+            let isScheduled = exchanges.run(on: loop) { [self] in
                 guard promise != nil else { return waiter.resume(returning: false) }
                 isHeldBack = false
-                exchange.advance()
+                exchange.recordProgress()
                 writer.write(.byteBuffer(ByteBuffer(bytes: piece))).whenComplete { [self] result in
                     isHeldBack = promise != nil
                     waiter.resume(returning: (try? result.get()) != nil)
                 }
             }
-            if !isOnItsWay { waiter.resume(returning: false) }
+            if !isScheduled { waiter.resume(returning: false) }
         }
     }
 
@@ -96,7 +102,7 @@ final class HTTPClientUpload: @unchecked Sendable {
     }
 }
 
-/// Bytes in memory in pieces, so that each that is taken counts as progress.
+/// A sequence of slices of bytes in memory. Each slice that is sent counts as progress.
 private struct UploadSlices: AsyncSequence, Sendable {
     private static let size = 64 << 10
 

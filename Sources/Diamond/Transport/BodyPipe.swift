@@ -49,7 +49,10 @@ struct BodyPipe: Sendable {
 
     /// Removes the functions that ``connect(onResume:onStop:)`` set, because the producer has ended.
     func disconnect() {
-        state.withLock { ($0.onResume, $0.onStop) = (nil, nil) }
+        state.withLock {
+            $0.onResume = nil
+            $0.onStop = nil
+        }
     }
 
     func yield(_ data: Data) -> Demand {
@@ -73,10 +76,10 @@ struct BodyPipe: Sendable {
             append(&state.buffer)
             if let limit = state.limit {
                 return state.buffer.count > limit
-                    ? (.stop, state.takeWaiter(), nil) : (.more, nil, state.progress)
+                    ? (.stop, state.removeWaiter(), nil) : (.more, nil, state.progress)
             }
             state.isPaused = state.buffer.count >= highWater
-            return (state.isPaused ? .pause : .more, state.takeWaiter(), nil)
+            return (state.isPaused ? .pause : .more, state.removeWaiter(), nil)
         }
         waiter?.resume(returning: true)
         progress?.report(progress?.count ?? 0)
@@ -93,8 +96,9 @@ struct BodyPipe: Sendable {
         let waiter = state.withLock { state in
             guard state.end == nil else { return nil as Waiter? }
             state.end = error.map(End.failed) ?? .complete
-            (state.onResume, state.onStop) = (nil, nil)
-            return state.takeWaiter()
+            state.onResume = nil
+            state.onStop = nil
+            return state.removeWaiter()
         }
         waiter?.resume(returning: true)
     }
@@ -107,7 +111,7 @@ struct BodyPipe: Sendable {
         // A consumer slower than the wire never waits, so the cancellation handler of a wait would not run.
         if Task.isCancelled { stop(.cancelled(requestMayHaveBeenSent: true), dropsRest: false) }
         while true {
-            let (outcome, onResume) = state.withLock { state in state.take() }
+            let (outcome, onResume) = state.withLock { state in state.removePiece() }
             onResume?()
             if let outcome { return try outcome.get() }
             try await wait()
@@ -128,13 +132,14 @@ struct BodyPipe: Sendable {
         onProgress: (@Sendable (Int) -> Void)? = nil
     ) async throws(TransportError) -> Data {
         let (onResume, count) = state.withLock { state in
-            (state.limit, state.onProgress) = (limit, onProgress)
+            state.limit = limit
+            state.onProgress = onProgress
             return (state.unpause(), state.buffer.count)
         }
         onResume?()
         onProgress?(count)
         while true {
-            let outcome = state.withLock { state in state.takeAll(limit: limit) }
+            let outcome = state.withLock { state in state.removeAll(limit: limit) }
             if let outcome {
                 if case .failure = outcome { abandon() }
                 return try outcome.get()
@@ -175,10 +180,13 @@ struct BodyPipe: Sendable {
                 return (nil as (@Sendable () -> Void)?, nil as Waiter?, Data())
             }
             state.end = .failed(error)
-            defer { (state.onResume, state.onStop) = (nil, nil) }
-            guard dropsRest else { return (state.onStop, state.takeWaiter(), Data()) }
+            defer {
+                state.onResume = nil
+                state.onStop = nil
+            }
+            guard dropsRest else { return (state.onStop, state.removeWaiter(), Data()) }
             defer { state.buffer = Data() }
-            return (state.onStop, state.takeWaiter(), state.buffer)
+            return (state.onStop, state.removeWaiter(), state.buffer)
         }
         // The memory may be the app's, so it is freed outside the lock.
         withExtendedLifetime(rest) {}
@@ -195,7 +203,7 @@ extension BodyPipe.State {
 
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>
 
-    fileprivate mutating func takeWaiter() -> BodyPipe.Waiter? {
+    fileprivate mutating func removeWaiter() -> BodyPipe.Waiter? {
         defer { waiter = nil }
         return waiter
     }
@@ -212,7 +220,7 @@ extension BodyPipe.State {
         return limit.map { buffer.count > $0 } ?? !buffer.isEmpty
     }
 
-    fileprivate mutating func take() -> (Outcome<Data?>?, (@Sendable () -> Void)?) {
+    fileprivate mutating func removePiece() -> (Outcome<Data?>?, (@Sendable () -> Void)?) {
         if !buffer.isEmpty {
             defer { buffer = Data() }
             return (.success(buffer), unpause())
@@ -224,7 +232,7 @@ extension BodyPipe.State {
         }
     }
 
-    fileprivate mutating func takeAll(limit: Int) -> Outcome<Data>? {
+    fileprivate mutating func removeAll(limit: Int) -> Outcome<Data>? {
         if buffer.count > limit { return .failure(TransportError(bodyLargerThan: limit)) }
         switch end {
         case .complete:

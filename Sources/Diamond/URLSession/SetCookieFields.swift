@@ -1,4 +1,4 @@
-/// Fields of the name `Set-Cookie` that Foundation has joined by commas, which may stand in a date, too.
+/// A splitter of `Set-Cookie` fields that Foundation has joined with commas. Dates contain commas, too.
 enum SetCookieFields {
     static func separated(_ joined: String) -> [String] {
         var fields: [Substring] = []
@@ -12,7 +12,7 @@ enum SetCookieFields {
         return fields.map { String($0.drop { $0 == " " }) }
     }
 
-    /// Whether a token and a `=` stand there, as they do before nothing else that follows a comma.
+    /// Whether a part begins with a token and a `=`. After a comma, only a cookie does.
     private static func beginsCookie(_ part: Substring) -> Bool {
         let name = part.drop { $0 == " " }.prefix { !"=; ".contains($0) }
         return !name.isEmpty && part[name.endIndex...].first == "="

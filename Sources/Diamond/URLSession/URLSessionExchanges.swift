@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The session's delegate: leads what the session tells to the exchange it is about.
+/// The session's delegate, which passes each callback to its exchange.
 ///
 /// `@unchecked Sendable`: all state is in `state`, a ``Guarded`` value.
 final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
@@ -16,9 +16,11 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
 
     private let state = Guarded(State())
 
-    /// Called on the transport's queue, where the session is invalidated, so that it is not invalid here: a task of an
-    /// invalid session would crash. No lock is held while Foundation makes the task, which may last.
-    func start(_ exchange: URLSessionExchange, _ request: URLRequest, on session: URLSession) {
+    /// Starts an exchange.
+    ///
+    /// It is called on the transport's queue. The session is invalidated there, too, so it is valid here: a task of an
+    /// invalid session would crash. No lock is held while Foundation creates the task, which may take long.
+    func start(_ exchange: URLSessionExchange, with request: URLRequest, on session: URLSession) {
         guard !isClosed else { return Self.close(exchange) }
         let task = session.dataTask(with: request)
         state.withLock { $0.running[task.taskIdentifier] = exchange }
@@ -37,7 +39,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
     private var isClosed: Bool { state.withLock { $0.isClosed } }
 
     private static func close(_ exchange: URLSessionExchange) {
-        exchange.fail(.closed, "the transport was closed: make a new engine")
+        exchange.fail(.closed, message: "the transport was closed: make a new engine")
     }
 
     private func exchange(_ task: URLSessionTask) -> URLSessionExchange? {

@@ -7,10 +7,10 @@ import FoundationNetworking
 /// The progress of an exchange over URLSession.
 struct URLSessionProgress {
     private(set) var task: URLSessionDataTask?
-    private var isHeadHere = false
+    private var hasHead = false
     private var expectedLength: Int64?
     private var receivedLength: Int64 = 0
-    private var last = ContinuousClock.now
+    private var lastProgress = ContinuousClock.now
     private var isSuspended = false
     private var isOver = false
 
@@ -21,38 +21,41 @@ struct URLSessionProgress {
         isOver = true
     }
 
-    /// Takes note of a response; `false` for another one than the first.
+    /// Records the head of a response.
     ///
-    /// - Parameter length: bytes that the body is to have, where that is known.
+    /// - Parameter length: the expected number of bytes of the body; `nil` if it is unknown.
+    /// - Returns: `false` unless it is the first head.
     mutating func receiveHead(expecting length: Int64?) -> Bool {
-        guard !isHeadHere else { return false }
-        isHeadHere = true
-        last = .now
+        guard !hasHead else { return false }
+        hasHead = true
+        lastProgress = .now
         expectedLength = length
         return true
     }
 
     mutating func receive(_ data: Data) {
-        last = .now
+        lastProgress = .now
         receivedLength += Int64(data.count)
     }
 
-    /// - Returns: the task to be suspended or resumed, when it is not so already.
-    mutating func suspend(_ isToBeSuspended: Bool) -> URLSessionDataTask? {
-        guard isSuspended != isToBeSuspended else { return nil }
-        isSuspended = isToBeSuspended
-        last = .now
+    /// Records whether the task must be suspended.
+    ///
+    /// - Returns: The task to suspend or resume; `nil` if its state is right already.
+    mutating func setSuspended(_ isSuspended: Bool) -> URLSessionDataTask? {
+        guard self.isSuspended != isSuspended else { return nil }
+        self.isSuspended = isSuspended
+        lastProgress = .now
         return task
     }
 
-    /// Returns the time at which the timeout may be over; `nil` if the exchange is over.
-    func due(after timeout: Duration) -> ContinuousClock.Instant? {
+    /// Returns the earliest time at which the timeout may have passed; `nil` if the exchange is over.
+    func deadline(after timeout: Duration) -> ContinuousClock.Instant? {
         guard !isOver else { return nil }
-        return (isSuspended ? .now : last) + timeout
+        return (isSuspended ? .now : lastProgress) + timeout
     }
 
     /// Returns the error for a body that is shorter than its length.
-    func truncation(_ error: (any Error)?) -> TransportError? {
+    func truncation(after error: (any Error)?) -> TransportError? {
         guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else {
             return nil
         }

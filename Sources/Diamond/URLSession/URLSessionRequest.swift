@@ -5,7 +5,7 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// Foundation's form of a request.
+/// A builder of Foundation's form of a request.
 enum URLSessionRequest {
     static func make(from request: TransportRequest) async throws(TransportError) -> URLRequest {
         if let refusal = request.refusal { throw refusal }
@@ -15,9 +15,9 @@ enum URLSessionRequest {
         var made = URLRequest(url: url)
         made.httpMethod = request.method.rawValue
         made.httpShouldHandleCookies = false
-        // The transport has clocks of its own; this one would be a minute.
+        // The transport has timeouts of its own. Foundation's default is a minute.
         made.timeoutInterval = URLSessionTransport.noTimeout
-        if !asksForCoding(request) { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
+        if !mayUseCoding(request) { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
         for field in request.headers.sentAsText {
             made.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
@@ -26,11 +26,11 @@ enum URLSessionRequest {
     }
 
     #if canImport(FoundationNetworking)
-    /// Never: Foundation on Linux removes a coding and does not tell whether that has come to its end.
-    private static func asksForCoding(_ request: TransportRequest) -> Bool { false }
+    /// Returns `false`: Foundation on Linux removes a coding without a report whether it was complete.
+    private static func mayUseCoding(_ request: TransportRequest) -> Bool { false }
     #else
-    /// Ranges count coded bytes, so they ask for no coding.
-    private static func asksForCoding(_ request: TransportRequest) -> Bool { !request.headers.contains(.range) }
+    /// Whether the response may have a coding. A range counts coded bytes, so it must have none.
+    private static func mayUseCoding(_ request: TransportRequest) -> Bool { !request.headers.contains(.range) }
     #endif
 
     private static func body(of request: TransportRequest) async throws(TransportError) -> Data? {
@@ -41,7 +41,7 @@ enum URLSessionRequest {
         }
     }
 
-    // Through a pipe, so that a cancellation ends the wait at once, whatever the stream makes of it.
+    // Read through a pipe, so that a cancellation ends the wait at once, even if the stream ignores it.
     private static func collect(
         _ pieces: any AsyncSequence<Data, any Error> & Sendable,
         length: Int64?

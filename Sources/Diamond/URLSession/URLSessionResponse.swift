@@ -5,9 +5,15 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// Foundation's responses and errors in the transport's terms.
+/// A translator of Foundation's responses and errors into the transport's.
 enum URLSessionResponse {
-    static func head(of response: HTTPURLResponse) -> (status: HTTPResponse.Status, headers: HTTPFields) {
+    /// The head of a response.
+    struct Head {
+        let status: HTTPResponse.Status
+        let headers: HTTPFields
+    }
+
+    static func head(of response: HTTPURLResponse) -> Head {
         var headers = HTTPFields()
         for (name, value) in response.allHeaderFields {
             guard let name = HTTPField.Name("\(name)") else { continue }
@@ -15,7 +21,7 @@ enum URLSessionResponse {
             for value in values { headers.appendReceived(HTTPField(name: name, value: value)) }
         }
         if isDecoded(headers) { headers = headers.withoutCoding }
-        return (HTTPResponse.Status(code: response.statusCode), headers)
+        return Head(status: HTTPResponse.Status(code: response.statusCode), headers: headers)
     }
 
     /// Whether Foundation removes the coding of the body.
@@ -23,9 +29,9 @@ enum URLSessionResponse {
         ContentCoding.known(in: headers) != nil || headers[.contentEncoding]?.lowercased() == "br"
     }
 
-    /// The error for a body that cannot be read; `nil` for others.
-    static func refusal(of response: HTTPURLResponse, _ headers: HTTPFields) -> TransportError? {
-        if headers.hasUnaskedTransferCoding {
+    /// Returns the error for a body that cannot be read; `nil` for any other.
+    static func refusal(of response: HTTPURLResponse, headers: HTTPFields) -> TransportError? {
+        if headers.hasUnrequestedTransferCoding {
             return badResponse("the server sent a transfer coding nobody asked for: check that it speaks HTTP")
         }
         #if canImport(FoundationNetworking)
@@ -75,7 +81,7 @@ enum URLSessionResponse {
         case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
             .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired:
             (.certificateRejected, "TLS failed: check certificate, name and date", false)
-        // The scheme is http: it is the server that speaks something else.
+        // The URL's scheme is http or https, so the server speaks another protocol.
         case .unsupportedURL, .cannotDecodeContentData, .cannotDecodeRawData, .cannotParseResponse:
             (.badResponse, "the server's answer is not valid HTTP: check that it speaks HTTP", true)
         default: (.connectionLost, "the connection broke: try again", true)

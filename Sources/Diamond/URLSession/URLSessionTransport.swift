@@ -47,7 +47,7 @@ public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = URLSessionExchanges()
     /// The queue for all calls to the session. Foundation on Linux makes its callers wait, even for a name lookup. A
-    /// task that waited would hold up all of its executor.
+    /// task that waited would block its executor.
     private let control = DispatchQueue(label: "diamond.urlsession")
 
     /// Creates a transport with the system's certificates and proxies.
@@ -89,9 +89,9 @@ public final class URLSessionTransport: Transport {
         let urlRequest = try await URLSessionRequest.make(from: request)
         let exchange = URLSessionExchange(request, control: control)
         let outcome = await withTaskCancellationHandler {
-            await exchange.reception.outcome {
+            await exchange.pendingResponse.outcome {
                 exchange.watch()
-                control.async { [exchanges, session] in exchanges.start(exchange, urlRequest, on: session) }
+                control.async { [exchanges, session] in exchanges.start(exchange, with: urlRequest, on: session) }
             }
         } onCancel: {
             exchange.cancel()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A head from libcurl` {
     /// The head after these lines; `nil` when it is not complete with the last.
     private func head(_ lines: [String]) -> CurlHead? {
-        var (head, names) = (CurlHead(), CurlNames())
+        var (head, names) = (CurlHead(), CurlNameCache())
         var isComplete = false
         for line in lines { isComplete = Array("\(line)\r\n".utf8).withUnsafeBytes { head.add($0, names: &names) } }
         return isComplete ? head : nil

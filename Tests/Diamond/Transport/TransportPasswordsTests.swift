@@ -29,12 +29,12 @@ import Testing
 
     @Test func `come each into its own place`() async throws {
         let settings = settings(proxy: .secret("proxy"), privateKey: .secret("key"))
-        let passwords = try await TransportPasswords.resolved(for: settings, of: Keychain())
+        let passwords = try await TransportPasswords.resolved(for: settings, from: Keychain())
         #expect(passwords.proxy == "value of proxy" && passwords.privateKey == "value of key")
     }
 
     @Test func `are all in the list of what is asked for`() {
-        let places = TransportPasswords.secrets(of: TransportSettings()).map { $0.place }
-        #expect(Set(places).count == Mirror(reflecting: TransportPasswords()).children.count)
+        let properties = TransportPasswords.entries(of: TransportSettings()).map(\.property)
+        #expect(Set(properties).count == Mirror(reflecting: TransportPasswords()).children.count)
     }
 }

@@ -38,12 +38,12 @@ import Testing
 @Suite struct `The deadline of an exchange over libcurl` {
     @Test func `comes with its first trailer, also without a timeout`() {
         let loop = CurlLoop(.standard)
-        let transfer = CurlTransfer(TransportRequest(url: "http://h/"), TransportPasswords(), loop: loop)
+        let transfer = CurlTransfer(TransportRequest(url: "http://h/"), passwords: TransportPasswords(), loop: loop)
         #expect(transfer.deadline == nil)
-        #expect(transfer.addTrailer(of: 6))
+        #expect(transfer.addTrailer(byteCount: 6))
         let first = transfer.deadline
         #expect(first.map { $0 <= .now + HeadLimit.trailerTime } == true)
-        #expect(transfer.addTrailer(of: 6) && transfer.deadline == first)
+        #expect(transfer.addTrailer(byteCount: 6) && transfer.deadline == first)
     }
 }
 #endif

@@ -7,24 +7,26 @@ import HTTPTypes
 struct CurlHead {
     private(set) var status = 0
     private(set) var fields = HTTPFields()
-    /// Whether the line before was a field, so that a folded line belongs to it.
+    /// Whether the previous line was a field, which a folded line continues.
     private var isInField = false
-    /// The folded lines' additions to the last field, each behind a blank. They are appended when the last of them has
-    /// come.
+    /// The content of the folded lines of the last field, each after a blank. It is appended to the field after the last
+    /// of them.
     private var folds: [UInt8] = []
-    /// Bytes of all lines, interim responses' as well.
+    /// The number of bytes of all lines, including interim responses.
     private var size = 0
     private var isOverfull = false
-    /// Whether the fields say where the body ends; other versions have frames.
+    /// Whether the fields determine the end of the body. Other versions have frames.
     private var isHTTP1 = false
 
-    /// The message for a head that exceeds the limits; `nil` for others.
+    /// The message for a head that exceeds the limits; `nil` for any other.
     var excess: String? {
         isOverfull ? HeadLimit.tooManyFields : size > HeadLimit.mostBytes ? HeadLimit.tooLarge : nil
     }
 
-    /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
-    mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNames) -> Bool {
+    /// Adds a line.
+    ///
+    /// - Returns: `true` if the head of the final response, or of a switch to another protocol, is complete.
+    mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNameCache) -> Bool {
         size += line.count
         let content = line.trimmed
         if line.first == 0x20 || line.first == 0x09 {
@@ -37,7 +39,7 @@ struct CurlHead {
         } else if content.starts(with: "HTTP/".utf8) {
             begin(content)
         } else {
-            addField(content, &names)
+            addField(content, names: &names)
         }
         return false
     }
@@ -49,7 +51,7 @@ struct CurlHead {
         isHTTP1 = line.starts(with: "HTTP/1.".utf8)
     }
 
-    // A folded line goes on with the value before it (RFC 9112 section 5.2); taken for a field it could forge one.
+    // A folded line continues the previous value (RFC 9112 section 5.2). Read as a field, it could forge one.
     private mutating func unfold(_ line: Slice<UnsafeRawBufferPointer>) {
         guard isInField else { return }
         folds.append(UInt8(ascii: " "))
@@ -70,27 +72,30 @@ struct CurlHead {
     /// The value of `Content-Length`, if there is one.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
-    /// Whether the fields contradict each other on where a body ends (RFC 9112 section 6.3). libcurl goes by the last
-    /// length, by the first of a list, by the end of the connection where one is too large for it, and by a length
-    /// beside a coding that is not in chunks: it would hand a part over as the whole.
-    // Also beside `identity`, by which RFC 2616 said that there is none: libcurl 7.88, among others, passes over
-    // the length then, and waits for the close of the connection, and whatever has come by then is the whole to it.
+    /// Whether the fields contradict each other on where the body ends (RFC 9112 section 6.3).
+    ///
+    /// libcurl accepts such heads, and would report a part as the whole body. It uses the last of several lengths, the
+    /// first of a list, the end of the connection for a length that is too large, and a length next to a coding other
+    /// than `chunked`.
+    // This includes `identity`, which stood for no coding in RFC 2616. Some versions of libcurl, such as 7.88, then
+    // ignore the length, wait for the close of the connection, and report whatever has come as the whole body.
     var isContradictory: Bool {
         guard isHTTP1, !isPlain else { return false }
-        var (codings, lengths) = ([String](), [String]())
+        var codings: [String] = []
+        var lengths: [String] = []
         for field in fields {
             if field.name == .contentLength { lengths += field.value.listElements }
             if field.name == .transferEncoding { codings += field.value.listElements.filter { !$0.isEmpty } }
         }
         guard codings.last != "chunked" else { return false }
         guard codings.isEmpty else { return !lengths.isEmpty || codings.contains("chunked") }
-        // One that is said again is one.
-        let said = Set(lengths.map { Int64(digits: $0) })
-        return said.count > 1 || said.contains(nil)
+        // A repeated length is no contradiction.
+        let distinct = Set(lengths.map { Int64(digits: $0) })
+        return distinct.count > 1 || distinct.contains(nil)
     }
 
-    /// Whether there is one length at most, and no coding. Looked at first and without any copies: it is so of almost
-    /// every head, and to take the lists apart took almost half of the time of one.
+    /// Whether there is at most one length, and no coding. It is checked first and without copies, because almost every
+    /// head is plain, and splitting the lists took almost half of the time for a head.
     private var isPlain: Bool {
         var length: String?
         for field in fields {
@@ -102,22 +107,22 @@ struct CurlHead {
         return length.map { Int64(digits: $0) != nil } ?? true
     }
 
-    // The first of its name: the subscript of HTTPFields joins them all, which takes a microsecond.
+    // Returns the first value of a name. The subscript of HTTPFields joins all of them, which takes a microsecond.
     private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
-    private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, _ names: inout CurlNames) {
+    private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, names: inout CurlNameCache) {
         isInField = false
         isOverfull = fields.count >= HeadLimit.mostFields
         guard !isOverfull, let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
-        fields.append(Self.field(name, value))
+        fields.append(Self.field(name, value: value))
         isInField = true
     }
 
-    // What goes back to a server keeps its bytes: a cookie as it is, a URL escaped, which is the same URL.
-    private static func field(_ name: HTTPField.Name, _ value: Slice<UnsafeRawBufferPointer>) -> HTTPField {
+    // Values that are sent back to a server keep their bytes: a cookie unchanged, a URL escaped, which is the same URL.
+    private static func field(_ name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>) -> HTTPField {
         guard !value.allSatisfy({ $0 < 0x80 }), String(validating: value, as: UTF8.self) == nil else {
             return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
         }
@@ -134,14 +139,14 @@ struct CurlHead {
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    // UTF-8 where it is that, else ISO-8859-1, as header values were once defined to be.
+    // Decodes valid UTF-8 as such, and anything else as ISO-8859-1, the former encoding of header values.
     private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
         if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
         if let text = String(validating: value, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
     }
 
-    /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
+    /// Returns the status in a line such as `HTTP/1.1 200 OK` or `HTTP/2 200`; 0 if there is none.
     private static func status(of line: Slice<UnsafeRawBufferPointer>) -> Int {
         let digits = line.drop { $0 != 0x20 }.dropFirst().prefix(3)
         return Int(String(decoding: digits, as: UTF8.self)) ?? 0
@@ -158,7 +163,7 @@ struct CurlHead {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Without white space and line ends at either end.
+    /// The bytes without white space and line ends at either end.
     fileprivate var trimmed: Slice<UnsafeRawBufferPointer> {
         var start = startIndex
         var end = endIndex

@@ -5,8 +5,8 @@ import HTTPTypes
 
 /// The callbacks of libcurl in the middle of a transfer, on the loop's thread.
 extension CurlTransfer {
-    /// Marks the transfer as begun if the request may be sent, for the first time, or again because a reused connection was
-    /// closed.
+    /// Marks the transfer as begun if the request may be sent: for the first time, or again because a reused connection
+    /// was closed.
     ///
     /// - Returns: Whether the request may be sent.
     func beginIfAllowed() -> Bool {
@@ -16,21 +16,23 @@ extension CurlTransfer {
             return false
         }
         begin()
-        return reception.beginSending()
+        return pendingResponse.beginSending()
     }
 
-    /// `false` ends the transfer.
+    /// Receives a line of the head or of the trailers.
+    ///
+    /// - Returns: `false` to end the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        // The end of a head, an interim one's too.
-        if line.count <= 2 { stir() }
-        guard !isHeadHere else { return addTrailer(of: line.count) || refuse(HeadLimit.trailers) }
+        // An empty line ends a head, also an interim one.
+        if line.count <= 2 { recordData() }
+        guard !hasHead else { return addTrailer(byteCount: line.count) || refuse(HeadLimit.trailers) }
         guard let handle, head.add(line, names: &handle.names) else {
             return head.excess.map { refuse($0) } ?? true
         }
         if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
-        advance()
+        recordProgress()
         if let length = head.contentLength { pipe.reserve(length) }
-        take(
+        receive(
             TransportResponse(
                 status: HTTPResponse.Status(code: head.status),
                 headers: decodedFields(),
@@ -41,35 +43,37 @@ extension CurlTransfer {
         return true
     }
 
-    /// Why the head is none that an answer may have; `nil` where it is one.
+    /// The reason to refuse the head; `nil` for a valid one.
     private var headRefusal: String? {
         if head.status == 101 { return "the server switched to a protocol nobody asked for" }
         guard hasBody else { return nil }
         if head.isContradictory { return "the server contradicts itself on where its answer ends" }
-        return head.fields.hasUnaskedTransferCoding ? "the server sent a transfer coding nobody asked for" : nil
+        return head.fields.hasUnrequestedTransferCoding ? "the server sent a transfer coding nobody asked for" : nil
     }
 
     private var hasBody: Bool { request.mayHaveBody(status: head.status) }
 
-    /// The headers; where the coding of the body is removed, without what described the coded one.
+    /// Returns the headers, and creates the decoder. The headers of a decoded body lack the fields of the coded one.
     private func decodedFields() -> HTTPFields {
         guard request.isDecoded, let decoder = ContentDecoder(head.fields, of: request) else { return head.fields }
         if hasBody { self.decoder = decoder }
         return head.fields.withoutCoding
     }
 
-    /// The number of bytes taken; fewer than given end the transfer.
+    /// Receives bytes of the body.
+    ///
+    /// - Returns: The number of bytes accepted. Fewer than given end the transfer.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        advance()
-        guard isHeadHere else {
+        recordProgress()
+        guard hasHead else {
             _ = refuse("the server sent a body without a head: check that it speaks HTTP")
             return 0
         }
-        guard takesAll || !pipe.isFull else {
+        guard acceptsHeldBackData || !pipe.isFull else {
             isHeldBack = true
             return diamond_curl_pause_writing
         }
-        // libcurl may come by once more with what it has held back.
+        // libcurl may call once more with data that it has held back.
         guard failure == nil else { return 0 }
         do throws(TransportError) {
             let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes)
@@ -95,6 +99,8 @@ extension CurlTransfer {
 
     func rewindBody(to offset: Int) -> Bool { upload?.rewind(to: offset) ?? true }
 
+    /// Stores the error of an invalid response.
+    ///
     /// - Returns: `false`, which ends the transfer.
     private func refuse(_ reason: String) -> Bool {
         failure = TransportError(.badResponse, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)

@@ -3,54 +3,55 @@ import CDiamondCurl
 import Foundation
 import HTTPTypes
 
-/// One exchange over libcurl.
+/// An exchange over libcurl.
 ///
-/// `@unchecked Sendable`: `reception` and `pipe` guard themselves; everything that changes is touched by the loop's
-/// thread alone, from the start command to the end.
+/// `@unchecked Sendable`: `pendingResponse` and `pipe` guard themselves. The loop's thread alone uses the mutable state, from
+/// the start command to the end.
 final class CurlTransfer: @unchecked Sendable {
     let request: TransportRequest
-    /// Scheme, host and port where a connection may be shared with other exchanges; else `nil`.
+    /// The host and port if the connection may be shared with other exchanges; `nil` otherwise.
     let sharedOrigin: String?
-    let reception = Reception()
+    let pendingResponse = PendingResponse()
     let pipe = BodyPipe()
     private let passwords: TransportPasswords
     private let loop: CurlLoop
 
-    // The loop's.
+    // Used by the loop's thread only.
     private(set) var handle: CurlHandle?
     private(set) var upload: CurlUpload?
     private var start = ContinuousClock.Instant.distantFuture
     var lastProgress = ContinuousClock.Instant.distantFuture
-    /// Whether the transfer waits for its consumer, or for something to upload: no timeout counts.
+    /// Whether the transfer waits for its consumer, or for something to upload. Then no timeout applies.
     var isHeldBack = false
-    /// Whether all is taken that libcurl has held back. Over HTTP/2 it opens the window anew with each resumption, and keeps
-    /// what comes meanwhile: what stayed there would pile up, and of some versions fail at 64 MiB.
-    var takesAll = false
-    /// Whether it has waited for the connection of another.
-    var hasWaited = false
+    /// Whether the body accepts data even if the pipe is full, so that libcurl can deliver all that it has held back.
+    /// Over HTTP/2, libcurl opens its window again with each resumption, and buffers what comes meanwhile. Data left there
+    /// would pile up, and some versions fail at 64 MiB.
+    var acceptsHeldBackData = false
+    /// Whether the transfer has waited for the connection of another.
+    var hasWaitedForConnection = false
     /// Whether libcurl has been allowed to send the request.
     var hasBegun = false
-    /// Why a callback ended the transfer, which libcurl cannot know.
+    /// The error with which a callback ended the transfer. libcurl reports only that the callback failed.
     var failure: TransportError?
     var head = CurlHead()
-    private(set) var isHeadHere = false
-    /// `nil` where no coding is removed.
+    private(set) var hasHead = false
+    /// The decoder of the body; `nil` for a body without a coding to remove.
     var decoder: ContentDecoder?
     private var trailers = TrailerCount()
     /// The deadline of the trailers; `nil` before the first.
     private var trailerDeadline: ContinuousClock.Instant?
-    private var outcome: Reception.Outcome?
+    private var outcome: PendingResponse.Outcome?
     private unowned(unsafe) var session: CurlSession?
 
-    init(_ request: TransportRequest, _ passwords: TransportPasswords, loop: CurlLoop) {
+    init(_ request: TransportRequest, passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
         sharedOrigin = Self.sharedOrigin(of: request)
         self.passwords = passwords
         self.loop = loop
     }
 
-    // Over TLS, which tells what the server speaks before anything is sent; and where nothing told that the request is sent,
-    // nobody could wait for it.
+    // Only TLS negotiates the version before anything is sent. Other exchanges can wait for the connection only if libcurl
+    // reports when the request is sent.
     private static func sharedOrigin(of request: TransportRequest) -> String? {
         let scheme = "https://"
         guard !request.needsNewConnection, request.url.hasPrefix(scheme), diamond_curl_tells_beginning() != 0
@@ -59,10 +60,10 @@ final class CurlTransfer: @unchecked Sendable {
         return String(request.url.utf8.dropFirst(scheme.utf8.count).prefix { !ends.contains($0) })
     }
 
-    /// Whether it went out on a connection that others had used before it, and no byte of an answer has come. One that was
-    /// waited for is new.
-    var isOnKeptConnection: Bool {
-        guard let handle, !isHeadHere, !hasWaited else { return false }
+    /// Whether the request was sent on a reused connection, and no head has come. The connection of another transfer that
+    /// this one waited for counts as new.
+    var isOnReusedConnection: Bool {
+        guard let handle, !hasHead, !hasWaitedForConnection else { return false }
         return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
     }
 
@@ -76,17 +77,17 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The caller's side
 
-    /// Frees the caller at once; the wire follows.
+    /// Ends the caller's wait at once. The transfer ends later, on the loop's thread.
     func cancel() {
-        reception.cancel()
-        // The head may have just been taken: then the body is what is canceled.
+        pendingResponse.cancel()
+        // The caller may have just received the head. Then this cancels the body.
         pipe.finish(.cancelled(requestMayHaveBeenSent: true))
         loop.add(.cancel(self))
     }
 
     // MARK: The loop's side
 
-    /// Sets the handle up. The session is told when the head of the response is ready to be delivered.
+    /// Sets up the handle. The session is notified when the head of the response can be delivered.
     func attach(to handle: CurlHandle, of session: CurlSession) {
         self.handle = handle
         self.session = session
@@ -94,7 +95,7 @@ final class CurlTransfer: @unchecked Sendable {
         lastProgress = start
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
         upload = CurlUpload(request.body, resume: resume)
-        handle.prepare(request, passwords, context: Unmanaged.passUnretained(self).toOpaque())
+        handle.prepare(request, passwords: passwords, context: Unmanaged.passUnretained(self).toOpaque())
         pipe.connect(onResume: resume, onStop: { [self] in cancel() })
     }
 
@@ -106,31 +107,31 @@ final class CurlTransfer: @unchecked Sendable {
         upload = nil
     }
 
-    func take(_ response: TransportResponse) {
-        isHeadHere = true
+    func receive(_ response: TransportResponse) {
+        hasHead = true
         outcome = .success(response)
-        session?.arrive(self, isShared: response.version == "HTTP/2")
+        session?.recordHead(of: self, isHTTP2: response.version == "HTTP/2")
     }
 
-    /// The request is about to be sent.
+    /// Records that the request is about to be sent.
     func begin() {
         hasBegun = true
-        session?.begin(self)
+        session?.recordBeginning(of: self)
     }
 
-    /// Something has come that is no progress by itself.
-    func stir() { session?.advance() }
+    /// Records data that does not count as progress by itself.
+    func recordData() { session?.recordData() }
 
-    func advance() {
+    func recordProgress() {
         lastProgress = .now
-        stir()
+        recordData()
     }
 
-    /// Counts a line of trailers, whose time begins with the first.
+    /// Counts a line of the trailers. Their time limit begins with the first line.
     ///
-    /// - Returns: whether there may be more.
-    func addTrailer(of count: Int) -> Bool {
-        trailers.addLine(of: count)
+    /// - Returns: Whether the trailers are within the limits.
+    func addTrailer(byteCount: Int) -> Bool {
+        trailers.addLine(byteCount: byteCount)
         if trailers.isFirst {
             trailerDeadline = .now + HeadLimit.trailerTime
             session?.watch(self)
@@ -138,24 +139,25 @@ final class CurlTransfer: @unchecked Sendable {
         return !trailers.isTooLarge
     }
 
-    /// Whether the body is over, and its trailers come.
+    /// Whether the body is complete, and its trailers have begun.
     var isInTrailers: Bool { trailerDeadline != nil }
 
-    /// The exchange is over; the one who waits for the head is told by ``deliver()``.
+    /// Ends the exchange. ``deliver()`` then resumes the caller if it waits for the head.
     func end(_ error: TransportError?) {
         let error = failure ?? error ?? decoder?.endFailure
         pipe.finish(error)
-        guard !isHeadHere else { return }
+        guard !hasHead else { return }
         let reason = "the server sent no response: try again, or check that it speaks HTTP"
         let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
         outcome = .failure(error ?? missing)
     }
 
-    /// Tells the one who waits what there is to tell. The response is let go, so that the body ends with its reader.
+    /// Resumes the waiting caller with the outcome. The transfer keeps no reference to the response, so that dropping the
+    /// body unread cancels the exchange.
     func deliver() {
         guard let outcome else { return }
         self.outcome = nil
-        reception.resolve(outcome)
+        pendingResponse.resolve(outcome)
     }
 }
 #endif

@@ -1,13 +1,13 @@
 #if Curl && canImport(CDiamondCurl)
 import Foundation
 
-/// The body of a request on its way up. Used by the loop's thread alone.
+/// The body of a request that is being sent. It is used by the loop's thread only.
 final class CurlUpload {
     /// The result of a read of the body.
     enum Reading {
-        /// Bytes written into the buffer; 0 at the end.
+        /// The number of bytes written into the buffer; 0 at the end.
         case bytes(Int)
-        /// No bytes yet: ask again after the resumption.
+        /// No bytes yet. They can be read after the resumption.
         case wait
         case failed(TransportError)
     }
@@ -19,10 +19,10 @@ final class CurlUpload {
         case stream(UploadFeeder)
     }
 
-    /// Bytes in memory that are gone already.
+    /// The number of bytes in memory that are sent already.
     private var offset = 0
 
-    /// `nil` where there is no body.
+    /// Creates an upload; `nil` if there is no body.
     ///
     /// - Parameter resume: called, from any thread, when there is something to send after a `wait`.
     init?(_ body: TransportBody, resume: @escaping @Sendable () -> Void) {
@@ -43,7 +43,7 @@ final class CurlUpload {
         }
     }
 
-    /// Bytes in memory can be sent again; a stream is gone.
+    /// Returns to an earlier position; `false` for a stream, which cannot be sent again.
     func rewind(to offset: Int) -> Bool {
         guard case .bytes(let data) = source else { return false }
         self.offset = min(offset, data.count)

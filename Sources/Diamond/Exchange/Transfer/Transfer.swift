@@ -97,7 +97,7 @@ final class Transfer: Sendable {
     }
 
     private func reportCoding(of response: TransportResponse) {
-        guard options.scope.activity.isObserved, request.asksForNoCoding,
+        guard options.scope.activity.isObserved, request.namesNoCoding,
             request.mayHaveBody(status: response.status.code),
             let coding = response.headers[.contentEncoding]
         else { return }

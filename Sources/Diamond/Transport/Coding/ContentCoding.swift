@@ -42,7 +42,7 @@ extension HTTPFields {
 
     /// Whether the body has a transfer coding other than `chunked`. No transport requests one, so a server must not
     /// send it (RFC 9112 section 7.4), and the body's end would be unknown.
-    var hasUnaskedTransferCoding: Bool {
+    var hasUnrequestedTransferCoding: Bool {
         contains { field in
             field.name == .transferEncoding
                 && field.value.listElements.contains { !["", "chunked", "identity"].contains($0) }
@@ -53,13 +53,13 @@ extension HTTPFields {
 extension TransportRequest {
     /// Whether the transport removes content codings. The body is left as it is for a request that names codings
     /// itself, and for a range, which counts coded bytes.
-    var isDecoded: Bool { asksForNoCoding && !headers.contains(.range) }
+    var isDecoded: Bool { namesNoCoding && !headers.contains(.range) }
 
     /// Whether the transport requests content codings.
-    var takesCodings: Bool { isDecoded && !headers.contains(.acceptEncoding) }
+    var requestsCodings: Bool { isDecoded && !headers.contains(.acceptEncoding) }
 
     /// Whether the request names no coding itself. `identity` does not count.
-    var asksForNoCoding: Bool { headers[.acceptEncoding].map { $0.lowercased() == "identity" } ?? true }
+    var namesNoCoding: Bool { headers[.acceptEncoding].map { $0.lowercased() == "identity" } ?? true }
 
     /// Whether the response may have a body (RFC 9112 section 6.3, item 1).
     func mayHaveBody(status: Int) -> Bool { method != .head && status != 204 && status != 304 }

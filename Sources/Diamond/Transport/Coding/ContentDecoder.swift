@@ -1,16 +1,16 @@
 #if (Curl || AsyncHTTPClient) && canImport(CDiamondZlib)
 import HTTPTypes
 
-/// The error in a coded body.
-enum ContentFault: Error {
+/// The reason why a coded body cannot be decoded.
+enum ContentDecodingError: Error {
     /// The body does not match its coding.
-    case broken
+    case invalid
     /// The body ends before its coding does.
-    case cut
+    case truncated
     /// The body grows too much when it is decoded.
-    case bomb
+    case tooLarge
     /// The body's reader has stopped.
-    case unwanted
+    case stopped
 }
 
 /// A decoder that removes the content codings of a body as it arrives, and tells whether they are complete. It is used
@@ -41,42 +41,47 @@ final class ContentDecoder {
     /// Decodes bytes from the wire into a pipe.
     func decode(_ bytes: UnsafeRawBufferPointer, into pipe: BodyPipe) throws(TransportError) -> BodyPipe.Demand {
         var demand = pipe.isFull ? BodyPipe.Demand.pause : .more
-        do throws(ContentFault) {
+        do throws(ContentDecodingError) {
             encoded += bytes.count
-            try decode(bytes, from: 0) { piece throws(ContentFault) in
+            try decode(bytes, fromStep: 0) { piece throws(ContentDecodingError) in
                 demand = pipe.yield(bytes: piece)
-                if demand == .stop { throw .unwanted }
+                if demand == .stop { throw .stopped }
             }
         } catch {
-            guard error != .unwanted else { return .stop }
+            guard error != .stopped else { return .stop }
             throw failure(error)
         }
         return demand
     }
 
-    /// The growth of each step is checked, because the intermediate data may be larger than the result.
-    private func decode(_ bytes: UnsafeRawBufferPointer, from step: Int, _ take: Inflater.Output) throws(ContentFault) {
-        guard step < steps.count else { return try take(bytes) }
+    /// Decodes bytes with a step and the steps after it. The growth of each step is checked, because the intermediate
+    /// data may be larger than the result.
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer,
+        fromStep step: Int,
+        onPiece: Inflater.PieceHandler
+    ) throws(ContentDecodingError) {
+        guard step < steps.count else { return try onPiece(bytes) }
         let inflater = steps[step].inflater
-        try inflater.decode(bytes) { piece throws(ContentFault) in
+        try inflater.decode(bytes) { piece throws(ContentDecodingError) in
             steps[step].expansion.add(piece.count)
-            guard !steps[step].expansion.isBomb(of: encoded) else { throw .bomb }
-            try decode(piece, from: step + 1, take)
+            guard !steps[step].expansion.isBomb(of: encoded) else { throw .tooLarge }
+            try decode(piece, fromStep: step + 1, onPiece: onPiece)
         }
     }
 
     /// The error if the body ends here; `nil` if its codings are complete.
     var endFailure: TransportError? {
-        steps.allSatisfy(\.inflater.isAtEnd) ? nil : failure(.cut)
+        steps.allSatisfy(\.inflater.isAtEnd) ? nil : failure(.truncated)
     }
 
-    private func failure(_ fault: ContentFault) -> TransportError {
+    private func failure(_ error: ContentDecodingError) -> TransportError {
         let coding = "the body's content coding, \(String(name.prefix(40)).printable),"
         let (code, reason): (TransportError.Code, String) =
-            switch fault {
-            case .cut: (.truncatedBody, "\(coding) is cut before its end: try again")
-            case .bomb: (.bodyTooLarge, Expansion.reason)
-            case .broken, .unwanted: (.badResponse, "\(coding) is broken: try again, or ask for the coding identity")
+            switch error {
+            case .truncated: (.truncatedBody, "\(coding) is cut before its end: try again")
+            case .tooLarge: (.bodyTooLarge, Expansion.reason)
+            case .invalid, .stopped: (.badResponse, "\(coding) is broken: try again, or ask for the coding identity")
             }
         return TransportError(code, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
     }

@@ -29,3 +29,10 @@ final class Hook: Sendable {
         return try await $current.withValue(hook) { await Result(body) }.get()
     }
 }
+
+extension Result {
+    /// Creates a result from the value that an asynchronous body returns, or the error that it throws.
+    init(_ body: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

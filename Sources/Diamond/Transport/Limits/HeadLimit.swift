@@ -24,7 +24,7 @@ enum HeadLimit {
     /// Returns the message for an exchange that timed out.
     ///
     /// - Parameter isInHead: whether the request was sent and the response's head is incomplete.
-    static func standstill(_ timeout: Duration?, isInHead: Bool) -> String {
+    static func timeoutMessage(_ timeout: Duration?, isInHead: Bool) -> String {
         let time = "\(timeout?.milliseconds ?? 0) ms: try again, or allow more time"
         return isInHead ? "the server sent no whole head in \(time)" : "nothing moved for \(time)"
     }
@@ -35,10 +35,9 @@ struct TrailerCount: Sendable {
     private var fields = 0
     private var bytes = 0
 
-    /// - Parameter count: the number of bytes of the line.
-    mutating func addLine(of count: Int) {
+    mutating func addLine(byteCount: Int) {
         fields += 1
-        bytes += count
+        bytes += byteCount
     }
 
     var isFirst: Bool { fields == 1 }

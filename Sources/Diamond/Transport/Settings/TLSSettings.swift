@@ -75,8 +75,8 @@ public struct TLSSettings: Hashable, Sendable {
         do throws(TransportError) {
             _ = try rootCertificates()
             if let clientCertificate {
-                _ = try Self.pem(clientCertificate.certificate, "CERTIFICATE")
-                _ = try Self.pem(clientCertificate.privateKey, "KEY")
+                _ = try Self.pem(clientCertificate.certificate, kind: "CERTIFICATE")
+                _ = try Self.pem(clientCertificate.privateKey, kind: "KEY")
             }
         } catch {
             return error
@@ -105,11 +105,11 @@ public struct TLSSettings: Hashable, Sendable {
     func rootCertificates() throws(TransportError) -> Data? {
         switch roots {
         case .system: nil
-        case .systemAnd(let file), .only(let file): try Self.pem(file, "CERTIFICATE")
+        case .systemAnd(let file), .only(let file): try Self.pem(file, kind: "CERTIFICATE")
         }
     }
 
-    private static func pem(_ file: URL, _ kind: String) throws(TransportError) -> Data {
+    private static func pem(_ file: URL, kind: String) throws(TransportError) -> Data {
         guard let data = try? Data(contentsOf: file) else {
             throw .badSettings("\(file.path.printable) cannot be read: check the path, and who may read it")
         }

@@ -3,14 +3,17 @@ struct TransportPasswords: Hashable, Sendable {
     private(set) var proxy: String?
     private(set) var privateKey: String?
 
-    /// Returns the secrets of the settings and the properties for their values. ``TransportSettings/namesSecrets`` uses
-    /// the same list.
-    static func secrets(
-        of settings: TransportSettings
-    ) -> [(place: WritableKeyPath<TransportPasswords, String?>, secret: Secret?)] {
+    /// A secret of the settings, and the property for its value.
+    struct Entry {
+        let property: WritableKeyPath<TransportPasswords, String?>
+        let secret: Secret?
+    }
+
+    /// Returns the secrets of the settings. ``TransportSettings/namesSecrets`` uses the same list.
+    static func entries(of settings: TransportSettings) -> [Entry] {
         [
-            (\.proxy, settings.proxy.password),
-            (\.privateKey, settings.tls.clientCertificate?.password),
+            Entry(property: \.proxy, secret: settings.proxy.password),
+            Entry(property: \.privateKey, secret: settings.tls.clientCertificate?.password),
         ]
     }
 
@@ -19,18 +22,19 @@ struct TransportPasswords: Hashable, Sendable {
     /// - Parameter provider: the provider of secrets; `nil` if there is none.
     static func resolved(
         for settings: TransportSettings,
-        of provider: (any CredentialProvider)?
+        from provider: (any CredentialProvider)?
     ) async throws(TransportError) -> TransportPasswords {
         var passwords = TransportPasswords()
-        for case (let place, let secret?) in secrets(of: settings) {
-            passwords[keyPath: place] = try await value(of: secret, provider)
+        for entry in entries(of: settings) {
+            guard let secret = entry.secret else { continue }
+            passwords[keyPath: entry.property] = try await value(of: secret, from: provider)
         }
         return passwords
     }
 
     private static func value(
         of secret: Secret,
-        _ provider: (any CredentialProvider)?
+        from provider: (any CredentialProvider)?
     ) async throws(TransportError) -> String {
         switch secret.kind {
         case .value(let value): return value

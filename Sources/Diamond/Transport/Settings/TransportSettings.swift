@@ -18,7 +18,7 @@ public struct TransportSettings: Hashable, Sendable {
     public init() {}
 
     /// Whether the settings name a secret, whose value comes from a ``CredentialProvider``.
-    var namesSecrets: Bool { TransportPasswords.secrets(of: self).contains { $0.secret?.name != nil } }
+    var namesSecrets: Bool { TransportPasswords.entries(of: self).contains { $0.secret?.name != nil } }
 }
 
 extension TransportError {
@@ -26,4 +26,14 @@ extension TransportError {
     static func badSettings(_ reason: String) -> TransportError {
         TransportError(.badSettings, "the transport's settings cannot be kept to: \(reason)")
     }
+}
+
+/// A transport that fails every request. It replaces a transport whose settings cannot be applied, so that nothing is
+/// sent with other settings.
+struct RefusingTransport: Transport {
+    let refusal: TransportError
+
+    func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse { throw refusal }
+
+    func close() async {}
 }

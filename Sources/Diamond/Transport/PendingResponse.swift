@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It also stores whether the request may have reached the server, because a cancellation from any thread has to report
 /// that at once.
-final class Reception: Sendable {
+final class PendingResponse: Sendable {
     typealias Outcome = Result<TransportResponse, TransportError>
 
     /// The outcome; `nil` for a cancellation.
