@@ -137,7 +137,7 @@ struct CurlCommand {
         // curl would take the body for a form.
         if type == nil { add("-H", "'Content-Type:'") }
         let bytes = Array(try body.encoded(request.encoding))
-        guard !rules.hasSecretMember(body, bytes, type) else { return addHidden() }
+        guard !rules.hasSecretMember(body, bytes: bytes, type: type) else { return addHidden() }
         var word = ShellText()
         if body.isForm(as: type) { addItems(bytes, after: "", to: &word) } else { word.append(bytes) }
         let isText = String(validating: bytes, as: UTF8.self)?.isPrintable == true

@@ -91,7 +91,7 @@ extension CanonicalForm.Writer {
     ) {
         let name = text.extracting(item.name)
         guard !(hasIdentity && rules.isReplaced(parameter: name)) else { return }
-        addLine(tag, text.array(item.name) + [0x20] + rules.digest(of: text.array(item.range)).utf8)
+        addLine(tag, content: text.array(item.name) + [0x20] + rules.digest(of: text.array(item.range)).utf8)
     }
 }
 
@@ -162,7 +162,7 @@ extension CanonicalForm.Writer {
 
     @inline(never)
     private mutating func add(secret field: HTTPField, rules: KeyRules) {
-        addLine("secret-header", "\(field.name.canonicalName) \(rules.digest(of: field.value.utf8))")
+        addLine("secret-header", content: "\(field.name.canonicalName) \(rules.digest(of: field.value.utf8))")
     }
 
     private mutating func add(_ headers: HTTPFields, at index: Int) {

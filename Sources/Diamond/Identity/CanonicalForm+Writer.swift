@@ -32,9 +32,9 @@ extension CanonicalForm {
 
         private mutating func write(_ request: borrowing WireRequest, rules: KeyRules) throws(RequestError) {
             bytes.append(atMost: 10) { $0.write("diamond 1\n") }
-            if let identity = request.identity { addLine("identity", PercentEncoding.encode(identity.utf8)) }
+            if let identity = request.identity { addLine("identity", content: PercentEncoding.encode(identity.utf8)) }
             if let key = request.cacheKey {
-                addLine("cache-key", PercentEncoding.encode(key.utf8))
+                addLine("cache-key", content: PercentEncoding.encode(key.utf8))
             } else {
                 addTarget(request)
             }
@@ -73,7 +73,9 @@ extension CanonicalForm.Writer {
                 return Array("parameter ".utf8) + PercentEncoding.encode(name.utf8) + [0x20] + secret
             }
         }
-        for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { addLine("credential", content) }
+        for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            addLine("credential", content: content)
+        }
     }
 
     private mutating func addBody(
@@ -81,14 +83,14 @@ extension CanonicalForm.Writer {
         of request: borrowing WireRequest,
         rules: KeyRules
     ) throws(RequestError) {
-        if !hasCacheKey { addLine("type", request.headers[.contentType] ?? "") }
+        if !hasCacheKey { addLine("type", content: request.headers[.contentType] ?? "") }
         switch body {
         case .json(let value): try addJSON(value, rules: rules)
         case .jsonText(let json): try addJSON(json.value, rules: rules)
         case .form(let parameters):
             addItems(try parameters.items(request.encoding), of: .form, rules: rules)
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
-        case .file(let url, _): if !hasCacheKey { addLine("bytes", try FileDigest.text(of: url)) }
+        case .file(let url, _): if !hasCacheKey { addLine("bytes", content: try FileDigest.text(of: url)) }
         case .multipart(let parts): for part in parts { try addPart(part, rules: rules) }
         }
     }
@@ -100,9 +102,9 @@ extension CanonicalForm.Writer {
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()
         do { try writer.write(value) } catch { throw RequestError(error) }
-        guard !isSecret else { return addLine("secret-json", rules.digest(of: writer.bytes)) }
+        guard !isSecret else { return addLine("secret-json", content: rules.digest(of: writer.bytes)) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
-        addLine("json", writer.bytes)
+        addLine("json", content: writer.bytes)
     }
 
     private mutating func addPart(_ part: MultipartPart, rules: KeyRules) throws(RequestError) {
@@ -117,19 +119,19 @@ extension CanonicalForm.Writer {
         case .bytes(let data): content += " \(data.count) \(Hex.text(of: SHA256.hash(data: data)))".utf8
         case .file(let url): content += " \(try FileDigest.text(of: url))".utf8
         }
-        guard isSecret else { return addLine("part", content) }
-        addLine("secret-part", name + [0x20] + rules.digest(of: content).utf8)
+        guard isSecret else { return addLine("part", content: content) }
+        addLine("secret-part", content: name + [0x20] + rules.digest(of: content).utf8)
     }
 
     private mutating func addBytes(_ data: Data) {
-        addLine("bytes", "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
+        addLine("bytes", content: "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
     }
 }
 
 // MARK: Lines
 
 extension CanonicalForm.Writer {
-    mutating func addLine(_ tag: StaticString, _ content: Span<UInt8>) {
+    mutating func addLine(_ tag: StaticString, content: Span<UInt8>) {
         bytes.append(atMost: tag.utf8CodeUnitCount + content.count + 2) { $0.write(line: tag, content) }
     }
 
@@ -139,10 +141,12 @@ extension CanonicalForm.Writer {
         }
     }
 
-    mutating func addLine(_ tag: StaticString, _ content: String) { content.withBytes { addLine(tag, $0) } }
+    mutating func addLine(_ tag: StaticString, content: String) {
+        content.withBytes { addLine(tag, content: $0) }
+    }
 
-    mutating func addLine(_ tag: StaticString, _ content: some Sequence<UInt8>) {
-        addLine(tag, Array(content).span)
+    mutating func addLine(_ tag: StaticString, content: some Sequence<UInt8>) {
+        addLine(tag, content: Array(content).span)
     }
 }
 

@@ -20,30 +20,36 @@ extension KeyRules {
 
     @inline(never)
     private func hasSecretMember(_ value: [UInt8]) -> Bool {
-        hasSecretMember(PercentEncoding.decode(value), nil, guesses: false)
+        hasSecretMember(PercentEncoding.decode(value), type: nil, guesses: false)
     }
 
     /// Whether a part contains a secret. Files do not, because only their paths are shown and stored.
     ///
-    /// - Parameter guesses: see ``hasSecretMember(_:_:_:guesses:)``.
+    /// - Parameter guesses: see ``hasSecretMember(_:bytes:type:guesses:)``.
     package func isSecret(_ part: MultipartPart, guesses: Bool = true) -> Bool {
         guard case .bytes(let data) = part.content else { return false }
         let name = PercentEncoding.encode(part.name.utf8)
-        return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType, guesses: guesses)
+        return isSecret(parameter: name.span) || hasSecretMember(Array(data), type: part.contentType, guesses: guesses)
     }
 
     /// Whether a body in memory has a secret member, whatever its content type.
     ///
     /// - Parameters:
-    /// - bytes: the bytes of the body.
-    /// - guesses: whether every string of malformed JSON counts as a member's name, and not only strings before a
-    ///   colon. Set it to hide text, where a false match does no harm; clear it to refuse text.
-    package func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
+    ///   - bytes: the bytes of the body.
+    ///   - type: the `Content-Type`.
+    ///   - guesses: whether every string of malformed JSON counts as a member's name, and not only strings before a
+    ///     colon. Set it to hide text, where a false match does no harm; clear it to refuse text.
+    package func hasSecretMember(
+        _ body: RequestBody,
+        bytes: [UInt8],
+        type: String?,
+        guesses: Bool = true
+    ) -> Bool {
         if let value = body.jsonValue { return value.hasSecretMember(self) }
-        return hasSecretMember(bytes, type, guesses: guesses)
+        return hasSecretMember(bytes, type: type, guesses: guesses)
     }
 
-    private func hasSecretMember(_ bytes: [UInt8], _ type: String?, guesses: Bool) -> Bool {
+    private func hasSecretMember(_ bytes: [UInt8], type: String?, guesses: Bool) -> Bool {
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
         guard isObject || type?.lowercased().contains("json") == true else { return false }
         if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(self) }

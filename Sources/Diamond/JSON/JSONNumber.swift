@@ -8,17 +8,17 @@ enum JSONNumber {
         // In this range Swift's description has the same digits and the same format.
         if (1e-4..<1e15).contains(value.magnitude), value != value.rounded() { return Array(value.description.utf8) }
         let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
-        return (value < 0 ? [UInt8(ascii: "-")] : []) + layOut(decimal)
+        return (value < 0 ? [UInt8(ascii: "-")] : []) + formatted(decimal)
     }
 
     /// Whether a number in JSON syntax has the same value after conversion to a double and back.
-    static func survives(_ text: ArraySlice<UInt8>) -> Bool {
+    static func roundTrips(_ text: ArraySlice<UInt8>) -> Bool {
         let unsigned = text.first == UInt8(ascii: "-") ? text.dropFirst() : text
         guard let double = Double(String(decoding: unsigned, as: UTF8.self)), double.isFinite else { return false }
         return Decimal(parsing: Array(unsigned)) == Decimal(parsing: Array(double.description.utf8))
     }
 
-    private static func layOut(_ decimal: Decimal) -> [UInt8] {
+    private static func formatted(_ decimal: Decimal) -> [UInt8] {
         let digits = decimal.digits
         let point = decimal.point
         switch point {

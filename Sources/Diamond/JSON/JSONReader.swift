@@ -75,7 +75,7 @@ struct JSONReader {
         if consume(UInt8(ascii: "]")) { return .array(values) }
         while true {
             values.append(try readValue())
-            if try endOfList(UInt8(ascii: "]")) { return .array(values) }
+            if try readDelimiter(orEnd: UInt8(ascii: "]")) { return .array(values) }
         }
     }
 
@@ -88,7 +88,7 @@ struct JSONReader {
             if members.updateValue(try readValue(), forKey: name) != nil {
                 recordAmbiguity("the name \"\(name)\" stands twice in one object", at: start)
             }
-            if try endOfList(UInt8(ascii: "}")) { return .object(members) }
+            if try readDelimiter(orEnd: UInt8(ascii: "}")) { return .object(members) }
         }
     }
 
@@ -101,8 +101,8 @@ struct JSONReader {
         return name
     }
 
-    /// Reads the delimiter after an element, and returns `true` at the end of the list, `false` before another element.
-    private mutating func endOfList(_ end: UInt8) throws(JSONError) -> Bool {
+    /// Reads the comma or the end after an element, and returns `true` at the end of the list.
+    private mutating func readDelimiter(orEnd end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         if consume(end) { return true }
         guard consume(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
@@ -134,7 +134,7 @@ struct JSONReader {
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         let double = Double(string) ?? 0
-        guard double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
+        guard double.isFinite, roundsNumbers || JSONNumber.roundTrips(text) else {
             recordAmbiguity("the number \(string.prefix(40)) does not survive a double: send it as a string", at: start)
             return .integer(0)
         }
@@ -167,12 +167,12 @@ struct JSONReader {
     }
 
     mutating func recordAmbiguity(_ message: String, at position: Int) {
-        ambiguity = ambiguity ?? error(.ambiguous, message, at: position)
+        ambiguity = ambiguity ?? error(.ambiguous, message: message, at: position)
     }
 
-    func failure(_ message: String) -> JSONError { error(.malformed, message, at: position) }
+    func failure(_ message: String) -> JSONError { error(.malformed, message: message, at: position) }
 
-    private func error(_ code: JSONError.Code, _ message: String, at position: Int) -> JSONError {
+    private func error(_ code: JSONError.Code, message: String, at position: Int) -> JSONError {
         let before = bytes.prefix(position)
         let line = before.count { $0 == 0x0A } + 1
         let column = position - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1

@@ -6,7 +6,7 @@ extension JSONWriter {
         /// The first eight bytes of the name.
         private let beginning: UInt64
 
-        private init(_ name: String, _ value: JSONValue) {
+        private init(name: String, value: JSONValue) {
             self.name = name
             self.value = value
             beginning = name.withBytes { $0.beginning(of: $0.count) }
@@ -17,12 +17,12 @@ extension JSONWriter {
         /// Allocated on the stack, unless there are many members.
         static func withSorted(
             _ members: [String: JSONValue],
-            _ body: (Member) throws(JSONError) -> Void
+            perform body: (Member) throws(JSONError) -> Void
         ) throws(JSONError) {
             try withUnsafeTemporaryAllocation(of: Member.self, capacity: members.count) { buffer in
                 var sorted = buffer
                 for (index, member) in members.enumerated() {
-                    sorted.initializeElement(at: index, to: Member(member.key, member.value))
+                    sorted.initializeElement(at: index, to: Member(name: member.key, value: member.value))
                 }
                 defer { _ = sorted.deinitialize() }
                 sorted.sortFew(by: precedes)

@@ -8,7 +8,7 @@ struct NullRemover {
     private var output: [UInt8] = []
 
     /// The maximum nesting depth, the same as in Foundation's decoder.
-    private static let mostLevels = 512
+    private static let maximumDepth = 512
 
     /// Returns JSON without `null` members; `nil` if the bytes are not JSON.
     static func removingNulls(from bytes: some Sequence<UInt8>) -> [UInt8]? {
@@ -41,7 +41,7 @@ struct NullRemover {
     }
 
     private mutating func copyValue(level: Int) -> Bool {
-        guard level < Self.mostLevels, let next else { return false }
+        guard level < Self.maximumDepth, let next else { return false }
         switch Character(Unicode.Scalar(next)) {
         case "{": return copyObject(level: level)
         case "[": return copyArray(level: level)

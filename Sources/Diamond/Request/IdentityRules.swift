@@ -44,7 +44,7 @@ public struct IdentityRules: Hashable, Sendable {
     }
 
     package func isIgnored(_ name: String) -> Bool {
-        ignoring.contains { NamePattern.matches(Array($0.utf8)[...], Array(name.utf8)[...]) }
+        ignoring.contains { NamePattern.matches(Array(name.utf8)[...], pattern: Array($0.utf8)[...]) }
     }
 
     func isNonSelecting(_ header: String) -> Bool { nonSelecting.contains { $0.lowercased() == header } }
@@ -59,8 +59,9 @@ enum NamePattern {
     private static let star = UInt8(ascii: "*")
 
     /// Whether the pattern matches the whole name. O(pattern × name).
-    static func matches(_ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
-        var (pattern, name) = (pattern, name)
+    static func matches(_ name: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>) -> Bool {
+        var pattern = pattern
+        var name = name
         // The position to continue from if the bytes after the last star do not match.
         var retry: (pattern: ArraySlice<UInt8>, name: ArraySlice<UInt8>)?
         while true {
@@ -68,12 +69,14 @@ enum NamePattern {
                 pattern = pattern.dropFirst()
                 retry = (pattern, name)
             } else if let byte = name.first, pattern.first == byte {
-                (pattern, name) = (pattern.dropFirst(), name.dropFirst())
+                pattern = pattern.dropFirst()
+                name = name.dropFirst()
             } else if name.isEmpty, pattern.isEmpty {
                 return true
             } else if let last = retry, !last.name.isEmpty {
-                retry = (last.pattern, last.name.dropFirst())
-                (pattern, name) = (last.pattern, last.name.dropFirst())
+                pattern = last.pattern
+                name = last.name.dropFirst()
+                retry = (pattern, name)
             } else {
                 return false
             }

@@ -40,15 +40,15 @@ extension Parameters {
     /// Returns the parameters as items of a query or a form, in order.
     package func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
         var items = QueryItems()
-        try append(to: &items, encoding)
+        try append(to: &items, using: encoding)
         return items
     }
 
-    func append(to items: inout QueryItems, _ encoding: ParameterEncoding) throws(RequestError) {
+    func append(to items: inout QueryItems, using encoding: ParameterEncoding) throws(RequestError) {
         // Read in place, because copying an element costs reference counting.
         let elements = elements.span
         for index in elements.indices {
-            try items.append(elements[index], encoding)
+            try items.append(elements[index], using: encoding)
         }
     }
 }
@@ -56,19 +56,19 @@ extension Parameters {
 extension QueryItems {
     fileprivate mutating func append(
         _ parameter: Parameters.Element,
-        _ encoding: ParameterEncoding
+        using encoding: ParameterEncoding
     ) throws(RequestError) {
-        try append(parameter.value, named: parameter.name, encoding)
+        try append(parameter.value, named: parameter.name, using: encoding)
     }
 
     private mutating func append(
         _ value: JSONValue,
         named name: String,
-        _ encoding: ParameterEncoding
+        using encoding: ParameterEncoding
     ) throws(RequestError) {
         switch value {
-        case .array(let values): try append(values, named: name, encoding)
-        case .object(let members): try append(members, named: name, encoding)
+        case .array(let values): try append(values, named: name, using: encoding)
+        case .object(let members): try append(members, named: name, using: encoding)
         case .null: append(encoding: name)
         case .string(let text): append(encoding: name, value: text)
         case .integer(let integer): append(encoding: name, value: integer)
@@ -79,12 +79,13 @@ extension QueryItems {
     private mutating func append(
         _ values: [JSONValue],
         named name: String,
-        _ encoding: ParameterEncoding
+        using encoding: ParameterEncoding
     ) throws(RequestError) {
         switch encoding.arrays {
-        case .repeated: for value in values { try append(value, named: name, encoding) }
-        case .brackets: for value in values { try append(value, named: name + "[]", encoding) }
-        case .comma: try append(name) { (bytes) throws(RequestError) in try Self.join(values, name, into: &bytes) }
+        case .repeated: for value in values { try append(value, named: name, using: encoding) }
+        case .brackets: for value in values { try append(value, named: name + "[]", using: encoding) }
+        case .comma:
+            try append(name) { (bytes) throws(RequestError) in try Self.join(values, named: name, into: &bytes) }
         case .json: try append(json: .array(values), named: name)
         }
     }
@@ -92,11 +93,11 @@ extension QueryItems {
     private mutating func append(
         _ members: [String: JSONValue],
         named name: String,
-        _ encoding: ParameterEncoding
+        using encoding: ParameterEncoding
     ) throws(RequestError) {
         guard encoding.objects == .brackets else { return try append(json: .object(members), named: name) }
         for member in members.sorted(by: { $0.key < $1.key }) {
-            try append(member.value, named: "\(name)[\(member.key)]", encoding)
+            try append(member.value, named: "\(name)[\(member.key)]", using: encoding)
         }
     }
 
@@ -116,7 +117,8 @@ extension QueryItems {
     }
 
     /// Appends the values separated by bare commas. A comma inside a value is percent-encoded.
-    private static func join(_ values: [JSONValue], _ name: String, into bytes: inout [UInt8]) throws(RequestError) {
+    private static func join(_ values: [JSONValue], named name: String, into bytes: inout [UInt8]) throws(RequestError)
+    {
         for (index, value) in values.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             guard value.isScalar else {

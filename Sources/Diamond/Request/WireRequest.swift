@@ -55,7 +55,7 @@ extension WireRequest {
     ) throws(RequestError) {
         guard !parameters.isEmpty else { return }
         let destination = request.effectiveDestination
-        guard destination != .query else { return try parameters.append(to: &items, request.encoding) }
+        guard destination != .query else { return try parameters.append(to: &items, using: request.encoding) }
         guard body == nil else {
             throw RequestError(.malformedParameter, "the request has a body already: send its parameters in the query")
         }

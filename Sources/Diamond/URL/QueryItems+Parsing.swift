@@ -59,7 +59,7 @@ extension QueryItems {
 
     private static func precedes(_ left: ParsedItem, _ right: ParsedItem, in bytes: Span<UInt8>) -> Bool {
         guard left.beginning == right.beginning else { return left.beginning < right.beginning }
-        guard let isBefore = bytes.precedes(left.name, right.name) else {
+        guard let isBefore = bytes.precedes(left.name, other: right.name) else {
             return left.range.lowerBound < right.range.lowerBound
         }
         return isBefore

@@ -2,8 +2,8 @@ extension Int64 {
     /// Returns the sum, or the maximum if it overflows. Neither number may be negative. For values from files, which
     /// may be damaged.
     package func addingSaturating(_ other: Int64) -> Int64 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
     }
 }
 

@@ -17,6 +17,13 @@ extension String {
 
     /// Whether the text has no control or invisible characters.
     package var isPrintable: Bool { unicodeScalars.allSatisfy(\.isPrintable) }
+
+    /// The text as one word of a POSIX shell, in single quotes, without expansions.
+    package var shellWord: String {
+        // By bytes: a quote followed by a combining mark is a different `Character`.
+        let parts = utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+        return "'" + parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: #"'\''"#) + "'"
+    }
 }
 
 extension Unicode.Scalar {

@@ -56,7 +56,7 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes of one range are ordered before those of another; `nil` if they are equal.
-    func precedes(_ range: Range<Int>, _ other: Range<Int>) -> Bool? {
+    func precedes(_ range: Range<Int>, other: Range<Int>) -> Bool? {
         for (index, otherIndex) in zip(range, other) where self[index] != self[otherIndex] {
             return self[index] < self[otherIndex]
         }
@@ -67,9 +67,9 @@ extension Span<UInt8> {
     func array(_ range: Range<Int>) -> [UInt8] { extracting(range).withUnsafeBufferPointer { Array($0) } }
 
     @inline(__always)
-    func copy(to place: UnsafeMutablePointer<UInt8>) {
+    func copy(to target: UnsafeMutablePointer<UInt8>) {
         withUnsafeBufferPointer { bytes in
-            if let first = bytes.baseAddress { place.initialize(from: first, count: bytes.count) }
+            if let first = bytes.baseAddress { target.initialize(from: first, count: bytes.count) }
         }
     }
 }

@@ -134,7 +134,7 @@ struct ReplayDraft: Hashable, Sendable {
         }
         let bytes = Array(try body.encoded(wire.encoding))
         let type = wire.headers[.contentType]
-        guard !rules.hasSecretMember(body, bytes, type, guesses: false) else {
+        guard !rules.hasSecretMember(body, bytes: bytes, type: type, guesses: false) else {
             throw refusal("a member of its body that is a secret", remedy: bodyRemedy)
         }
         guard !body.isForm(as: type) || !QueryItem.items(of: bytes).contains(where: rules.isSecret) else {

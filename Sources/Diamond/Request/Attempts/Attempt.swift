@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// One exchange of a request, and its outcome.
+/// An exchange of a request, with its outcome.
 public struct Attempt: Hashable, Sendable {
     /// The outcome of an exchange.
     public enum Outcome: Hashable, Sendable {
@@ -71,7 +71,7 @@ extension Attempt.Outcome {
 }
 
 extension Attempt: CustomStringConvertible {
-    /// One line, such as `attempt 1: status 503; again after 0.04 s: …`.
+    /// A line such as `attempt 1: status 503; again after 0.04 s: …`.
     public var description: String {
         let next = delay.map { "; again after \(Double($0.milliseconds) / 1000) s" } ?? ""
         let why = reason.map { ": \($0.message)" } ?? ""

@@ -68,7 +68,21 @@ struct BodyPieces: AsyncSequence, Sendable {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var rest: ArraySlice<BodySegment>
-        private var open: (handle: FileHandle, fingerprint: FileFingerprint, left: Int64)?
+        private var open: OpenFile?
+
+        /// A file that is being read.
+        private struct OpenFile {
+            let handle: FileHandle
+            let fingerprint: FileFingerprint
+            /// The number of bytes that are not read yet.
+            var left: Int64
+
+            func checkUnchanged() throws {
+                guard FileFingerprint(fingerprint.path, open: handle) == fingerprint else {
+                    throw RequestError.changed(fingerprint.path)
+                }
+            }
+        }
 
         private static let pieceSize: Int64 = 256 << 10
 
@@ -90,27 +104,22 @@ struct BodyPieces: AsyncSequence, Sendable {
             guard let handle = FileHandle(forReadingAtPath: fingerprint.path) else {
                 throw RequestError.unreadable(fingerprint.path)
             }
-            open = (handle, fingerprint, fingerprint.size)
-            try check(handle, fingerprint)
-        }
-
-        private func check(_ handle: FileHandle, _ fingerprint: FileFingerprint) throws {
-            guard FileFingerprint(fingerprint.path, open: handle) == fingerprint else {
-                throw RequestError.changed(fingerprint.path)
-            }
+            let file = OpenFile(handle: handle, fingerprint: fingerprint, left: fingerprint.size)
+            open = file
+            try file.checkUnchanged()
         }
 
         private mutating func readPiece() throws -> Data? {
-            guard let (handle, fingerprint, left) = open else { return nil }
-            guard left > 0 else {
+            guard let file = open else { return nil }
+            guard file.left > 0 else {
                 open = nil
-                try handle.close()
+                try file.handle.close()
                 return nil
             }
-            guard let piece = try handle.read(upToCount: Int(Swift.min(left, Self.pieceSize))), !piece.isEmpty
-            else { throw RequestError.changed(fingerprint.path) }
+            guard let piece = try file.handle.read(upToCount: Int(Swift.min(file.left, Self.pieceSize))), !piece.isEmpty
+            else { throw RequestError.changed(file.fingerprint.path) }
             // Checked before the last piece is sent: after it the server has a complete body.
-            if piece.count == left { try check(handle, fingerprint) }
+            if piece.count == file.left { try file.checkUnchanged() }
             open?.left -= Int64(piece.count)
             return piece
         }

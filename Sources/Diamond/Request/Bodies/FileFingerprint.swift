@@ -16,17 +16,17 @@ struct FileFingerprint: Hashable, Sendable {
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        self.init(path, status)
+        self.init(path, status: status)
     }
 
     /// Takes the fingerprint of an open file, whatever its path leads to now; `nil` if it is not a regular file.
     init?(_ path: String, open handle: FileHandle) {
         var status = stat()
         guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }
-        self.init(path, status)
+        self.init(path, status: status)
     }
 
-    private init?(_ path: String, _ status: stat) {
+    private init?(_ path: String, status: stat) {
         // A device may be endless.
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One part of a `multipart/form-data` body (RFC 7578).
+/// A part of a `multipart/form-data` body (RFC 7578).
 public struct MultipartPart: Hashable, Sendable {
     /// The content of a part.
     public enum Content: Hashable, Sendable {

@@ -30,7 +30,8 @@ struct FieldSecrets: Sendable {
     /// Whether a field must not be stored in plain text.
     func holdsSecret(_ field: HTTPField) -> Bool {
         let name = field.name.canonicalName
-        return isCredential(name) || hasSecretURL(field, name) || Self.isChallenge(name) && Self.hasToken(field.value)
+        return isCredential(name) || hasSecretURL(field, named: name)
+            || Self.isChallenge(name) && Self.hasToken(field.value)
     }
 
     private func isCredential(_ name: String) -> Bool {
@@ -44,7 +45,7 @@ struct FieldSecrets: Sendable {
         return tokenSchemes.contains { challenges.contains($0) }
     }
 
-    private func hasSecretURL(_ field: HTTPField, _ name: String) -> Bool {
+    private func hasSecretURL(_ field: HTTPField, named name: String) -> Bool {
         field.withUnsafeBytesOfValue { bytes in
             bytes.contains(where: URLSecrets.isMark) && !secrets(in: Array(bytes), of: name).isEmpty
         }
