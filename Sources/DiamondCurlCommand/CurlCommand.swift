@@ -2,10 +2,10 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A request as a `curl` command for a POSIX shell, put together piece by piece.
+/// A builder of the `curl` command of a request, for a POSIX shell.
 struct CurlCommand {
     private let request: WireRequest
-    /// Whether user info of the URL makes an `Authorization`: if the request names none itself.
+    /// Whether the URL's user info becomes the `Authorization`, because the request has none itself.
     private let hasUserInfo: Bool
     private let rules: KeyRules
     private var variables = ShellVariables()
@@ -46,7 +46,7 @@ struct CurlCommand {
         add("--head")
     }
 
-    /// Dot segments are removed from it already, so that curl finds none to remove.
+    /// Adds the URL. It contains no dot segments, which curl would remove.
     private mutating func addURL() {
         let text = request.url.text(adding: request.parameterItems)
         if text.utf8.contains(UInt8(ascii: "[")) || text.utf8.contains(UInt8(ascii: "]")) { add("--globoff") }
@@ -58,7 +58,7 @@ struct CurlCommand {
         add(word.quoted)
     }
 
-    /// The items of a query or form, secret ones with a variable in place of the encoded value.
+    /// Adds the items of a query or a form. A secret item has a variable in place of its encoded value.
     private mutating func addItems(_ items: [UInt8], after mark: String, to word: inout ShellText) {
         var mark = mark
         for item in QueryItem.items(of: items) {
@@ -69,7 +69,7 @@ struct CurlCommand {
         }
     }
 
-    /// Secrets that go to the query, each a variable under its own name, or the parameter's.
+    /// Adds the secrets in the query. Each is a variable named after the secret, or else the parameter.
     private mutating func addParameters(after mark: String, to word: inout ShellText) {
         var mark = mark
         for credential in request.credentials {
@@ -88,9 +88,9 @@ struct CurlCommand {
     // MARK: Headers
 
     private mutating func add(_ field: HTTPField) throws(RequestError) {
-        // The body makes the length; what a client names would be sent beside it.
+        // curl sets the framing fields from the body. A named one would be sent in addition.
         guard field.name != .contentLength, field.name != .transferEncoding else { return }
-        // So it does of a form's type, with its boundary.
+        // curl sets the type of a multipart form, too, with its boundary.
         if case .multipart = request.body, field.name == .contentType { return }
         guard field.name != .authorization || !hasUserInfo else { return }
         guard !field.value.isEmpty else { return add("-H", ShellText("\(field.name.rawName);".utf8).quoted) }
@@ -98,10 +98,10 @@ struct CurlCommand {
             throw RequestError(
                 .malformedHeader, "the value of the header \(field.name.rawName) has a control character: remove it")
         }
-        add("-H", rules.isCredential(field.name) ? secret(field) : ShellText(line(field).utf8).quoted)
+        add("-H", rules.isCredential(field.name) ? secretHeader(field) : ShellText(headerLine(field).utf8).quoted)
     }
 
-    /// A named secret that goes to a header: a variable under the secret's name.
+    /// Adds a header with a named secret. It is a variable named after the secret.
     private mutating func add(_ credential: Credential) {
         guard case .header(let name, let prefix) = credential.place else { return }
         var word = ShellText("\(name.rawName): \(prefix)".utf8)
@@ -109,15 +109,15 @@ struct CurlCommand {
         add("-H", word.quoted)
     }
 
-    private func line(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
+    private func headerLine(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
 
-    private mutating func secret(_ field: HTTPField) -> String {
+    private mutating func secretHeader(_ field: HTTPField) -> String {
         var word = ShellText("\(field.name.rawName): \(Self.scheme(of: field))".utf8)
         word.append(variable: variables.name(for: field.name.rawName))
         return word.quoted
     }
 
-    /// The scheme of credentials with the blank behind it (RFC 9110 section 11.4); empty for a word that is none.
+    /// Returns the scheme of credentials and the blank after it (RFC 9110 section 11.4); empty without a known scheme.
     private static func scheme(of field: HTTPField) -> String {
         guard [.authorization, .proxyAuthorization].contains(field.name) else { return "" }
         let word = field.value.prefix { $0 != " " }
@@ -134,7 +134,7 @@ struct CurlCommand {
         if case .file(let url, _) = body { return addFile(url) }
         if case .multipart(let parts) = body { return try add(parts) }
         let type = request.headers[.contentType]
-        // curl would take the body for a form.
+        // Otherwise curl would add the type of a form.
         if type == nil { add("-H", "'Content-Type:'") }
         let bytes = Array(try body.encoded(request.encoding))
         guard !rules.hasSecretMember(body, bytes: bytes, type: type) else { return addHidden() }

@@ -15,12 +15,12 @@ struct CurlData {
 
     mutating func add(_ value: ShellWord, as form: Form) throws(RequestError) {
         let added = try content(of: value, as: form)
-        // curl joins by what is there, not by what is said: nothing before, no '&'.
+        // Like curl, writes no '&' after empty data.
         if bytes?.isEmpty == false { bytes?.append(UInt8(ascii: "&")) }
         append(added)
     }
 
-    /// curl joins `--json` without an `&`.
+    /// Adds the value of `--json`, which curl joins without an `&`.
     mutating func add(json value: ShellWord) throws(RequestError) {
         append(try content(of: value, as: .text))
         isJSON = true
@@ -42,7 +42,8 @@ struct CurlData {
         return value.bytes
     }
 
-    /// `content`, `=content` or `name=content`, of which the content is encoded; spaces become `+`, as in curl.
+    /// Returns the value of `--data-urlencode`: `content`, `=content` or `name=content`, with the content encoded. As in
+    /// curl, spaces become `+`.
     private static func encoded(_ value: ShellWord) throws(RequestError) -> [UInt8] {
         let equals = value.bytes.firstIndex(of: UInt8(ascii: "="))
         if equals == nil, value.bytes.contains(at) { throw file(value) }
@@ -68,10 +69,10 @@ struct CurlData {
 private let at = UInt8(ascii: "@")
 
 extension RequestBody {
-    /// Data of a command line under their `Content-Type`: JSON and forms as such, where sending them says the same.
+    /// Creates a body from a command's data and their `Content-Type`.
     ///
-    /// A form stays bytes if writing it again would change a byte; so do JSON text that is not JSON, and text that two
-    /// readers could read differently.
+    /// JSON and forms become values if they are sent as the same bytes. A form stays bytes if writing it again would
+    /// change a byte. So do malformed JSON, and text that two readers could read differently.
     init(_ data: [UInt8], contentType: String?) {
         let mediaType = contentType?.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
         let text = String(validating: data, as: UTF8.self)
@@ -84,7 +85,7 @@ extension RequestBody {
         }
     }
 
-    /// `nil` if the parameters would be written otherwise.
+    /// Returns a form; `nil` if its parameters would be written as other bytes.
     private static func form(_ data: [UInt8]) -> RequestBody? {
         var parameters = Parameters()
         for item in data.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {

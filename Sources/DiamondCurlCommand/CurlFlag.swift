@@ -5,11 +5,11 @@ enum CurlFlag: Hashable {
     case method, header, json, get, head, user, userAgent, referer, cookie, url, maxTime, globoff, pathAsIs
     case data(CurlData.Form)
     case form, formString
-    /// Changes nothing in what is sent.
+    /// The option does not change what is sent.
     case ignored
-    /// Changes nothing in what is sent, and takes a value.
+    /// The option does not change what is sent, and takes a value.
     case ignoredValue
-    /// A request cannot do it: the reason and the remedy.
+    /// The option has no equivalent in a request: the reason and the remedy.
     case refused(String)
 
     var takesValue: Bool {
@@ -37,8 +37,8 @@ enum CurlFlag: Hashable {
         "insecure": insecure, "form": .form, "form-string": .formString, "path-as-is": .pathAsIs,
     ]
 
-    /// The options for where output is written, how it is shown, what is kept open, limits, and retries. Every other
-    /// option of curl is refused by its name: it would change what is sent, to whom, or over which connection.
+    /// The options for output, display, open connections, limits and retries. Every other option of curl is refused by
+    /// name, because it would change what is sent, to which server, or over which connection.
     private static let changingNothing: [String: CurlFlag] = {
         let switches = [
             "basic", "buffer", "clobber", "compressed", "create-dirs", "fail", "fail-early", "fail-with-body",

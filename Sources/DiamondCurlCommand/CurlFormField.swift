@@ -1,18 +1,18 @@
 import Diamond
 import Foundation
 
-/// The value of `-F`, taken apart as curl does (curl(1), "--form"; `get_param_part` in its `tool_formparse.c`).
+/// A parser for the value of `-F`, with curl's rules (curl(1), "--form"; `get_param_part` in its `tool_formparse.c`).
 struct CurlFormField {
     private let word: ShellWord
     private let name: String
-    /// The unread rest of the content and what stands behind it.
+    /// The unread rest of the content and its attributes.
     private var rest: ArraySlice<UInt8>
     /// The byte that ends a value, in addition to `;`.
     private var separator: UInt8?
     private var filename: String?
     private var type: Range<Int>?
-    /// Whether what is not known further on belongs to the type, such as `charset=utf-8`.
-    private var isTypeOpen = false
+    /// Whether an unknown attribute belongs to the type, such as `charset=utf-8`.
+    private var extendsType = false
 
     init(_ word: ShellWord) throws(RequestError) {
         self.word = word
@@ -24,10 +24,10 @@ struct CurlFormField {
         rest = word.bytes[(equals + 1)...]
     }
 
-    /// The part of `--form-string`, in whose content nothing has a meaning.
+    /// The part of `--form-string`, whose content has no special characters.
     var literalPart: MultipartPart { MultipartPart(name, .bytes(Data(rest))) }
 
-    /// The part of `--form`.
+    /// Returns the part of `--form`.
     mutating func part() throws(RequestError) -> MultipartPart {
         let part =
             switch rest.first.map(Unicode.Scalar.init) {
@@ -47,7 +47,7 @@ struct CurlFormField {
         return MultipartPart(name, .bytes(Data(content)), filename: filename, contentType: type)
     }
 
-    /// `@` tells the file's name, `<` does not.
+    /// Returns the part of a file. `@` sends its filename, `<` does not.
     private mutating func file(isAttached: Bool) throws(RequestError) -> MultipartPart {
         if isAttached { separator = UInt8(ascii: ",") }
         let path = try Self.text(try value()[...], of: word)
@@ -57,9 +57,9 @@ struct CurlFormField {
         guard isAttached || filename == nil else {
             throw word.failure("curl tells no filename with '<': write '@', or remove it")
         }
-        let told = isAttached ? filename ?? String(path.split(separator: "/").last ?? "") : nil
-        let type = try typeText() ?? CurlMediaType.guess(path: path, filename: told)
-        return MultipartPart(name, .file(URL(filePath: path)), filename: told, contentType: type)
+        let sent = isAttached ? filename ?? String(path.split(separator: "/").last ?? "") : nil
+        let type = try typeText() ?? CurlMediaType.guess(path: path, filename: sent)
+        return MultipartPart(name, .file(URL(filePath: path)), filename: sent, contentType: type)
     }
 
     // MARK: Attributes
@@ -75,20 +75,20 @@ struct CurlFormField {
     }
 
     private mutating func readAttribute() throws(RequestError) {
-        if !isTypeOpen, take("type=") { return try beginType() }
-        if take("filename=") {
-            isTypeOpen = false
+        if !extendsType, consume("type=") { return try beginType() }
+        if consume("filename=") {
+            extendsType = false
             return filename = try Self.text(try value()[...], of: word)
         }
-        guard !take("headers=") else { throw word.failure("a part's headers cannot be set: remove ';headers='") }
-        guard !take("encoder=") else { throw word.failure("parts are sent as they are: remove ';encoder='") }
-        if isTypeOpen { return extendType() }
+        guard !consume("headers=") else { throw word.failure("a part's headers cannot be set: remove ';headers='") }
+        guard !consume("encoder=") else { throw word.failure("parts are sent as they are: remove ';encoder='") }
+        if extendsType { return extendType() }
         guard try value().isEmpty else {
             throw word.failure("curl would leave out what follows the ';': quote the content, name=\"…;…\"")
         }
     }
 
-    /// At least `type/subtype`; parameters follow.
+    /// Reads a type: at least `type/subtype`, followed by parameters.
     private mutating func beginType() throws(RequestError) {
         skipBlanks()
         let start = rest.startIndex
@@ -100,13 +100,13 @@ struct CurlFormField {
         }
         rest = rest[minor.endIndex...]
         type = start..<rest.startIndex
-        isTypeOpen = true
+        extendsType = true
         extendType()
     }
 
     private mutating func extendType() {
         guard let start = type?.lowerBound else { return }
-        let added = takeToEnd()
+        let added = consumeToEnd()
         let end = added.lastIndex { !$0.isFormBlank }.map { $0 + 1 } ?? added.startIndex
         type = start..<end
     }
@@ -118,24 +118,25 @@ struct CurlFormField {
 
     // MARK: Values
 
-    /// In quotes, or bare without the blanks around it.
+    /// Reads a value: in quotes, or bare without the blanks around it.
     private mutating func value() throws(RequestError) -> [UInt8] {
         skipBlanks()
         if let quoted = quoted() {
-            guard takeToEnd().allSatisfy(\.isFormBlank) else {
+            guard consumeToEnd().allSatisfy(\.isFormBlank) else {
                 throw word.failure("curl would leave out what follows the quotes: put it in, or remove it")
             }
             return quoted
         }
-        var value = takeToEnd()
+        var value = consumeToEnd()
         while value.last?.isFormBlank == true { value.removeLast() }
         return Array(value)
     }
 
-    /// `nil` where no quotes begin, or none end: then they are part of the value.
+    /// Reads a value in quotes. Returns `nil` if there are none, or if they do not end: then a quote is part of the value.
     private mutating func quoted() -> [UInt8]? {
         guard rest.first == UInt8(ascii: "\"") else { return nil }
-        var (value, left) = ([UInt8](), rest.dropFirst())
+        var value: [UInt8] = []
+        var left = rest.dropFirst()
         while let byte = left.popFirst() {
             if byte == UInt8(ascii: "\\"), let next = left.first, "\\\"".utf8.contains(next) {
                 value.append(next)
@@ -152,14 +153,14 @@ struct CurlFormField {
 
     private mutating func skipBlanks() { rest = rest.drop(while: \.isFormBlank) }
 
-    private mutating func takeToEnd() -> ArraySlice<UInt8> {
-        let taken = rest.prefix { $0 != UInt8(ascii: ";") && $0 != separator }
-        rest = rest[taken.endIndex...]
-        return taken
+    private mutating func consumeToEnd() -> ArraySlice<UInt8> {
+        let consumed = rest.prefix { $0 != UInt8(ascii: ";") && $0 != separator }
+        rest = rest[consumed.endIndex...]
+        return consumed
     }
 
-    /// Case does not count.
-    private mutating func take(_ prefix: String) -> Bool {
+    /// Skips a prefix, ignoring case; returns `false` if there is another text.
+    private mutating func consume(_ prefix: String) -> Bool {
         let beginning = rest.prefix(prefix.utf8.count)
         guard String(decoding: beginning, as: UTF8.self).lowercased() == prefix else { return false }
         rest = rest[beginning.endIndex...]
@@ -172,6 +173,6 @@ struct CurlFormField {
 }
 
 extension UInt8 {
-    /// Space, tab, and what ends a line or page.
+    /// Whether the byte is a space, a tab, or ends a line or a page.
     fileprivate var isFormBlank: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -11,9 +11,9 @@ struct CurlLine {
     /// The parts of a form. A command with a form has no other data.
     private(set) var parts: [MultipartPart] = []
     private(set) var timeout: Duration? = Request.defaultTimeout
-    /// The options that are said by standing there.
+    /// The options without a value.
     private(set) var switches: Set<CurlFlag> = []
-    /// The position where the command ends, for errors about what is missing there.
+    /// The position of the command's end, for errors about missing text.
     let end: Int
 
     init(_ text: String) throws(RequestError) {
@@ -21,7 +21,7 @@ struct CurlLine {
         end = line.end
         words = line.words[...]
         data.input = line.input
-        guard let name = words.popFirst() else { throw .curl(1, "it is empty: begin with curl") }
+        guard let name = words.popFirst() else { throw .malformedCurl(at: 1, "it is empty: begin with curl") }
         guard name.bytes.elementsEqual("curl".utf8) else {
             throw name.failure("it is another command: begin with curl")
         }
@@ -35,7 +35,7 @@ struct CurlLine {
         try readLong(word)
     }
 
-    /// Reads the words behind `--`, none of which is an option.
+    /// Reads the words after `--`, none of which is an option.
     private mutating func readRest() throws(RequestError) {
         while let word = words.popFirst() { try setURL(word) }
     }
@@ -47,52 +47,55 @@ struct CurlLine {
 
     // MARK: Options
 
-    /// `--name value`, and `--name=value`.
+    /// Reads `--name value`, or `--name=value`.
     private mutating func readLong(_ word: ShellWord) throws(RequestError) {
         let parts = word.bytes.dropFirst(2)
             .split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(decoding: parts[0], as: UTF8.self)
-        guard let flag = CurlFlag.long[name] else { throw unknown("--" + name, word) }
+        guard let flag = CurlFlag.long[name] else { throw unknownOption("--" + name, in: word) }
         let value = parts.count == 2 ? ShellWord(bytes: Array(parts[1]), position: word.position) : nil
         guard value == nil || flag.takesValue || flag.isRefused else {
             throw word.failure("--\(name) takes no value: remove it")
         }
-        try take(flag, named: "--" + name, word, value)
+        try apply(flag, named: "--" + name, in: word, value: value)
     }
 
-    /// `-s`, several as `-sS`, and the value behind the letter, `-XPOST`.
+    /// Reads `-s`, several options such as `-sS`, or an option with its value, such as `-XPOST`.
     private mutating func readShort(_ word: ShellWord) throws(RequestError) {
         var rest = word.bytes.dropFirst()
         while let letter = rest.popFirst() {
             let name = Character(Unicode.Scalar(letter))
-            guard let flag = CurlFlag.short[name] else { throw unknown("-\(name)", word) }
-            guard flag.takesValue else { try take(flag, named: "-\(name)", word, nil); continue }
+            guard let flag = CurlFlag.short[name] else { throw unknownOption("-\(name)", in: word) }
+            guard flag.takesValue else { try apply(flag, named: "-\(name)", in: word, value: nil); continue }
             let value = rest.isEmpty ? nil : ShellWord(bytes: Array(rest), position: word.position)
-            return try take(flag, named: "-\(name)", word, value)
+            return try apply(flag, named: "-\(name)", in: word, value: value)
         }
     }
 
-    private func unknown(_ name: String, _ word: ShellWord) -> RequestError {
+    private func unknownOption(_ name: String, in word: ShellWord) -> RequestError {
         word.failure("the option \(name) is not known here: remove it if the request can do without")
     }
 
-    private mutating func take(
-        _ flag: CurlFlag, named name: String, _ word: ShellWord, _ value: ShellWord?
+    private mutating func apply(
+        _ flag: CurlFlag,
+        named name: String,
+        in word: ShellWord,
+        value: ShellWord?
     ) throws(RequestError) {
         if case .refused(let reason) = flag { throw word.failure(reason) }
         guard flag.takesValue else { return _ = switches.insert(flag) }
         guard let value = value ?? words.popFirst() else { throw word.failure("\(name) needs a value: give one") }
-        try set(flag, value)
+        try set(flag, to: value)
     }
 
-    private mutating func set(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
+    private mutating func set(_ flag: CurlFlag, to value: ShellWord) throws(RequestError) {
         switch flag {
         case .method: method = try Self.method(value)
         case .header: try headers.add(line: value)
-        case .data, .json: try addData(flag, value)
-        case .form, .formString: try addPart(flag, value)
+        case .data, .json: try addData(value, of: flag)
+        case .form, .formString: try addPart(value, of: flag)
         case .user: try headers.addUser(value)
-        case .userAgent: try headers.addDefault(.userAgent, value)
+        case .userAgent: try headers.addDefault(.userAgent, value: value)
         case .referer: try headers.addReferer(value)
         case .cookie: try headers.addCookie(value)
         case .url: try setURL(value)
@@ -101,19 +104,19 @@ struct CurlLine {
         }
     }
 
-    private mutating func addData(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
-        guard parts.isEmpty else { throw Self.both(value) }
+    private mutating func addData(_ value: ShellWord, of flag: CurlFlag) throws(RequestError) {
+        guard parts.isEmpty else { throw Self.dataAndForm(value) }
         guard case .data(let form) = flag else { return try data.add(json: value) }
         try data.add(value, as: form)
     }
 
-    private mutating func addPart(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
-        guard data.bytes == nil else { throw Self.both(value) }
+    private mutating func addPart(_ value: ShellWord, of flag: CurlFlag) throws(RequestError) {
+        guard data.bytes == nil else { throw Self.dataAndForm(value) }
         var field = try CurlFormField(value)
         parts.append(flag == .form ? try field.part() : field.literalPart)
     }
 
-    private static func both(_ value: ShellWord) -> RequestError {
+    private static func dataAndForm(_ value: ShellWord) -> RequestError {
         value.failure("curl sends either data or a form: remove -F, or -d and its kin")
     }
 
@@ -124,7 +127,7 @@ struct CurlLine {
         return method
     }
 
-    /// Zero is no limit.
+    /// Returns the value of `-m`; `nil` for zero, which sets no limit.
     private static func duration(_ value: ShellWord) throws(RequestError) -> Duration? {
         guard let seconds = Double(try value.text()), (0...Double(Duration.longest / 1000)).contains(seconds) else {
             throw value.failure("that is no time: write seconds")

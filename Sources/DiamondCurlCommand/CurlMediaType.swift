@@ -1,7 +1,7 @@
 import Diamond
 
-/// The types that curl tells for a part that names none, by the end of its filename (`Curl_mime_contenttype` in its
-/// `mime.c`).
+/// The content types that curl sends for a part without one, by the filename's extension (`Curl_mime_contenttype` in
+/// its `mime.c`).
 enum CurlMediaType {
     private static let known = [
         (".gif", "image/gif"), (".jpg", "image/jpeg"), (".jpeg", "image/jpeg"), (".png", "image/png"),
@@ -14,9 +14,9 @@ enum CurlMediaType {
         return known.first { name.hasSuffix($0.0) }?.1
     }
 
-    /// The type of a part that is a file.
+    /// Returns the content type of a part that is a file.
     ///
-    /// - Parameter filename: what the server is told.
+    /// - Parameter filename: the filename sent to the server; `nil` if none is sent.
     static func guess(path: String, filename: String?) -> String? {
         guard let filename else { return guess(path).flatMap { $0 == "text/plain" ? nil : $0 } }
         return guess(filename) ?? guess(path) ?? "application/octet-stream"

@@ -1,13 +1,13 @@
 import Diamond
 import Foundation
 
-/// A part of a multipart body as the option of `curl` that sends the same.
+/// The option of `curl` that sends a part of a multipart body.
 struct CurlPart {
     private let part: MultipartPart
-    /// The variable that stands for the content.
+    /// The variable in place of the content; `nil` if it is not secret.
     private let variable: String?
 
-    /// - Throws: ``RequestError/Code-swift.struct/malformedRequest`` where no option of `curl` says it.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedRequest`` if no option of `curl` sends the part.
     init(_ part: MultipartPart, variable: String?) throws(RequestError) {
         self.part = part
         self.variable = variable
@@ -19,7 +19,7 @@ struct CurlPart {
 
     private var option: String { isLiteral ? "--form-string" : "-F" }
 
-    /// Whether the content may stand as it is. The shell takes line feeds off the end of what `printf` writes.
+    /// Whether the content is written literally. The shell removes line feeds at the end of a `printf` substitution.
     private var isLiteral: Bool {
         guard case .bytes(let data) = part.content, part.filename == nil, part.contentType == nil else { return false }
         return variable != nil || data.last != UInt8(ascii: "\n")
@@ -46,18 +46,18 @@ struct CurlPart {
     private var attributes: [UInt8] {
         var attributes: [UInt8] = []
         if let type = part.contentType { attributes += ";type=\(type)".utf8 }
-        if let filename = part.filename, !isToldAnyway(filename) {
+        if let filename = part.filename, !isSentByDefault(filename) {
             attributes += ";filename=".utf8 + Self.quoted(filename)
         }
         return attributes
     }
 
-    private func isToldAnyway(_ filename: String) -> Bool {
+    private func isSentByDefault(_ filename: String) -> Bool {
         guard case .file(let url) = part.content else { return false }
         return url.path.utf8.split(separator: UInt8(ascii: "/")).last?.elementsEqual(filename.utf8) == true
     }
 
-    /// In curl's quotes where it would not read the text as it is.
+    /// Returns the text, in curl's quotes if curl would not read it literally.
     private static func quoted(_ text: String) -> [UInt8] {
         let isPlain = text.utf8.allSatisfy { $0 > 0x7F || $0 == UInt8(ascii: "/") || PercentEncoding.isUnreserved($0) }
         return isPlain && !text.isEmpty ? Array(text.utf8) : "\"".utf8 + escaped(text.utf8) + "\"".utf8
@@ -67,7 +67,7 @@ struct CurlPart {
         text.flatMap { "\\\"".utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
     }
 
-    // MARK: What cannot be said
+    // MARK: Checks
 
     private func checkBytes() throws(RequestError) {
         if case .bytes(let data) = part.content, data.contains(0) {
@@ -81,7 +81,7 @@ struct CurlPart {
         }
     }
 
-    /// Read as curl reads it, it has to be the same part.
+    /// Checks that curl reads the option as the same part.
     private func checkReading() throws(RequestError) {
         let read: MultipartPart
         do throws(RequestError) {
@@ -94,7 +94,7 @@ struct CurlPart {
             let type = read.contentType.map { "'\($0)'" } ?? "none"
             throw refusal("would be sent with another type by curl, \(type): give it one that curl takes")
         }
-        guard read.filename == part.filename, read.saysTheSame(as: part) else {
+        guard read.filename == part.filename, read.hasSameContent(as: part) else {
             throw refusal("would be sent otherwise by curl: simplify its type, its filename or its path")
         }
     }
@@ -105,7 +105,7 @@ struct CurlPart {
 }
 
 extension MultipartPart {
-    fileprivate func saysTheSame(as other: MultipartPart) -> Bool {
+    fileprivate func hasSameContent(as other: MultipartPart) -> Bool {
         switch (content, other.content) {
         case (.bytes(let one), .bytes(let two)): one == two
         case (.file(let one), .file(let two)): one.path.utf8.elementsEqual(two.path.utf8)

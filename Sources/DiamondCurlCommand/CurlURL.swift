@@ -1,6 +1,6 @@
 import Diamond
 
-/// The URL of a `curl` command, read as `curl` reads it.
+/// A parser for the URL of a `curl` command, with curl's rules.
 struct CurlURL {
     private let word: ShellWord
 
@@ -8,7 +8,7 @@ struct CurlURL {
 
     /// - Parameters:
     ///   - isPlain: whether brackets and braces stand for themselves (`--globoff`).
-    ///   - query: what to add to the query.
+    ///   - query: the data to add to the query; `nil` for none.
     func text(isPlain: Bool, adding query: [UInt8]?) throws(RequestError) -> String {
         let unglobbed = isPlain ? word.bytes : try withoutGlobs()
         let text = try ShellWord(bytes: Self.adding(query, to: unglobbed), position: word.position).text()
@@ -16,8 +16,8 @@ struct CurlURL {
         return text
     }
 
-    /// As curl does: an `&` divides the two queries unless there is one at the end, or nothing before; of an empty query
-    /// nothing stays, not even the `?`.
+    /// Returns the URL with data added to its query, as curl does. An `&` separates them, unless the query is empty or
+    /// ends with one. An empty query is removed with its `?`.
     private static func adding(_ query: [UInt8]?, to url: [UInt8]) -> [UInt8] {
         guard let query else { return url }
         let end = url.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
@@ -28,7 +28,7 @@ struct CurlURL {
         return url[..<mark] + (whole.isEmpty ? [] : [UInt8(ascii: "?")]) + whole + url[end...]
     }
 
-    /// Refuses what `--path-as-is` would send, and a request does not.
+    /// Throws for dot segments, which `--path-as-is` would send and a request does not.
     func refuseDotSegments() throws(RequestError) {
         let end = word.bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? word.bytes.endIndex
         let segments = word.bytes[..<end].split(separator: UInt8(ascii: "/"))
@@ -38,27 +38,27 @@ struct CurlURL {
         }
     }
 
-    /// Brackets and braces that browsers escape with `\`, for `curl` would make several URLs of bare ones. Only an empty
-    /// pair of brackets stands for itself (`glob_parse` in curl's `tool_urlglob.c`).
+    /// Returns the URL without the `\` before brackets and braces, which browsers add because `curl` reads bare ones as
+    /// several URLs. An empty pair of brackets is literal (`glob_parse` in curl's `tool_urlglob.c`).
     private func withoutGlobs() throws(RequestError) -> [UInt8] {
         var plain: [UInt8] = []
         var rest = word.bytes[...]
-        var place = Place.scheme
+        var part = Part.scheme
         while let byte = rest.first {
             if byte == UInt8(ascii: "\\"), let next = rest.dropFirst().first, Self.globs.contains(next) {
                 PercentEncoding.append(next, bare: PercentEncoding.isReserved(next), to: &plain)
-                place.pass(next)
+                part.advance(past: next)
                 rest = rest.dropFirst(2)
             } else if rest.starts(with: "[]".utf8) {
                 plain += rest.prefix(2)
                 rest = rest.dropFirst(2)
             } else {
-                guard !Self.globs.contains(byte) || place.mayHave(byte) else {
+                guard !Self.globs.contains(byte) || part.mayContain(byte) else {
                     let glob = "'\(Unicode.Scalar(byte))'"
                     throw word.failure(
                         "\(glob) in the URL stands for several URLs: add --globoff (-g) to send it as it is")
                 }
-                place.pass(byte)
+                part.advance(past: byte)
                 plain.append(byte)
                 rest = rest.dropFirst()
             }
@@ -68,11 +68,11 @@ struct CurlURL {
 
     private static let globs = Set("[]{}".utf8)
 
-    /// Which part of the URL is read: a bracket belongs to an IPv6 address up to the end of the host.
-    private enum Place {
+    /// The part of the URL that is read. A bracket before the end of the host belongs to an IPv6 address.
+    private enum Part {
         case scheme, slashes, host, path
 
-        mutating func pass(_ byte: UInt8) {
+        mutating func advance(past byte: UInt8) {
             switch (self, Unicode.Scalar(byte)) {
             case (.scheme, "/"): self = .slashes
             case (.slashes, _): self = .host
@@ -81,7 +81,7 @@ struct CurlURL {
             }
         }
 
-        func mayHave(_ byte: UInt8) -> Bool {
+        func mayContain(_ byte: UInt8) -> Bool {
             self != .path && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]"))
         }
     }

@@ -8,24 +8,26 @@ extension Request {
     /// let request = try Request(curl: "curl https://api.example.com/cities -H 'Accept: application/json'")
     /// ```
     ///
-    /// Understood are the options that shape one request: `-X`, `-H`, `-d` and its kin, `--json`, `-F`,
-    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. Options that change nothing in what is sent are passed
-    /// over: where output goes (`-o`, `-O`, `-D`, `-c`, `-w`), what is shown (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`),
-    /// and what an engine does by itself (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
-    /// others about speed and connections). Every other option is refused by its name. `-m` becomes
-    /// `timeout`, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
-    /// becomes `RequestBody.jsonText(_:)`, sent as it is, and a form `RequestBody.form(_:)` where that stays the same to
-    /// the byte. As in curl, `[]` in a URL stands for itself. `-F` becomes `RequestBody.multipart(_:)`,
-    /// each part with the type that curl would tell; a file (`name=@path`, `name=<path`) is read when the request is
-    /// sent, its path taken from the current directory.
+    /// It supports the options that define one request: `-X`, `-H`, `-d` and its variants, `--json`, `-F`,
+    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. It ignores options that do not change what is
+    /// sent: for output (`-o`, `-O`, `-D`, `-c`, `-w`), for display (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`), and
+    /// for the work of an engine (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
+    /// others about speed and connections). It refuses every other option by name.
     ///
-    /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for what a shell
-    ///   would act on (a variable: put its value in), any other option, a URL that stands for several, data or headers in a file, `-k`,
-    ///   a form's part within a part, its own headers or encoding, or several files.
+    /// - `-m` becomes `timeout`. Unlike `-m`, it does not stop a server that keeps sending.
+    /// - JSON becomes `RequestBody.jsonText(_:)`, which is sent unchanged.
+    /// - A form becomes `RequestBody.form(_:)` if that is sent as the same bytes.
+    /// - `-F` becomes `RequestBody.multipart(_:)`. Each part has the type that curl would send. A file (`name=@path`,
+    ///   `name=<path`) is read when the request is sent, relative to the current directory.
+    /// - As in curl, `[]` in a URL is literal.
+    ///
+    /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for text that a shell would expand
+    ///   (a variable: put its value in), any other option, a URL that stands for several, data or headers in a file,
+    ///   `-k`, a form's part within a part, its own headers or encoding, or several files.
     public init(curl: String) throws(RequestError) {
         let line = try CurlLine(curl)
-        guard let url = line.url else { throw .curl(line.end, "it has no URL: add one") }
-        // -G does nothing to a form.
+        guard let url = line.url else { throw .malformedCurl(at: line.end, "it has no URL: add one") }
+        // -G has no effect on a form.
         let isQuery = line.switches.contains(.get) && line.parts.isEmpty
         let query = isQuery ? line.data.bytes : nil
         let target = CurlURL(url)
@@ -45,17 +47,18 @@ extension Request {
         for name in made where !given.names.contains(name) { headers[name] = "application/json" }
     }
 
-    /// A type that says no more than the form does is dropped: documentation likes to write it.
+    /// Sets the form. A plain `multipart/form-data` type, which documentation often adds, is removed.
     private mutating func setForm(_ line: CurlLine) throws(RequestError) {
         body = .multipart(line.parts)
         guard line.headers.names.contains(.contentType) else { return }
         guard headers[.contentType]?.lowercased() == "multipart/form-data" else {
-            throw .curl(line.end, "-H sets a Content-Type, which the form of -F makes itself: remove the header")
+            throw .malformedCurl(
+                at: line.end, "-H sets a Content-Type, which the form of -F makes itself: remove the header")
         }
         headers[.contentType] = nil
     }
 
-    /// Returns the type that the command gives, or the type that curl takes data for.
+    /// Returns the type that the command gives, or else curl's default for data.
     private func contentType(_ given: CurlHeaders) -> String? {
         let made = given.names.contains(.contentType) ? nil : "application/x-www-form-urlencoded"
         return headers[.contentType] ?? made
@@ -66,8 +69,10 @@ extension CurlLine {
     /// Returns the method that `-X` gives, or else the one that the data and `-I` imply.
     fileprivate func method(hasBody: Bool) throws(RequestError) -> HTTPRequest.Method {
         let isHead = switches.contains(.head)
-        guard !isHead || parts.isEmpty else { throw .curl(end, "-I sends no form: remove -I or -F") }
-        guard !isHead || !hasBody else { throw .curl(end, "-I sends no data: add -G, or remove one of them") }
+        guard !isHead || parts.isEmpty else { throw .malformedCurl(at: end, "-I sends no form: remove -I or -F") }
+        guard !isHead || !hasBody else {
+            throw .malformedCurl(at: end, "-I sends no data: add -G, or remove one of them")
+        }
         return method ?? (isHead ? .head : hasBody ? .post : .get)
     }
 }

@@ -1,6 +1,6 @@
 import Diamond
 
-/// Any bytes as a format of the shell's `printf` (POSIX, XBD section 5), in printable ASCII without a quote.
+/// A coder of bytes as a format of the shell's `printf` (POSIX, XBD section 5): printable ASCII without a quote.
 enum PrintfFormat {
     static func text(of bytes: some Sequence<UInt8>) -> String {
         var format: [UInt8] = []
@@ -12,9 +12,9 @@ enum PrintfFormat {
         switch Unicode.Scalar(byte) {
         case "\n": Array("\\n".utf8)
         case "\\", "%": Array(byte == UInt8(ascii: "%") ? "%%".utf8 : "\\\\".utf8)
-        // bash takes a format that begins with it for an option.
+        // bash reads a format that begins with `-` as an option.
         case "-" where isFirst: octal(byte)
-        // At a prompt `!` means a line of the history, in double quotes even where single ones stand within.
+        // At a prompt `!` expands to a line of the history, even in single quotes within double quotes.
         case "'", "!": octal(byte)
         case " "..."~": [byte]
         default: octal(byte)
@@ -25,7 +25,7 @@ enum PrintfFormat {
         [UInt8(ascii: "\\")] + [byte >> 6, byte >> 3 & 7, byte & 7].map { UInt8(ascii: "0") + $0 }
     }
 
-    /// The bytes that `printf` writes for a format without arguments.
+    /// Returns the bytes that `printf` writes for a format without arguments.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`, and for an escape that
     ///   shells read differently, such as `\x41`.

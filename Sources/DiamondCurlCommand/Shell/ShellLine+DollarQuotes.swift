@@ -1,6 +1,6 @@
 import Diamond
 
-/// The quotes of `$'…'` (bash manual, section 3.1.2.4), which browsers write for what is not plain ASCII.
+/// The quotes `$'…'` (bash manual, section 3.1.2.4), which browsers write for text that is not plain ASCII.
 extension ShellLine.Scanner {
     mutating func dollarQuoted() throws(RequestError) -> [UInt8] {
         let start = index - 2
@@ -41,10 +41,10 @@ extension ShellLine.Scanner {
         return UInt8(value & 0xFF)
     }
 
-    /// Browsers write what is beyond 16 bits as two surrogates.
+    /// Reads a character. Browsers write one beyond 16 bits as two surrogates.
     private mutating func scalar(digits: Int, at start: Int) throws(RequestError) -> [UInt8] {
         var value = number(digits: digits, radix: 16) ?? 0
-        if (0xD800..<0xDC00).contains(value), take("\\u"), let low = number(digits: 4, radix: 16),
+        if (0xD800..<0xDC00).contains(value), consume("\\u"), let low = number(digits: 4, radix: 16),
             (0xDC00..<0xE000).contains(low)
         {
             value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
@@ -66,7 +66,7 @@ extension ShellLine.Scanner {
     }
 }
 
-/// The bytes that a letter behind a backslash stands for, in `$'…'` and in `printf`.
+/// The bytes of the letters after a backslash, in `$'…'` and in `printf`.
 enum EscapeLetters {
     static let values: [UInt8: UInt8] = [
         UInt8(ascii: "a"): 7, UInt8(ascii: "b"): 8, UInt8(ascii: "e"): 27, UInt8(ascii: "E"): 27,

@@ -1,7 +1,7 @@
 import Diamond
 
 extension ShellLine {
-    /// Walks over the bytes of a command line, and reads what stands in quotes.
+    /// A scanner for the bytes of a command line, which reads quoted text.
     struct Scanner {
         let bytes: [UInt8]
         var index = 0
@@ -17,14 +17,14 @@ extension ShellLine {
             return byte
         }
 
-        mutating func take(_ text: StaticString) -> Bool {
+        mutating func consume(_ text: StaticString) -> Bool {
             let expected = text.withUTF8Buffer { Array($0) }
             guard bytes[index...].starts(with: expected) else { return false }
             index += expected.count
             return true
         }
 
-        mutating func takeLineEnd() -> Bool { take("\n") || take("\r\n") }
+        mutating func consumeLineEnd() -> Bool { consume("\n") || consume("\r\n") }
 
         mutating func singleQuoted() throws(RequestError) -> [UInt8] {
             let start = index
@@ -41,9 +41,9 @@ extension ShellLine {
             while let byte = next() {
                 switch Unicode.Scalar(byte) {
                 case "\"": return quoted
-                case "$" where take("(printf '"): quoted += try printed(from: index - 1)
-                case "`": throw meaning(of: byte, at: index - 1)
-                case "$" where isExpansion: throw meaning(of: byte, at: index - 1)
+                case "$" where consume("(printf '"): quoted += try printed(from: index - 1)
+                case "`": throw refusal(of: byte, at: index - 1)
+                case "$" where isExpansion: throw refusal(of: byte, at: index - 1)
                 case "\\": quoted += escapedInDoubleQuotes()
                 default: quoted.append(byte)
                 }
@@ -54,32 +54,32 @@ extension ShellLine {
         /// Reads the bytes that `$(printf '…')` stands for. It carries bytes that no other quotes do.
         private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
             let format = ShellWord(bytes: try singleQuoted(), position: nextPosition(at: start))
-            guard take(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }
+            guard consume(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }
             var bytes = try PrintfFormat.bytes(of: format)
             guard !bytes.contains(0) else { throw format.failure("no word holds a NUL: remove it") }
             while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
             return bytes
         }
 
-        /// Whether what follows a `$` makes it more than a `$`.
+        /// Whether the text after a `$` makes it an expansion.
         private var isExpansion: Bool {
             guard let byte = peek() else { return false }
             return "{([_@*#?$!-".utf8.contains(byte) || Character(Unicode.Scalar(byte)).isShellLetter
         }
 
         private mutating func escapedInDoubleQuotes() -> [UInt8] {
-            if takeLineEnd() { return [] }
+            if consumeLineEnd() { return [] }
             guard let byte = peek(), "$`\"\\".utf8.contains(byte) else { return [UInt8(ascii: "\\")] }
             index += 1
             return [byte]
         }
 
-        // MARK: Places
+        // MARK: Positions
 
-        /// In characters from 1.
+        /// Returns the position of an index, in characters from 1.
         func position(at index: Int) -> Int { characters(from: 0, to: index) + 1 }
 
-        /// Counted on from the one before, not from the beginning: a line may have many words.
+        /// Returns the position of an index. It counts from the previous one, because a line may have many words.
         mutating func nextPosition(at index: Int) -> Int {
             guard index >= counted.index else { return position(at: index) }
             counted = (index, counted.position + characters(from: counted.index, to: index))
@@ -90,9 +90,11 @@ extension ShellLine {
             String(decoding: bytes[start..<end], as: UTF8.self).unicodeScalars.count
         }
 
-        func failure(at index: Int, _ reason: String) -> RequestError { .curl(position(at: index), reason) }
+        func failure(at index: Int, _ reason: String) -> RequestError {
+            .malformedCurl(at: position(at: index), reason)
+        }
 
-        func meaning(of byte: UInt8, at index: Int) -> RequestError {
+        func refusal(of byte: UInt8, at index: Int) -> RequestError {
             let character = Character(Unicode.Scalar(byte))
             let remedy =
                 switch character {

@@ -2,8 +2,8 @@ import Diamond
 
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
-/// Everything else that the shell would act on (variables, substitutions, pipes, redirections, comments, a second
-/// command) is refused, not guessed. Two forms are known, because they carry bytes that no other word can: the pipe
+/// It refuses everything else that the shell would interpret (variables, substitutions, pipes, redirections, comments,
+/// a second command). Two forms are supported, because they carry bytes that no other word can: the pipe
 /// `printf '…' | command`, and the substitution `"$(printf '…')"`.
 struct ShellLine {
     private(set) var words: [ShellWord] = []
@@ -20,7 +20,7 @@ struct ShellLine {
         endWord()
     }
 
-    /// The position where the text ends, for errors about what is missing there.
+    /// The position of the text's end, for errors about missing text.
     var end: Int { scanner.position(at: scanner.index) }
 
     private mutating func read(_ byte: UInt8) throws(RequestError) {
@@ -31,11 +31,11 @@ struct ShellLine {
         case "\r", "\n": try endLine()
         case "'": append(try scanner.singleQuoted(), from: start)
         case "\"": append(try scanner.doubleQuoted(), from: start)
-        case "$" where scanner.take("'"): append(try scanner.dollarQuoted(), from: start)
+        case "$" where scanner.consume("'"): append(try scanner.dollarQuoted(), from: start)
         case "\\": try escape(from: start)
         case "|": try pipe(from: start)
         case "#" where word == nil: throw scanner.failure(at: start, "a comment begins: remove it, or quote the '#'")
-        case "$", "`", ";", ">", "<", "&", "(", ")": throw scanner.meaning(of: byte, at: start)
+        case "$", "`", ";", ">", "<", "&", "(", ")": throw scanner.refusal(of: byte, at: start)
         default: append([byte], from: start)
         }
     }
@@ -51,7 +51,7 @@ struct ShellLine {
     }
 
     private mutating func escape(from start: Int) throws(RequestError) {
-        if scanner.takeLineEnd() { return }
+        if scanner.consumeLineEnd() { return }
         guard let byte = scanner.next() else { throw scanner.failure(at: start, "nothing follows the '\\': remove it") }
         append([byte], from: start)
     }
@@ -67,7 +67,7 @@ struct ShellLine {
     private mutating func pipe(from start: Int) throws(RequestError) {
         endWord()
         guard input == nil, words.count == 2, words[0].bytes.elementsEqual("printf".utf8) else {
-            throw scanner.meaning(of: UInt8(ascii: "|"), at: start)
+            throw scanner.refusal(of: UInt8(ascii: "|"), at: start)
         }
         input = try PrintfFormat.bytes(of: words[1])
         words = []

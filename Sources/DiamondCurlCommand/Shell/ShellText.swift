@@ -1,6 +1,6 @@
 import Diamond
 
-/// A word for a POSIX shell, of texts that stand for themselves and of variables.
+/// A word for a POSIX shell, made of literal texts and variables.
 struct ShellText: Hashable {
     fileprivate enum Piece: Hashable {
         case text([UInt8])
@@ -18,7 +18,7 @@ struct ShellText: Hashable {
     }
 
     mutating func append(_ text: some Sequence<UInt8>) {
-        // Taken out meanwhile, or each text would be copied with all that stands before it.
+        // The last text is removed first, so that appending does not copy it.
         var whole: [UInt8] = []
         if case .text(let before) = pieces.last {
             pieces.removeLast()
@@ -30,8 +30,7 @@ struct ShellText: Hashable {
 
     mutating func append(variable name: String) { pieces.append(.variable(name)) }
 
-    /// The word in quotes: double ones where they suffice, else each text in single ones, in which a shell acts on
-    /// nothing.
+    /// The word in double quotes if they suffice, else with each text in single quotes, in which a shell expands nothing.
     var quoted: String {
         guard hasVariables else { return String(decoding: bytes, as: UTF8.self).shellWord }
         guard bytes.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
@@ -39,16 +38,16 @@ struct ShellText: Hashable {
         return "\"" + parts.joined() + "\""
     }
 
-    /// As ``quoted``, with texts on which a terminal could act written by the shell's `printf`, which may stand for any
-    /// bytes but NUL. No text may end in a line feed: the shell takes it off.
+    /// The word like ``quoted``, with texts that a terminal could interpret written by the shell's `printf`. They may have
+    /// any bytes but NUL. No text may end in a line feed, because the shell removes it.
     var escaped: String { pieces.allSatisfy(\.isPrintable) ? quoted : pieces.map(\.escaped).joined() }
 
-    /// The bytes that stand for themselves, without the variables.
+    /// The bytes of the literal texts, without the variables.
     var bytes: [UInt8] {
         pieces.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }
     }
 
-    /// Whether a byte means nothing in double quotes, neither to a POSIX shell nor at the prompt of bash or zsh.
+    /// Whether a byte is literal in double quotes, for a POSIX shell and at the prompt of bash and zsh.
     private static func isPlain(_ byte: UInt8) -> Bool {
         PercentEncoding.isUnreserved(byte) || " :/?#[]@&()*+,;=%".utf8.contains(byte)
     }

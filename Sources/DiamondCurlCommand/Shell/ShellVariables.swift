@@ -1,18 +1,18 @@
 import Diamond
 
-/// Names of the shell variables that stand for a command's credentials, each given once.
+/// The names of the shell variables for a command's credentials. Each name is used once.
 struct ShellVariables {
-    private var given: Set<String> = []
-    /// The last of each that were numbered.
+    private var used: Set<String> = []
+    /// The last number of each repeated name.
     private var numbers: [String: Int] = [:]
 
-    /// The name in capitals, what no variable's name has as `_`, with a number where it was given before.
+    /// Returns a variable name: in capitals, with `_` for other characters, and with a number if the name is used already.
     mutating func name(for name: some StringProtocol) -> String {
         let letters = name.unicodeScalars.map { Self.isLetter($0) ? Character($0).uppercased() : "_" }.joined()
         let words = letters.split(separator: "_").joined(separator: "_")
-        let stem = words.first?.isLetter == true && !Self.taken.contains(words) ? words : "SECRET_" + words
+        let stem = words.first?.isLetter == true && !Self.reserved.contains(words) ? words : "SECRET_" + words
         var unique = stem
-        while !given.insert(unique).inserted {
+        while !used.insert(unique).inserted {
             let number = numbers[stem, default: 1] + 1
             numbers[stem] = number
             unique = "\(stem)_\(number)"
@@ -20,9 +20,9 @@ struct ShellVariables {
         return unique
     }
 
-    /// The variables that shells, logins and terminals have set already. Such a variable would be sent in a secret's
-    /// place where the user does not set it (POSIX, XBD section 8; the manuals of bash and zsh).
-    private static let taken: Set<String> = [
+    /// The variables that shells, logins and terminals have set already. Such a variable would be sent in place
+    /// of a secret that the user does not set (POSIX, XBD section 8; the manuals of bash and zsh).
+    private static let reserved: Set<String> = [
         "ARGV", "CDPATH", "COLUMNS", "DIRSTACK", "DISPLAY", "EDITOR", "EGID", "ENV", "EUID", "FPATH", "GID", "GROUPS",
         "HISTCMD", "HISTFILE", "HISTSIZE", "HOME", "HOST", "HOSTNAME", "HOSTTYPE", "IFS", "LANG", "LANGUAGE", "LINENO",
         "LINES", "LOGNAME", "MACHTYPE", "MAIL", "MAILPATH", "MANPATH", "OLDPWD", "OPTARG", "OPTERR", "OPTIND",

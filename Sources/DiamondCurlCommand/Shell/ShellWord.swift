@@ -1,9 +1,9 @@
 import Diamond
 
-/// One word of a shell's command line, its quotes removed.
+/// A word of a shell's command line, without its quotes.
 struct ShellWord: Hashable {
     var bytes: [UInt8]
-    /// The position where it begins, in characters from 1.
+    /// The position of its start, in characters from 1.
     var position: Int
 
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for bytes that are not UTF-8.
@@ -12,12 +12,12 @@ struct ShellWord: Hashable {
         return text
     }
 
-    func failure(_ reason: String) -> RequestError { .curl(position, reason) }
+    func failure(_ reason: String) -> RequestError { .malformedCurl(at: position, reason) }
 }
 
 extension RequestError {
-    /// - Parameter position: in characters from 1.
-    static func curl(_ position: Int, _ reason: String) -> RequestError {
+    /// - Parameter position: the position in the command, in characters from 1.
+    static func malformedCurl(at position: Int, _ reason: String) -> RequestError {
         RequestError(.malformedCurl, "the curl command is malformed at character \(position): \(reason)")
     }
 }
