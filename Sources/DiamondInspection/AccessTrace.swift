@@ -34,7 +34,7 @@ struct AccessTrace: Sendable {
     /// The seconds from the first to the last access.
     let seconds: Int64
     private let steps: [Step]
-    /// The sum of the accesses that count, of all keys.
+    /// The sum of the accesses that count, for all keys.
     private let total: Sum
 
     init(_ accesses: [CacheAccess]) {
@@ -64,16 +64,16 @@ struct AccessTrace: Sendable {
     var bytes: Int64 { total.bytes }
 
     func misses(sieve capacity: Int64) -> Simulation.Misses {
-        misses(Sieve<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
+        misses(in: Sieve<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
     }
 
     func misses(lru capacity: Int64) -> Simulation.Misses {
-        misses(LRUCache<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
+        misses(in: LRUCache<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
     }
 
     private func scaled(_ capacity: Int64) -> Int { Int(capacity >> sampling.shift) }
 
-    private func misses(_ cache: some SimulatedCache, largest: Int64) -> Simulation.Misses {
+    private func misses(in cache: some SimulatedCache, largest: Int64) -> Simulation.Misses {
         var cache = cache
         var missed = Sum()
         for step in steps {
@@ -91,10 +91,10 @@ struct AccessTrace: Sendable {
 }
 
 extension Int64 {
-    // For numbers that are not negative.
+    // Neither number may be negative.
     fileprivate func multipliedAtMost(by other: Int64) -> Int64 {
-        let (product, isTooMuch) = multipliedReportingOverflow(by: other)
-        return isTooMuch ? .max : product
+        let (product, overflows) = multipliedReportingOverflow(by: other)
+        return overflows ? .max : product
     }
 }
 
@@ -119,7 +119,9 @@ extension SimulatedCache {
         return (isMissed ? 1 : 0) + (isStored ? 0 : access.uses - 1)
     }
 
-    /// - Returns: whether the body is small enough to be stored.
+    /// Stores the size of a body.
+    ///
+    /// - Returns: Whether the body is small enough.
     private mutating func store(_ access: CacheAccess, isKnown: Bool, largest: Int64) -> Bool {
         guard access.bodySize <= largest else { return false }
         insert(access.bodySize, under: access.prefix, cost: Int(access.entrySize))

@@ -24,7 +24,7 @@ extension Cache {
         let (accesses, capacity) = try file.read(CacheTable.accesses)
         return Simulation(
             accesses,
-            present: capacity ?? diskCapacity,
+            currentCapacity: capacity ?? diskCapacity,
             capacities: capacities,
             usable: Eviction.usable(of:)
         )

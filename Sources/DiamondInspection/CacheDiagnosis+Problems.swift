@@ -4,16 +4,17 @@ import DiamondSchema
 import Foundation
 
 extension CacheDiagnosis {
-    /// Something that is not as it should be.
+    /// A problem of a store, with its remedy.
     package struct Problem: Hashable, Sendable {
+        /// The problem, in one line.
         package var what: String
         /// The action that remedies it.
         package var remedy: String
     }
 
-    /// Judged by what was read, the worst first.
+    /// The problems found in what was read, the worst first.
     package var problems: [Problem] {
-        usability + (writer.map { [$0.problem] } ?? []) + permissions + (settings.map { self.judge($0) } ?? [])
+        usability + (writer.map { [$0.problem] } ?? []) + permissions + (settings.map { self.problems(of: $0) } ?? [])
             + setAside.map { file in
                 Problem(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
             }
@@ -39,18 +40,18 @@ extension CacheDiagnosis {
         }
     }
 
-    private func judge(_ settings: CacheTable.Settings) -> [Problem] {
+    private func problems(of settings: CacheTable.Settings) -> [Problem] {
         guard failure == nil else { return [] }
         guard settings.isCurrent else {
             let what = "the schema's version is \(settings.schemaVersion), not \(DiamondSchema.cache.migrations.count)"
             return [Problem(what: what, remedy: "'cachectl stats' brings it up to date, as any program does")]
         }
-        return settings.problems + state(settings)
+        return settings.problems + contentProblems(settings)
     }
 
-    private func state(_ settings: CacheTable.Settings) -> [Problem] {
+    private func contentProblems(_ settings: CacheTable.Settings) -> [Problem] {
         var problems = schemaFaults.map { Problem(what: $0, remedy: "'cachectl verify --repair' mends it") }
-        // Without its tables nothing was read.
+        // The rest was read only if the tables exist.
         guard totals != nil else { return problems }
         if !hasSecret { problems.append(lostSecret) }
         if Eviction.isWasteful(free: settings.freeBytes, used: settings.usedBytes) {
@@ -84,10 +85,10 @@ extension CacheDiagnosis {
 }
 
 extension CacheTable.Settings {
-    /// The problems about settings that are fixed when the file is made, or mended when it is opened.
+    /// The problems of settings that are fixed when the file is created, or corrected when it is opened.
     fileprivate var problems: [CacheDiagnosis.Problem] {
         var problems: [CacheDiagnosis.Problem] = []
-        let anew = "end the programs that use the store and remove cache.sqlite*: it is made anew"
+        let replaceFile = "end the programs that use the store and remove cache.sqlite*: it is made anew"
         if journalMode != "wal" {
             problems.append(
                 .init(
@@ -95,11 +96,11 @@ extension CacheTable.Settings {
                     remedy: "'cachectl stats' sets it, as any program does"))
         }
         if autoVacuum != 2 {
-            problems.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: anew))
+            problems.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: replaceFile))
         }
         if pageSize != DiamondSchema.cache.pageSize {
             let what = "the page size is \(pageSize), not \(DiamondSchema.cache.pageSize): slower than it has to be"
-            problems.append(.init(what: what, remedy: anew))
+            problems.append(.init(what: what, remedy: replaceFile))
         }
         return problems
     }

@@ -3,7 +3,7 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// The state of a store: its files, its settings and its contents. Reading it changes nothing.
+/// The state of a store: its files, settings and contents. Reading it changes nothing.
 package struct CacheDiagnosis: Sendable {
     /// A file or a directory of the store.
     package struct File: Hashable, Sendable {
@@ -16,21 +16,21 @@ package struct CacheDiagnosis: Sendable {
     package let store: Store
     package var sqliteVersion = SQLiteLibrary.version
     package var sqliteOptions = SQLiteLibrary.options
-    /// The directory; `nil` if it does not exist.
+    /// The store's directory; `nil` if it does not exist.
     package var directory: File?
     /// The existing ones of database, write-ahead log and its index.
     package var files: [File] = []
-    /// Damaged files that were set aside.
+    /// The damaged files that were set aside.
     package var setAside: [File] = []
     /// The file's settings; `nil` if the file cannot be read.
     package var settings: CacheTable.Settings?
     package var totals: CacheTotals?
     package var hasSecret = false
-    /// Whether it has sealed entries. It is read only if the secret is missing.
+    /// Whether the store has sealed entries. It is determined only if the secret is missing.
     package var isSealed = false
     /// The tables, indexes and triggers that are missing, differ from the schema, or are not in it.
     package var schemaFaults: [String] = []
-    /// The names of the keys that the programs of a sealed store seal with.
+    /// The names of the keys that seal the store's entries.
     package var keyIDs: [String] = []
     /// The process that keeps others from writing, if ``findWriter()`` has found one.
     package var writer: WriteLock?
@@ -64,12 +64,13 @@ package struct CacheDiagnosis: Sendable {
         _ expected: CacheSchema,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let (settings, schema) = try (CacheTable.settings(on: connection), CacheTable.schema(on: connection))
+        let settings = try CacheTable.settings(on: connection)
+        let schema = try CacheTable.schema(on: connection)
         self.settings = settings
-        failure = settings.failure(of: store, mistake: settings.mistake(schema, expected))
+        failure = settings.failure(of: store, mistake: settings.headerMistake(in: schema, expected: expected))
         guard settings.isCurrent else { return }
         schemaFaults = schema.faults(comparedTo: expected).map(\.what)
-        // Without its tables, the rest cannot be read.
+        // The queries below need every table.
         guard schema.hasTables(of: expected) else { return }
         totals = try CacheTable.totals(on: connection)
         keyIDs = try CacheTable.sealedSecrets(on: connection).keys.sorted()
@@ -81,13 +82,13 @@ package struct CacheDiagnosis: Sendable {
     /// file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.cachePath) }
 
-    /// Bytes of the log beside the file.
+    /// The number of bytes of the write-ahead log.
     package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
 
-    /// The pages in the log, including those already checkpointed.
+    /// The number of pages in the log, including those that are already in the file.
     package var logPages: Int64 { settings.map { max(0, logBytes - 32) / ($0.pageSize + 24) } ?? 0 }
 
-    /// The pages in the log at which it is checkpointed.
+    /// The number of pages from which the log is written into the file (a checkpoint).
     package static var logThreshold: Int64 { Int64(DiamondSchema.cache.checkpointLength) }
 }
 
@@ -108,7 +109,7 @@ extension CacheTable.Settings {
     /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program that
     /// opens it migrates it.
     ///
-    /// - Parameter mistake: the mistake in the header of a Diamond file.
+    /// - Parameter mistake: the mistake in the header of a file with Diamond's tables; `nil` if there is none.
     fileprivate func failure(of store: Store, mistake: String?) -> CacheError? {
         if let mistake {
             return CacheError(.other, "\(store.cachePath): \(mistake): 'cachectl verify --repair' sets it")

@@ -1,16 +1,16 @@
 package import Diamond
 
-/// A damage of a store.
+/// A damaged part of a store.
 package struct CacheFinding: Hashable, Sendable {
     /// The kinds of damage.
     package enum Kind: String, Hashable, Sendable, Encodable {
-        /// The file: SQLite finds it malformed, or its tables are others.
+        /// The file: SQLite reports damage, or it has other tables.
         case file
         /// The header of the file: the program it belongs to, and its version.
         case header
-        /// An index, a trigger or a table that is missing, different, or not in the schema.
+        /// An index, a trigger or a table that is missing, changed, or not part of the schema.
         case schema
-        /// An entry: a lookup drops it.
+        /// A damaged entry. A lookup removes it.
         case entry
         /// Rows of a body without an entry.
         case body
@@ -18,18 +18,18 @@ package struct CacheFinding: Hashable, Sendable {
         case surplus
         /// Tags without an entry.
         case tags
-        /// A partial body that no transfer continues.
+        /// A part of a body that no transfer continues.
         case partial
-        /// The position at which eviction continues.
+        /// The position from which eviction continues, SIEVE's hand.
         case hand
-        /// The secret of the store's keyed digests.
+        /// The secret for the store's keyed digests.
         case secret
     }
 
     package var kind: Kind
-    /// The key of the entry, where it has one.
+    /// The key of the entry, if the finding is about one.
     package var key: RequestKey?
-    /// The URL of the entry; secrets masked.
+    /// The URL of the entry, with secrets masked.
     package var url: String?
     /// The damage, in a few words.
     package var what: String
@@ -39,9 +39,9 @@ package struct CacheFinding: Hashable, Sendable {
     var fault: CacheSchema.Fault?
 }
 
-/// A finding, and its repair.
+/// A finding and its repair.
 package struct CacheRepair: Hashable, Sendable {
     package var finding: CacheFinding
-    /// The repair, in a few words; `nil` if it was no longer necessary.
-    package var done: String?
+    /// The repair, in a few words; `nil` if there was nothing to repair any more.
+    package var action: String?
 }

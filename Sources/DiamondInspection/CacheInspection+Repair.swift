@@ -4,35 +4,35 @@ import DiamondSchema
 import Foundation
 
 extension CacheInspection {
-    /// Repairs the findings: drops damaged rows, and sets a malformed file aside, as a program would.
+    /// Repairs what was found. It removes what is damaged, and sets a malformed file aside, as a program would.
     package func repair() throws(CacheError) -> [CacheRepair] {
         guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
         guard !findings.contains(where: \.isStructural) else { return try repairStructure() }
         do throws(SQLiteError) {
             let database = try Self.open(store)
             var repairs: [CacheRepair] = []
-            // One transaction for each, so that other processes can write in between.
-            for finding in findings { repairs.append(try mend(finding, in: database)) }
+            // Each in its own transaction, so that other processes can write in between.
+            for finding in findings { repairs.append(try repair(finding, in: database)) }
             return repairs
         } catch {
             throw CacheError(error)
         }
     }
 
-    private func mend(_ finding: CacheFinding, in database: SQLiteDatabase) throws(SQLiteError) -> CacheRepair {
+    private func repair(_ finding: CacheFinding, in database: SQLiteDatabase) throws(SQLiteError) -> CacheRepair {
         // Sealed entries are opened before the transaction.
         let entry = try database.read { (connection) throws(SQLiteError) in
             finding.kind == .entry ? try CacheTable.inspect(finding.id ?? 0, sealing, on: connection) : nil
         }
-        let done = try database.write { (connection) throws(SQLiteError) in
-            try mend(finding, entry, on: connection)
+        let action = try database.write { (connection) throws(SQLiteError) in
+            try repair(finding, entry: entry, on: connection)
         }
-        return CacheRepair(finding: finding, done: done)
+        return CacheRepair(finding: finding, action: action)
     }
 
-    private func mend(
+    private func repair(
         _ finding: CacheFinding,
-        _ entry: CacheTable.InspectedEntry?,
+        entry: CacheTable.InspectedEntry?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> String? {
         switch finding.kind {
@@ -50,7 +50,7 @@ extension CacheInspection {
             try CacheTable.setHand(0, on: connection)
             return "set to the beginning"
         case .secret:
-            // The key may be unknown here, and a sealed store must not have a secret in clear.
+            // The key may be missing here, and a sealed store has no secret in plain text.
             guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
             guard try CacheTable.replaceSecret(by: CacheFile.newSecret(), on: connection) else { return nil }
             return "made anew; what was stored for requests with credentials is found no more"
@@ -61,18 +61,18 @@ extension CacheInspection {
         let old = try? Self.open(store)
         let secret = try? old?.read(CacheTable.secret)
         let sealed = (try? old?.read(CacheTable.sealedSecrets)) ?? [:]
-        let place = try CacheFile.setAside(store, unlessOtherThan: number)
-        // Running programs keep their secret. If it cannot be read, the next program creates the file.
-        if place != nil, secret != nil || !sealed.isEmpty { try begin(secret, sealed) }
-        let done = place.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }
-        return findings.map { CacheRepair(finding: $0, done: done) }
+        let path = try CacheFile.setAside(store, unlessOtherThan: fileNumber)
+        // The new file has the secret of the running programs. If it cannot be read, the next of them creates the file.
+        if path != nil, secret != nil || !sealed.isEmpty { try createFile(secret: secret, sealedSecrets: sealed) }
+        let action = path.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }
+        return findings.map { CacheRepair(finding: $0, action: action) }
     }
 
-    private func begin(_ secret: Data?, _ sealed: [String: Data]) throws(CacheError) {
+    private func createFile(secret: Data?, sealedSecrets: [String: Data]) throws(CacheError) {
         do throws(SQLiteError) {
             try Self.open(store).write { (connection) throws(SQLiteError) in
                 if let secret { try CacheTable.saveSecret(secret, on: connection) }
-                for (id, bytes) in sealed {
+                for (id, bytes) in sealedSecrets {
                     try CacheTable.saveSecret(bytes, keyID: id, replacing: nil, on: connection)
                 }
             }

@@ -2,28 +2,31 @@ package import Diamond
 import DiamondSQLite
 import Foundation
 
-/// A verification of everything in a store by its checksums, in pages, while programs use the store.
+/// An inspection of all contents of a store. It reads them in pages while programs use the store, and compares them
+/// with their checksums.
 package struct CacheInspection: Sendable {
-    /// The number of entries that were read.
+    /// The number of entries read.
     package private(set) var entries = 0
-    /// The bytes of their bodies.
+    /// The number of bytes of their bodies.
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
-    /// The number of sealed entries that were verified by their checksums alone, because no given key opens them.
+    /// The number of sealed entries that were compared only with their checksums, because no key here opens them.
     package private(set) var locked = 0
-    /// The number of partial entries among them.
+    /// The number of entries with incomplete bodies.
     package private(set) var partials = 0
     let store: Store
-    /// Milliseconds since 1970.
+    /// The time of the inspection, in milliseconds since 1970.
     let now: Int64
     private(set) var seal: (any CacheSeal)?
-    /// The number of the verified file.
-    let number: FileNumber?
+    /// The inspected file.
+    let fileNumber: FileNumber?
 
-    /// Verifies a store. It changes nothing, except that it migrates a file of an older version.
+    /// Reads the store. It changes nothing, except that a file of an older version is migrated, as by any program.
     ///
-    /// - Parameter seal: the seal of a sealed store, to verify its entries by their seals, too.
-    /// - Throws: ``CacheError`` if it cannot be read. A malformed file is a finding, not an error.
+    /// - Parameters:
+    ///   - seal: opens the entries of a sealed store, so that their seals are checked, too.
+    ///   - now: the time, in milliseconds since 1970.
+    /// - Throws: ``CacheError`` if the store cannot be read. A malformed file is a finding instead.
     package init(
         of store: Store,
         seal: (any CacheSeal)? = nil,
@@ -33,10 +36,10 @@ package struct CacheInspection: Sendable {
         self.now = now
         self.store = store
         self.seal = seal
-        number = FileNumber(store.cachePath)
+        fileNumber = FileNumber(store.cachePath)
         do throws(SQLiteError) {
             findings = try Self.headerFindings(of: store)
-            // With a wrong header, opening the file would fail.
+            // A file with a wrong header cannot be opened for the rest.
             if findings.isEmpty { try read(Self.open(store)) }
         } catch {
             guard CacheError(error).code == .corrupt else { throw CacheError(error) }
@@ -50,10 +53,10 @@ package struct CacheInspection: Sendable {
 
     private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {
         findings = try database.read(CacheTable.integrityErrors).map { CacheFinding(kind: .file, what: $0) }
-        // Nothing else in a malformed file can be trusted.
+        // The contents of a damaged file cannot be trusted.
         guard findings.isEmpty else { return }
         findings = try database.read(Self.schemaFindings)
-        // Without its tables, the rest cannot be read.
+        // The queries below need every table.
         guard !findings.contains(where: { $0.kind == .file || $0.fault?.part.kind == .table }) else { return }
         // With another key of the same name, every entry would seem damaged.
         if let seal, try !SealedSecret(seal).isRight(for: database) { self.seal = nil }
@@ -61,7 +64,7 @@ package struct CacheInspection: Sendable {
         try readBodies(database)
         try readTags(database)
         try readPartials(database)
-        try readFacts(database)
+        try readState(database)
     }
 
     private mutating func readEntries(_ database: SQLiteDatabase) throws(SQLiteError) {
@@ -71,7 +74,7 @@ package struct CacheInspection: Sendable {
                 try CacheTable.ids(after: last, on: connection)
             }
             guard let end = ids.last else { return }
-            for id in ids { try readEntry(id, database) }
+            for id in ids { try readEntry(id, from: database) }
             last = end
         }
     }
@@ -79,7 +82,7 @@ package struct CacheInspection: Sendable {
     // Opening a row does not need the store's secret, which may be missing.
     var sealing: Sealing? { seal.map { Sealing($0, secret: Data()) } }
 
-    private mutating func readEntry(_ id: Int64, _ database: SQLiteDatabase) throws(SQLiteError) {
+    private mutating func readEntry(_ id: Int64, from database: SQLiteDatabase) throws(SQLiteError) {
         let entry = try database.read { (connection) throws(SQLiteError) in
             try CacheTable.inspect(id, sealing, on: connection)
         }
@@ -105,11 +108,11 @@ package struct CacheInspection: Sendable {
             counts.merge(page.counts, uniquingKeysWith: +)
             last = page.last
         }
-        add(.body, counts, "rows of a body")
+        add(.body, counts: counts, rows: "rows of a body")
     }
 
     private mutating func readTags(_ database: SQLiteDatabase) throws(SQLiteError) {
-        add(.tags, try database.read(CacheTable.orphanedTags).counts, "tags")
+        add(.tags, counts: try database.read(CacheTable.orphanedTags).counts, rows: "tags")
     }
 
     private mutating func readPartials(_ database: SQLiteDatabase) throws(SQLiteError) {
@@ -122,13 +125,13 @@ package struct CacheInspection: Sendable {
         }
     }
 
-    private mutating func add(_ kind: CacheFinding.Kind, _ counts: [Int64: Int], _ rows: String) {
+    private mutating func add(_ kind: CacheFinding.Kind, counts: [Int64: Int], rows: String) {
         for (id, count) in counts.sorted(by: { $0.key < $1.key }) {
             findings.append(CacheFinding(kind: kind, what: "\(rows) without an entry: \(count)", id: id))
         }
     }
 
-    private mutating func readFacts(_ database: SQLiteDatabase) throws(SQLiteError) {
+    private mutating func readState(_ database: SQLiteDatabase) throws(SQLiteError) {
         if try !database.read(CacheTable.hasSoundHand) {
             findings.append(CacheFinding(kind: .hand, what: "points nowhere"))
         }

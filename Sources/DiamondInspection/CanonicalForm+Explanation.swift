@@ -1,23 +1,36 @@
 package import Diamond
 
 extension CanonicalForm {
-    /// Why the form of a request is what it is.
+    /// An explanation of the canonical form of a request.
     package struct Explanation {
         /// A line of the form, and the rule that made it.
-        package var lines: [(text: String, rule: String)] = []
-        /// The parts of the request that are in no line, and why.
-        package var omissions: [Omission] = []
+        package struct Line {
+            package let text: String
+            package let rule: String
+        }
 
-        package typealias Omission = (what: String, reason: String)
+        /// A part of the request that is in no line, and the reason.
+        package struct Omission {
+            package let part: String
+            package let reason: String
+        }
+
+        /// The lines of the form, in order.
+        package var lines: [Line] = []
+        /// The parts of the request that are in no line.
+        package var omissions: [Omission] = []
     }
 
+    /// Returns an explanation of the canonical form of a request.
     package static func explanation(of request: Request, rules: KeyRules) throws(RequestError) -> Explanation {
         let wire = try WireRequest(request)
         let form = try CanonicalForm(of: wire, rules: rules)
-        // By bytes: a space and an accent after it are one character.
+        // Split by bytes: a space and an accent after it are one `Character`.
         let lines = form.bytes.split(separator: UInt8(ascii: "\n")).map { line in
             let tag = line.prefix { $0 != UInt8(ascii: " ") }
-            return (text: String(decoding: line, as: UTF8.self), rule: rule(of: String(decoding: tag, as: UTF8.self)))
+            return Explanation.Line(
+                text: String(decoding: line, as: UTF8.self),
+                rule: rule(of: String(decoding: tag, as: UTF8.self)))
         }
         return Explanation(lines: lines, omissions: try KeyExplanation(of: wire, rules: rules).all)
     }

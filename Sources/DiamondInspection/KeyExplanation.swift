@@ -1,16 +1,16 @@
 import Diamond
 import HTTPTypes
 
-/// The parts of a request that are in no line of its canonical form.
+/// A finder of the parts of a request that are in no line of its canonical form.
 struct KeyExplanation {
     typealias Omission = CanonicalForm.Explanation.Omission
 
     private let request: WireRequest
     private let rules: KeyRules
 
-    private static let isIgnored = "is ignored by the rules"
-    private static let isReplaced = "the identity stands for it"
-    private static let isKeyed = "the cache key stands for it"
+    private static let ignored = "is ignored by the rules"
+    private static let replaced = "the identity stands for it"
+    private static let keyed = "the cache key stands for it"
 
     init(of request: WireRequest, rules: KeyRules) {
         self.request = request
@@ -24,18 +24,24 @@ struct KeyExplanation {
     private var headers: [Omission] {
         request.headers.compactMap { field in
             let name = field.name.canonicalName
-            let what = "header \(name)"
-            if !rules.isSelecting(name) { return (what, "does not select among answers") }
-            if request.identity != nil, rules.isReplaced(field.name) { return (what, Self.isReplaced) }
-            if request.cacheKey != nil, !rules.isCredential(field.name) { return (what, Self.isKeyed) }
+            let part = "header \(name)"
+            if !rules.isSelecting(name) { return Omission(part: part, reason: "does not select among answers") }
+            if request.identity != nil, rules.isReplaced(field.name) {
+                return Omission(part: part, reason: Self.replaced)
+            }
+            if request.cacheKey != nil, !rules.isCredential(field.name) {
+                return Omission(part: part, reason: Self.keyed)
+            }
             return nil
         }
     }
 
     private var parameters: [Omission] {
         let filled = request.identity == nil ? [] : request.filledItems.items
-        return omissions(of: request.items, "parameter")
-            + filled.map { ("parameter \(String(decoding: $0.name, as: UTF8.self))", Self.isReplaced) }
+        return omissions(of: request.items, kind: "parameter")
+            + filled.map {
+                Omission(part: "parameter \(String(decoding: $0.name, as: UTF8.self))", reason: Self.replaced)
+            }
     }
 
     private var body: [Omission] {
@@ -44,17 +50,17 @@ struct KeyExplanation {
             case nil: []
             case .json(let value): members(of: value)
             case .jsonText(let json): members(of: json.value)
-            case .form(let parameters): omissions(of: try parameters.items(request.encoding), "field")
+            case .form(let parameters): omissions(of: try parameters.items(request.encoding), kind: "field")
             case .multipart(let parts): parts.compactMap(omission)
-            case .bytes, .file: request.cacheKey == nil ? [] : [("body", Self.isKeyed)]
+            case .bytes, .file: request.cacheKey == nil ? [] : [Omission(part: "body", reason: Self.keyed)]
             }
         }
     }
 
-    private func omissions(of items: QueryItems, _ kind: String) -> [Omission] {
+    private func omissions(of items: QueryItems, kind: String) -> [Omission] {
         items.items.compactMap { item in
             reason(item.name.span, hasValue: item.hasValue, isSecret: rules.isSecret(item)).map {
-                ("\(kind) \(String(decoding: item.name, as: UTF8.self))", $0)
+                Omission(part: "\(kind) \(String(decoding: item.name, as: UTF8.self))", reason: $0)
             }
         }
     }
@@ -62,15 +68,17 @@ struct KeyExplanation {
     private func omission(of part: MultipartPart) -> Omission? {
         let name = PercentEncoding.encode(part.name.utf8)
         return reason(name.span, hasValue: true, isSecret: rules.isSecret(parameter: name.span)).map {
-            ("part \(String(decoding: name, as: UTF8.self))", $0)
+            Omission(part: "part \(String(decoding: name, as: UTF8.self))", reason: $0)
         }
     }
 
-    /// - Parameter name: percent-encoded.
+    /// Returns the reason to omit an item; `nil` if it is not omitted.
+    ///
+    /// - Parameter name: the percent-encoded name.
     private func reason(_ name: Span<UInt8>, hasValue: Bool, isSecret: Bool) -> String? {
-        if rules.isIgnored(parameter: name) { return Self.isIgnored }
-        if request.identity != nil, hasValue, rules.isReplaced(parameter: name) { return Self.isReplaced }
-        return request.cacheKey != nil && !isSecret ? Self.isKeyed : nil
+        if rules.isIgnored(parameter: name) { return Self.ignored }
+        if request.identity != nil, hasValue, rules.isReplaced(parameter: name) { return Self.replaced }
+        return request.cacheKey != nil && !isSecret ? Self.keyed : nil
     }
 
     private func members(of value: JSONValue) -> [Omission] {
@@ -78,10 +86,12 @@ struct KeyExplanation {
         let ignoring = IdentityRules(ignoring: own.ignoring)
         let secrets = IdentityRules(secrets: request.identity == nil ? [] : own.secrets)
         let rest = value.removing(ignoring)
-        var omissions = value.names.filter(ignoring.isIgnored).map { (Self.member([$0]), Self.isIgnored) }
-        omissions += rest.secretPaths(secrets).map { (Self.member($0), Self.isReplaced) }
+        var omissions = value.names.filter(ignoring.isIgnored).map {
+            Omission(part: Self.member([$0]), reason: Self.ignored)
+        }
+        omissions += rest.secretPaths(secrets).map { Omission(part: Self.member($0), reason: Self.replaced) }
         let isKeyed = request.cacheKey != nil && !rest.removing(secrets).hasSecretMember(rules)
-        return isKeyed ? omissions + [("body", Self.isKeyed)] : omissions
+        return isKeyed ? omissions + [Omission(part: "body", reason: Self.keyed)] : omissions
     }
 
     private static func member(_ path: [String]) -> String { "member \(path.joined(separator: "."))".printable }
@@ -94,7 +104,7 @@ extension JSONValue {
         return members.keys.sorted()
     }
 
-    /// The way to each member, at any depth, that is listed as a secret, once for all elements of an array.
+    /// Returns the paths of the members, at any depth, that are listed as secrets. Elements of an array have one path.
     fileprivate func secretPaths(_ rules: IdentityRules) -> [[String]] {
         switch self {
         case .array(let values):

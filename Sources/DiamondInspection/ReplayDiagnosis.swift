@@ -113,7 +113,7 @@ extension ReplayDiagnosis {
 
     private var jobProblems: [CacheDiagnosis.Problem] {
         guard let first = damagedJobs.first else { return [] }
-        let count = ReplayTable.Inconsistencies.text(damagedJobs.count, "job")
+        let count = ReplayTable.Inconsistencies.text(damagedJobs.count, of: "job")
         let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
         let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
         return [.init(what: what, remedy: remedy)]
@@ -121,7 +121,7 @@ extension ReplayDiagnosis {
 
     private var timeProblems: [CacheDiagnosis.Problem] {
         guard untimelyJobs > 0 else { return [] }
-        let count = ReplayTable.Inconsistencies.text(untimelyJobs, "job")
+        let count = ReplayTable.Inconsistencies.text(untimelyJobs, of: "job")
         let what = "\(count) of the queue have times in the future that no rule makes"
         return [.init(what: what, remedy: "see that the clock is right; 'cachectl queue retry' sends them now")]
     }
@@ -157,15 +157,15 @@ extension ReplayDiagnosis {
 extension ReplayTable.Inconsistencies {
     fileprivate var problems: [CacheDiagnosis.Problem] {
         let found = [
-            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))", Self.move),
-            (heads, "\(Self.text(heads, "ordering key")) of the queue lack their right first job", Self.move),
-            (payloads, "\(Self.text(payloads, "job")) of the queue have no request", Self.discard),
-            (owners, "\(Self.text(owners, "job")) of the queue run, and nobody runs them", Self.move),
+            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, of: "state"))", Self.move),
+            (heads, "\(Self.text(heads, of: "ordering key")) of the queue lack their right first job", Self.move),
+            (payloads, "\(Self.text(payloads, of: "job")) of the queue have no request", Self.discard),
+            (owners, "\(Self.text(owners, of: "job")) of the queue run, and nobody runs them", Self.move),
         ]
         return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: $0.2) }
     }
 
-    fileprivate static func text(_ count: Int, _ noun: String) -> String {
+    fileprivate static func text(_ count: Int, of noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 

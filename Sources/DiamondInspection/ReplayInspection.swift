@@ -2,9 +2,9 @@ package import Diamond
 import DiamondSQLite
 import DiamondSchema
 
-/// A verification of every job of a store's queue by its checksums. It changes nothing.
+/// An inspection of every job of a store's queue. It compares them with their checksums, and changes nothing.
 package struct ReplayInspection: Sendable {
-    /// A damage of the queue.
+    /// A damaged part of the queue.
     package struct Finding: Hashable, Sendable {
         /// The damaged job; `nil` if the file is damaged.
         package var id: ReplayJob.ID?
@@ -12,13 +12,13 @@ package struct ReplayInspection: Sendable {
         package var what: String
     }
 
-    /// The number of jobs that were read.
+    /// The number of jobs read.
     package private(set) var jobs = 0
     package private(set) var findings: [Finding] = []
 
     /// Verifies the queue while programs use it; `nil` if the store has none.
     ///
-    /// - Throws: ``ReplayError`` if it cannot be read. A malformed file is a finding, not an error.
+    /// - Throws: ``ReplayError`` if the queue cannot be read. A malformed file is a finding instead.
     package init?(of store: Store) throws(ReplayError) {
         guard try store.hasQueue() else { return nil }
         do throws(SQLiteError) {
@@ -33,11 +33,11 @@ package struct ReplayInspection: Sendable {
     }
 
     private init(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        // 'cachectl doctor' reports another version.
+        // `cachectl doctor` reports another version.
         let version = try connection.integer("PRAGMA user_version")
         guard version == DiamondSchema.replay.migrations.count else { return }
         findings = try ReplayTable.integrityErrors(on: connection).map { Finding(what: "replay.sqlite: \($0)") }
-        // Nothing else in a malformed file can be trusted.
+        // The contents of a damaged file cannot be trusted.
         guard findings.isEmpty else { return }
         try read(connection)
     }
@@ -46,11 +46,11 @@ package struct ReplayInspection: Sendable {
 
     private mutating func read(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {
         var last = Int64.min
-        while let end = try read(after: last, connection) { last = end }
+        while let end = try read(after: last, on: connection) { last = end }
     }
 
     private mutating func read(
-        after last: Int64, _ connection: borrowing SQLiteConnection
+        after last: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64? {
         let ids = try ReplayTable.ids(after: last, on: connection)
         for id in ids {

@@ -49,20 +49,22 @@ package struct Simulation: Sendable {
     package let seconds: Int64
     package let sampling: Sampling
     /// The capacity of the cache that recorded.
-    package let present: Int64
+    package let currentCapacity: Int64
     /// The miss ratios at each capacity, the smallest first, including the current one.
     package let lines: [Line]
     /// The miss ratios of an unbounded cache.
     package let unbounded: Misses
 
+    /// Simulates accesses at several capacities.
+    ///
     /// - Parameters:
     ///   - accesses: the accesses in chronological order.
-    ///   - present: the capacity of the cache that recorded them.
+    ///   - currentCapacity: the capacity of the cache that recorded them.
     ///   - capacities: the capacities to simulate; by default from an eighth of the current one to eight times as much.
     ///   - usable: returns the bytes of a capacity that entries can use.
     package init(
         _ accesses: [CacheAccess],
-        present: Int64,
+        currentCapacity: Int64,
         capacities: [Int64]? = nil,
         usable: (Int64) -> Int64 = { $0 }
     ) {
@@ -71,8 +73,9 @@ package struct Simulation: Sendable {
         bytes = trace.bytes
         seconds = trace.seconds
         sampling = trace.sampling
-        self.present = present
-        lines = Set((capacities ?? Self.capacities(around: present)) + [present]).sorted().map { capacity in
+        self.currentCapacity = currentCapacity
+        lines = Set((capacities ?? Self.capacities(around: currentCapacity)) + [currentCapacity]).sorted().map {
+            capacity in
             let usable = usable(capacity)
             return Line(capacity: capacity, misses: trace.misses(sieve: usable), lru: trace.misses(lru: usable))
         }
@@ -80,12 +83,12 @@ package struct Simulation: Sendable {
     }
 
     /// Returns capacities from an eighth of one to eight times as much.
-    package static func capacities(around present: Int64) -> [Int64] {
+    package static func capacities(around capacity: Int64) -> [Int64] {
         let larger = ([2, 4, 8] as [Int64]).map { factor in
-            let (product, isTooMuch) = present.multipliedReportingOverflow(by: factor)
-            return isTooMuch ? .max : product
+            let (product, overflows) = capacity.multipliedReportingOverflow(by: factor)
+            return overflows ? .max : product
         }
-        return [present / 8, present / 4, present / 2, present] + larger
+        return [capacity / 8, capacity / 4, capacity / 2, capacity] + larger
     }
 
     /// The smallest capacity beyond which doubling gains less than ``minimumGain`` of the bytes; `nil` if nothing was
@@ -109,7 +112,7 @@ package struct Simulation: Sendable {
     }
 
     private func saved(by line: Line) -> Int64 {
-        let now = lines.first { $0.capacity == present }?.misses.bytes ?? 0
+        let now = lines.first { $0.capacity == currentCapacity }?.misses.bytes ?? 0
         let days = max(1, Double(seconds) / 86_400)
         let saved = ((now - line.misses.bytes) * Double(bytes) / days).rounded()
         return Int64(exactly: saved) ?? .max

@@ -10,7 +10,7 @@ package struct WriteLock: Hashable, Sendable {
     package var process: Int32
 
     /// The byte of the WAL index that is locked (https://sqlite.org/walformat.html#wal_locks).
-    private static let place: off_t = 120
+    private static let lockByte: off_t = 120
 
     /// Finds the process that holds the lock now; `nil` if none does. This process itself is not found.
     ///
@@ -22,7 +22,8 @@ package struct WriteLock: Hashable, Sendable {
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
         lock.l_whence = Int16(SEEK_SET)
-        (lock.l_start, lock.l_len) = (Self.place, 1)
+        lock.l_start = Self.lockByte
+        lock.l_len = 1
         guard fcntl(descriptor, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return nil }
         self.path = path
         process = max(0, lock.l_pid)
@@ -31,7 +32,7 @@ package struct WriteLock: Hashable, Sendable {
     /// Finds the process that holds the lock for a whole second; `nil` if it was released meanwhile.
     ///
     /// - Parameters:
-    ///   - checks: how often the lock is looked at.
+    ///   - checks: the number of times that the lock is read.
     ///   - sleep: waits between two checks.
     package static func lasting(
         of path: String, checks: Int = 10, sleep: () -> Void = { usleep(100_000) }

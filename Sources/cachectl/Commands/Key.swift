@@ -76,10 +76,10 @@ struct Key: AsyncParsableCommand {
 
     private func show(_ explanation: CanonicalForm.Explanation) {
         let lines = explanation.lines.map { ["line": $0.text, "rule": $0.rule] }
-        let omissions = explanation.omissions.map { ["omitted": $0.what, "reason": $0.reason] }
+        let omissions = explanation.omissions.map { ["omitted": $0.part, "reason": $0.reason] }
         guard !store.json else { return Output.json(["lines": lines, "omissions": omissions]) }
         for line in explanation.lines { Output.lines("\(line.text)\n    \(line.rule)") }
-        for omission in explanation.omissions { Output.lines("(\(omission.what))\n    \(omission.reason)") }
+        for omission in explanation.omissions { Output.lines("(\(omission.part))\n    \(omission.reason)") }
     }
 }
 

@@ -74,7 +74,7 @@ struct Simulate: ParsableCommand {
         )
         table.rows = simulation.lines.map { line in
             let numbers = [line.misses.requests, line.misses.bytes, line.lru.requests, line.lru.bytes]
-            let mark = line.capacity == simulation.present ? "now" : ""
+            let mark = line.capacity == simulation.currentCapacity ? "now" : ""
             return [Quantity.bytes(line.capacity), mark] + numbers.map(Quantity.percent)
         }
         let unbounded = [simulation.unbounded.requests, simulation.unbounded.bytes].map(Quantity.percent)
@@ -110,10 +110,10 @@ struct SimulationText {
         let size = Quantity.bytes(recommendation.capacity)
         let bytes = Quantity.bytes(abs(recommendation.bytesSaved))
         let time = simulation.seconds >= 86_400 ? "a day" : "in \(time)"
-        guard recommendation.bytesSaved != 0 || recommendation.capacity >= simulation.present else {
+        guard recommendation.bytesSaved != 0 || recommendation.capacity >= simulation.currentCapacity else {
             return "\(size) would do: it would have missed no more."
         }
-        return switch (recommendation.capacity, simulation.present) {
+        return switch (recommendation.capacity, simulation.currentCapacity) {
         case let (pays, present) where pays > present:
             "\(size) would pay: it would have kept \(bytes) \(time) from the network."
         case let (pays, present) where pays < present && recommendation.bytesSaved > 0:
@@ -180,7 +180,7 @@ private struct SimulationFigures: Encodable {
         bytes = simulation.bytes
         seconds = simulation.seconds
         sampled = simulation.sampling.rate
-        present = simulation.present
+        present = simulation.currentCapacity
         sizes = simulation.lines.map { Line(size: $0.capacity, misses: $0.misses, lru: $0.lru) }
         unbounded = Line(size: nil, misses: simulation.unbounded, lru: simulation.unbounded)
         recommended = recommendation.capacity

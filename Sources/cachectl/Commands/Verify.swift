@@ -93,7 +93,7 @@ struct Verify: ParsableCommand {
     ) -> Bool {
         let rows = repairs.map { repair in
             let isLeft = left.contains(repair.finding)
-            return FindingRow(repair.finding, done: repair.done ?? (isLeft ? "still there" : "gone meanwhile"))
+            return FindingRow(repair.finding, done: repair.action ?? (isLeft ? "still there" : "gone meanwhile"))
         }
         let outcome = left.isEmpty ? "mended" : "\(left.count) left"
         show(

@@ -46,7 +46,7 @@ import Testing
         #expect(inspection.findings.map(\.kind) == [.entry, .entry] && inspection.bodyBytes == .max)
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         #expect(try cache.totals().bodyBytes == .max)
-        #expect(try inspection.repair().allSatisfy { $0.done != nil })
+        #expect(try inspection.repair().allSatisfy { $0.action != nil })
         #expect(try cache.totals().entries == 1)
     }
 
@@ -59,7 +59,7 @@ import Testing
         for entry in entries.prefix(2) { cache.store(entry) }
         await cache.flush()
         let secret = cache.rules.digest(of: [1])
-        #expect(try inspection.repair().map { $0.done != nil } == [false, false, true, false])
+        #expect(try inspection.repair().map { $0.action != nil } == [false, false, true, false])
         #expect(try cache.totals().entries == 2)
         #expect(try Cache(temporary.store).rules.digest(of: [1]) == secret)
     }
@@ -71,7 +71,7 @@ import Testing
         let inspection = try CacheInspection(of: temporary.store)
         #expect(inspection.findings.map(\.kind) == [.file])
         _ = try Cache(temporary.store)
-        #expect(try inspection.repair().map(\.done) == [nil])
+        #expect(try inspection.repair().map(\.action) == [nil])
         #expect(try CacheInspection(of: temporary.store).findings.isEmpty)
     }
 }

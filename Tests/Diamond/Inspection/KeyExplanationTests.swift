@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func omissions(_ request: Request) throws -> [String] {
-        try CanonicalForm.explanation(of: request, rules: KeyRules()).omissions.map { "\($0.what): \($0.reason)" }
+        try CanonicalForm.explanation(of: request, rules: KeyRules()).omissions.map { "\($0.part): \($0.reason)" }
     }
 
     private static let bodies: [(request: Request, ignored: [String], replaced: [String])] = [

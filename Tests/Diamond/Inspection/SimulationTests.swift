@@ -29,7 +29,7 @@ import Testing
     }
 
     private func simulation(_ accesses: [CacheAccess], at capacity: Int64) -> Simulation {
-        Simulation(accesses, present: capacity, capacities: [])
+        Simulation(accesses, currentCapacity: capacity, capacities: [])
     }
 
     @Test func `misses by SIEVE and by LRU what each of them evicts`() {
@@ -43,7 +43,7 @@ import Testing
 
     @Test func `misses all of a loop that is too long, and only its beginning otherwise`() {
         let loop = trace((0..<100).map { $0 % 10 })
-        let lines = Simulation(loop, present: 10, capacities: [5]).lines
+        let lines = Simulation(loop, currentCapacity: 10, capacities: [5]).lines
         #expect(lines.map(\.capacity) == [5, 10])
         #expect(lines.map(\.misses.requests) == [1, 0.1])
         #expect(lines.map(\.lru.requests) == [1, 0.1])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func `says nothing of an empty record`() {
-        let simulation = Simulation([], present: 64)
+        let simulation = Simulation([], currentCapacity: 64)
         #expect(simulation.requests == 0 && simulation.bytes == 0 && simulation.seconds == 0)
         #expect(simulation.lines.allSatisfy { $0.misses == Misses(requests: 0, bytes: 0) })
         #expect(simulation.recommendation == nil)
@@ -103,7 +103,7 @@ import Testing
         saved: Int64
     ) {
         let loop = trace((0..<640).map { $0 % 64 })
-        let simulation = Simulation(loop, present: present, capacities: capacities)
+        let simulation = Simulation(loop, currentCapacity: present, capacities: capacities)
         let expected = Simulation.Recommendation(capacity: recommended, isOpen: isOpen, bytesSaved: saved)
         #expect(simulation.recommendation == expected)
     }
@@ -112,7 +112,7 @@ import Testing
         var loop = trace((0..<640).map { $0 % 64 })
         for index in loop.indices { loop[index].second *= 4 * 86_400 / 639 }
         #expect(simulation(loop, at: 64).seconds == 639 * 540)
-        let saved = Simulation(loop, present: 16).recommendation?.bytesSaved
+        let saved = Simulation(loop, currentCapacity: 16).recommendation?.bytesSaved
         #expect(saved == 144)
     }
 
@@ -123,7 +123,7 @@ import Testing
             accesses[index].passed = CacheAccess.Passed(uses: 1 << 53, bytes: .max)
         }
         for present in [Int64(0), 1, 1 << 40, .max] {
-            let simulation = Simulation(accesses, present: present)
+            let simulation = Simulation(accesses, currentCapacity: present)
             #expect(simulation.bytes == .max)
             #expect(simulation.recommendation.map { $0.bytesSaved >= 0 } == true)
         }
@@ -172,9 +172,9 @@ import Testing
         for access in all { log.add(access) }
         let recorded = log.removeAll()
         #expect(recorded.count < all.count / 8)
-        let whole = Simulation(all, present: 64 << 20, capacities: [16 << 20])
+        let whole = Simulation(all, currentCapacity: 64 << 20, capacities: [16 << 20])
         await Task.yield()
-        let sample = Simulation(recorded, present: 64 << 20, capacities: [16 << 20])
+        let sample = Simulation(recorded, currentCapacity: 64 << 20, capacities: [16 << 20])
         #expect(sample.sampling.rate == 1 / 16.0)
         // What passed by behind the last of the sample goes with the next.
         #expect(whole.requests - sample.requests < 1000)
@@ -196,7 +196,9 @@ import Testing
         mixed += log.removeAll()
         var sampled = AccessLog(sampling: Sampling(shift: 2))
         for access in all { sampled.add(access) }
-        let (one, other) = (Simulation(mixed, present: 1 << 20), Simulation(sampled.removeAll(), present: 1 << 20))
+        let (one, other) = (
+            Simulation(mixed, currentCapacity: 1 << 20), Simulation(sampled.removeAll(), currentCapacity: 1 << 20)
+        )
         #expect(one.lines == other.lines)
         #expect(one.bytes == other.bytes)
     }

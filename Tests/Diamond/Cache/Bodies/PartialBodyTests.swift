@@ -242,9 +242,9 @@ import Testing
         let now = 1_000_000_001 + CacheTable.silence
         let inspection = try CacheInspection(of: store.temporary.store, now: now)
         #expect(inspection.findings.map(\.kind) == [.partial])
-        #expect(try inspection.repair().map(\.done) == ["dropped"])
+        #expect(try inspection.repair().map(\.action) == ["dropped"])
         #expect(try store.temporary.rows("entry") == 2)
-        #expect(try inspection.repair().map(\.done) == [nil])
+        #expect(try inspection.repair().map(\.action) == [nil])
         #expect(try CacheInspection(of: store.temporary.store, now: now).findings.isEmpty)
     }
 

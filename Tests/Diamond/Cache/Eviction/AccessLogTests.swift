@@ -146,7 +146,7 @@ import Testing
         let recorded = try accesses(one)
         #expect(recorded == (try accesses(other)))
         #expect(recorded.map(\.second) == (0..<4).map { start + $0 })
-        #expect(try one.simulation().present == Cache.defaultDiskCapacity)
+        #expect(try one.simulation().currentCapacity == Cache.defaultDiskCapacity)
     }
 
     @Test func `is a ring that is small beside the bound`() async throws {

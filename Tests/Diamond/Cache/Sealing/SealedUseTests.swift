@@ -162,7 +162,7 @@ import Testing
         #expect(try CacheInspection(of: temporary.store).findings.map(\.url) == ["•••"])
         let found = try CacheInspection(of: temporary.store, seal: AESGCMSeal.first)
         #expect(found.findings.map(\.url) == ["https://a.example/10"])
-        #expect(try found.repair().map(\.done) == ["dropped"])
+        #expect(try found.repair().map(\.action) == ["dropped"])
         #expect(try temporary.rows("entry") == 3)
     }
 
@@ -173,7 +173,7 @@ import Testing
         #expect(try CacheInspection(of: temporary.store).findings.isEmpty)
         let found = try CacheInspection(of: temporary.store, seal: AESGCMSeal.first)
         #expect(found.findings.map(\.what) == ["its seal is broken"])
-        #expect(try found.repair().map(\.done) == ["dropped"])
+        #expect(try found.repair().map(\.action) == ["dropped"])
         #expect(try CacheInspection(of: temporary.store, seal: AESGCMSeal.first).findings.isEmpty)
     }
 
