@@ -18,7 +18,7 @@ struct CurlConnectionQueue {
     private var http1Origins: Set<String> = []
     private static let maximumHTTP1Origins = 1024
 
-    /// Registers a transfer as the first to its origin, or queues it behind the first.
+    /// Registers a transfer as the first to its origin, or queues it until the first is connected.
     ///
     /// - Returns: Whether the transfer may connect now; otherwise ``dequeueWaiting(after:)`` returns it later.
     mutating func beginConnecting(_ transfer: CurlTransfer) -> Bool {
@@ -34,7 +34,7 @@ struct CurlConnectionQueue {
 
     /// Removes and returns the transfers that waited for a transfer, which has connected or ended.
     ///
-    /// It returns all of them even if the first failed to connect. A failure does not tell whether the server speaks
+    /// It returns all of them even if the first failed to connect. A failure does not show whether the server speaks
     /// HTTP/2, and transfers connected one by one would each wait for the failures before them.
     mutating func dequeueWaiting(after transfer: CurlTransfer) -> [CurlTransfer] {
         guard let origin = transfer.sharedOrigin, let entry = connecting[origin], entry.first === transfer

@@ -4,11 +4,11 @@ import DiamondSQLite
 /// The transport over the system's libcurl: the default on Linux.
 ///
 /// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
-/// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only if a kept connection turns out
+/// alive and shared; HTTP/2 is used if TLS negotiates it. A request is repeated only if a reused connection turns out
 /// to be closed before a byte of the response, only on another connection, and only if its method is idempotent and its
-/// body not a stream. Any other fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection``
-/// uses no kept connection. Exchanges over TLS that begin together wait for the first connection to their host, and
-/// share it if it speaks HTTP/2.
+/// body is not a stream. Any other fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection``
+/// reuses no connection. Exchanges over TLS that begin together wait for the first connection to their host, and share
+/// it if it speaks HTTP/2.
 ///
 /// libcurl hides two facts of HTTP/2. A stream that a server refused (RFC 9113 section 8.7) looks like a lost
 /// connection. A stream that it reset with `NO_ERROR` looks like the end of a body of unknown length. Some versions
@@ -16,7 +16,7 @@ import DiamondSQLite
 /// takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and passes on as much.
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or asks for a range. If only the close of the connection ends a body without a coding, the
+/// `Accept-Encoding` itself or requests a range. If only the close of the connection ends a body without a coding, the
 /// bytes that have come are the whole body. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100
 /// fields; more fails as `badResponse`. A head of HTTP/1 that contradicts itself on where its body ends fails as
 /// `badResponse`: one with different lengths, or with a length and a `Transfer-Encoding` other than `chunked`. That

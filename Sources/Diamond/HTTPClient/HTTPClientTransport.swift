@@ -3,12 +3,12 @@ public import AsyncHTTPClient
 
 /// The transport over async-http-client, for servers that already use it: trait `AsyncHTTPClient`, off by default.
 ///
-/// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only if
+/// Connections are kept alive and shared; HTTP/2 is used if TLS negotiates it. A request is repeated, once, only if
 /// its connection ends before a byte of the response, its method is idempotent and its body is not a stream. Any other
 /// fails with `connectionLost`. A request whose stream the server refuses was never sent (RFC 9113 section 8.7).
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or asks for a range. A client of the program's that decompresses follows SwiftNIO's rules:
+/// `Accept-Encoding` itself or requests a range. A client of the program's that decompresses follows SwiftNIO's rules:
 /// one member of `gzip`, no bare DEFLATE.
 ///
 /// The limits of async-http-client, and so of this transport:
@@ -18,7 +18,7 @@ public import AsyncHTTPClient
 /// - A head has 256 fields at most, trailers included, each of 80 KiB at most; more fails as `badResponse`.
 /// - Trailers are not seen before their end: only the request's timeout limits their time.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
-/// - A GOAWAY does not tell that a request was not processed: it looks like a lost connection.
+/// - A GOAWAY does not mark a request as unprocessed: it looks like a lost connection.
 /// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
 /// - Name lookups wait for one another on one event loop. A long one delays others, but no exchange that has its
 ///   connection.
@@ -37,7 +37,7 @@ public final class HTTPClientTransport: Transport {
     /// - Parameters:
     ///   - client: made with `redirectConfiguration: .disallow`. If it follows redirects by itself, an exchange that is
     ///     redirected fails and says so.
-    ///   - decompresses: whether `client` is made with `decompression: .enabled(limit:)`. Then the transport asks for
+    ///   - decompresses: whether `client` is made with `decompression: .enabled(limit:)`. Then the transport requests
     ///     codings, and a body is decoded even when the request names its codings itself. Otherwise bodies are left as
     ///     they come.
     public convenience init(_ client: HTTPClient, decompresses: Bool = false) {

@@ -3,7 +3,7 @@ public import Foundation
 /// The body of a response as a sequence of pieces, read from the wire only as fast as it is consumed.
 ///
 /// It has one reader at a time. A second iteration continues at the first's position. If two readers wait at the same
-/// time, the second gets an error. Dropping the stream unread cancels the exchange behind it. Canceling the task that
+/// time, the second gets an error. Dropping the stream unread cancels its exchange. Canceling the task that
 /// reads it does so, too.
 public struct BodyStream: AsyncSequence, Sendable {
     public typealias Element = Data

@@ -1,8 +1,8 @@
 /// The layer that sends requests over the wire.
 ///
 /// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects. It returns a
-/// redirect as the response, and keeps no cache and no cookies. It repeats no request, with one exception: an
-/// idempotent one at once, if a kept connection has broken before a byte of its response (RFC 9112 section 9.3.1).
+/// redirect as the response, and has no cache and no cookies. It repeats no request, with one exception: an
+/// idempotent one at once, if a reused connection has broken before a byte of its response (RFC 9112 section 9.3.1).
 /// Implement it to send requests in another way than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
 /// `HTTPClientTransport` (trait `AsyncHTTPClient`). All of them follow one contract:
 ///
@@ -14,11 +14,11 @@
 /// - Dropping the response's body unread cancels the exchange.
 /// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success. So
 ///   is one whose content coding is cut before its end.
-/// - A content coding that the transport asked for itself is removed: `gzip` (also `x-gzip`, and with several members),
-///   and `deflate` (in zlib's format or bare), also several of them. Zeros behind the end of a coding are padding; any
+/// - A content coding that the transport requested itself is removed: `gzip` (also `x-gzip`, and with several members),
+///   and `deflate` (in zlib's format or bare), also several of them. Zeros after the end of a coding are padding; any
 ///   other bytes there are an error, ``TransportError/Code-swift.struct/badResponse``. A body with an unknown
-///   `Content-Encoding` is handed on as it comes, with the field.
-/// - The size of a head, the size of the trailers behind a body, and the time that they take are bounded.
+///   `Content-Encoding` is passed on unchanged, with the field.
+/// - The size of a head, the size of the trailers after a body, and the time for both are bounded.
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///

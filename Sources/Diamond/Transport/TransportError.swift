@@ -75,7 +75,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
     ///   - message: what happened and what to do, in one line, without secrets.
     ///   - requestMayHaveBeenSent: `true` unless it is certain that nothing was sent. A request that was certainly not
     ///     sent is sent again, whatever its method.
-    ///   - cause: the error of the underlying library, if it tells more.
+    ///   - cause: the error of the underlying library, if it contains more information.
     public init(
         _ code: Code,
         _ message: String,
@@ -86,7 +86,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
             Content(code: code, message: message, requestMayHaveBeenSent: requestMayHaveBeenSent, cause: cause))
     }
 
-    /// Creates the error of a request of which certainly nothing was sent.
+    /// Creates the error for a request that was certainly not sent.
     package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.init(code, message, requestMayHaveBeenSent: false, cause: cause)
     }

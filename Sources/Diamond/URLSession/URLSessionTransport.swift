@@ -30,16 +30,16 @@ import FoundationNetworking
 ///
 /// On Linux there are further limits:
 ///
-/// - Bodies are asked for with `Accept-Encoding: identity`. Foundation removes codings by itself and does not report
+/// - Bodies are requested with `Accept-Encoding: identity`. Foundation removes codings by itself and does not report
 ///   whether they were complete. A coded body is therefore refused as `badResponse`, which names the coding.
 /// - A body that is read more slowly than it comes is held in memory.
 /// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body without its last chunk, and a
 ///   head that is too large. A reset in a body of known length is `truncatedBody`.
-/// - A response with trailers behind its body ends the process: Foundation traps
-///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not ask a server that is not trusted.
+/// - A response with trailers after its body ends the process: Foundation traps
+///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not send to a server that is not trusted.
 /// - An exchange canceled during its name lookup delays every other exchange of the process over URLSession until the
 ///   lookup ends.
-/// - A POST is repeated when a kept connection turns out to be closed.
+/// - A POST is repeated when a reused connection turns out to be closed.
 public final class URLSessionTransport: Transport {
     /// Foundation's own default for a whole transfer, in seconds.
     static let noTimeout: TimeInterval = 7 * 86400
@@ -78,7 +78,7 @@ public final class URLSessionTransport: Transport {
         configuration.httpShouldSetCookies = false
         configuration.httpMaximumConnectionsPerHost = 64
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // The transport keeps its own time, to the millisecond.
+        // The transport has its own timeouts, with millisecond precision.
         configuration.timeoutIntervalForRequest = Self.noTimeout
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
     }

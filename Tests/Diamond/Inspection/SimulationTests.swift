@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `gains nothing for a scan`() {
-        let scan = Simulation(trace(0..<1000), present: 80)
+        let scan = Simulation(trace(0..<1000), currentCapacity: 80)
         #expect(scan.lines.map(\.capacity) == [10, 20, 40, 80, 160, 320, 640])
         #expect(scan.lines.allSatisfy { $0.misses == Misses(requests: 1, bytes: 1) })
         #expect(scan.recommendation == Simulation.Recommendation(capacity: 10, isOpen: false, bytesSaved: 0))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `takes sizes beyond every number`() {
-        let simulation = Simulation(trace([1, 2, 1]), present: .max)
+        let simulation = Simulation(trace([1, 2, 1]), currentCapacity: .max)
         #expect(simulation.lines.last?.misses.requests == 2 / 3.0)
         #expect(simulation.recommendation != nil)
     }

@@ -70,7 +70,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The time at which the transfer ends unless it makes progress or gets a connection; `nil` for never.
     var deadline: ContinuousClock.Instant? {
         let standstill = isHeldBack ? nil : request.timeout.map { lastProgress + $0 }
-        // libcurl keeps it too, but not while the connection of another transfer is waited for.
+        // libcurl applies the limit, too, but not while this transfer waits for the connection of another.
         let connection = hasBegun ? nil : request.connectTimeout.map { start + $0 }
         return [standstill, connection, trailerDeadline].compactMap { $0 }.min()
     }

@@ -13,7 +13,7 @@ enum ContentDecodingError: Error {
     case stopped
 }
 
-/// A decoder that removes the content codings of a body as it arrives, and tells whether they are complete. It is used
+/// A decoder that removes the content codings of a body as it arrives, and checks that they are complete. It is used
 /// by one thread.
 final class ContentDecoder {
     private struct Step {
