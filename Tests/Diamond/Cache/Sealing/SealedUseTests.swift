@@ -192,7 +192,7 @@ import Testing
         try temporary.execute("DELETE FROM fact WHERE name LIKE 'secret%'")
         let inspection = try CacheInspection(of: temporary.store)
         #expect(inspection.findings.map(\.kind) == [.secret])
-        #expect(try inspection.repair().map(\.done) == ["left to the next program with the key"])
+        #expect(try inspection.repair().map(\.action) == ["left to the next program with the key"])
         #expect(try temporary.rows("fact WHERE name = 'secret'") == 0)
         _ = try Cache(temporary.store, seal: AESGCMSeal.first)
         #expect(try CacheInspection(of: temporary.store).findings.isEmpty)
