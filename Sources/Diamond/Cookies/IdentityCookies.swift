@@ -21,8 +21,10 @@ struct IdentityCookies: Sendable {
     private var clock = 0
     private(set) var count = 0
 
-    /// The maximum number of cookies for one domain and in all (RFC 6265 section 6.1 requires 50 and 3,000).
-    static let (mostOfDomain, most) = (180, 3000)
+    /// The maximum number of cookies for one domain (RFC 6265 section 6.1 requires 50).
+    static let mostOfDomain = 180
+    /// The maximum number of cookies in all (RFC 6265 section 6.1 requires 3,000).
+    static let most = 3000
 
     var isEmpty: Bool { count == 0 }
 
@@ -47,7 +49,7 @@ struct IdentityCookies: Sendable {
             domainEntries.remove(at: index)
         } else if !cookie.isExpired(at: now) {
             domainEntries.append(Entry(cookie: cookie, number: clock, lastUse: clock))
-            Self.bound(&domainEntries, at: now)
+            Self.enforceLimit(on: &domainEntries, at: now)
         }
         entries[cookie.domain] = domainEntries.isEmpty ? nil : domainEntries
         count += domainEntries.count
@@ -56,15 +58,15 @@ struct IdentityCookies: Sendable {
 
     /// Whether the cookie would overlay a secure cookie with the same name (RFC 6265bis section 5.7, step 16).
     private func overlaysSecureCookie(_ cookie: Cookie, at now: Date) -> Bool {
-        let labels = CookieOrigin("https://\(cookie.domain)/")?.domains ?? []
-        let others = entries.filter { labels.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
+        let domains = CookieOrigin("https://\(cookie.domain)/")?.domains ?? []
+        let others = entries.filter { domains.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
         return others.values.joined().contains {
             $0.cookie.isSecure && $0.cookie.sentName == cookie.sentName && !$0.cookie.isExpired(at: now)
                 && CookieOrigin.isPath(cookie.path, below: $0.cookie.path)
         }
     }
 
-    private static func bound(_ domainEntries: inout [Entry], at now: Date) {
+    private static func enforceLimit(on domainEntries: inout [Entry], at now: Date) {
         guard domainEntries.count > mostOfDomain else { return }
         domainEntries.removeAll { $0.cookie.isExpired(at: now) }
         while domainEntries.count > mostOfDomain,

@@ -13,8 +13,10 @@ struct SetCookie {
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
 
-    /// The maximum number of bytes of name and value, and of an attribute's value.
-    private static let (longest, longestAttribute) = (4096, 1024)
+    /// The maximum number of bytes of name and value.
+    private static let longest = 4096
+    /// The maximum number of bytes of an attribute's value.
+    private static let longestAttribute = 1024
 
     /// Parses a field; `nil` if it must be ignored.
     init?(_ field: HTTPField) {
@@ -91,9 +93,9 @@ struct SetCookie {
     /// Whether the cookie meets the requirements of its name's prefix (RFC 6265bis section 4.1.3). Case is ignored.
     private func meetsPrefixRules(_ isHostOnly: Bool) -> Bool {
         let name = name.text
-        let promise = (name.isEmpty ? value.text : name).lowercased()
-        if promise.hasPrefix("__secure-") { return isSecure && !name.isEmpty }
-        guard promise.hasPrefix("__host-") else { return true }
+        let prefixedText = (name.isEmpty ? value.text : name).lowercased()
+        if prefixedText.hasPrefix("__secure-") { return isSecure && !name.isEmpty }
+        guard prefixedText.hasPrefix("__host-") else { return true }
         return isSecure && isHostOnly && domain.isEmpty && path == "/" && !name.isEmpty
     }
 

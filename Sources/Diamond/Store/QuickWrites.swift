@@ -9,17 +9,19 @@ struct QuickWrites: Sendable {
     /// The longest quick write, in nanoseconds: no other thread need be woken for it.
     private static let quick: UInt64 = 1_000_000
     /// The number of quick writes after which the next one is expected to be quick.
-    private static let enough = 4
+    private static let threshold = 4
     private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
 
     /// Whether a thread of the task executor may wait for the disk: not if there is only one processor, or the task has a low
     /// priority.
-    var mayHoldThread: Bool { count >= Self.enough && Self.hasSeveralProcessors && Task.currentPriority >= .medium }
+    var mayHoldThread: Bool { count >= Self.threshold && Self.hasSeveralProcessors && Task.currentPriority >= .medium }
 
+    /// Records a write that has just ended.
+    ///
     /// - Parameters:
     ///   - start: the start of the write, in nanoseconds of uptime.
     ///   - isAlone: whether the duration is representative of the next write.
-    mutating func note(since start: UInt64, isAlone: Bool = true) {
+    mutating func recordWrite(since start: UInt64, isAlone: Bool = true) {
         let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
         count = isQuick && isAlone ? count + 1 : 0
     }

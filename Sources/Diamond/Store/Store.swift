@@ -102,12 +102,12 @@ public struct Store: Hashable, Sendable {
 
     /// Throws if the directory has no cache, or cannot be read.
     package func requireCache() throws(CacheError) {
-        guard try !isThere(cachePath, in: directory) else { return }
+        guard try !fileExists(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }
 
     /// Whether a file of a directory exists. Throws if the directory cannot be read.
-    func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
+    func fileExists(_ path: String, in directory: URL) throws(CacheError) -> Bool {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         guard FileNumber(path) == nil else { return true }
         let reason = errno

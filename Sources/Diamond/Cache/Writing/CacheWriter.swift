@@ -140,7 +140,7 @@ final class CacheWriter: Sendable {
 
     private func timed<Result>(_ flush: () -> Result) -> Result {
         let start = DispatchTime.now().uptimeNanoseconds
-        defer { quickFlushes.withLock { $0.note(since: start) } }
+        defer { quickFlushes.withLock { $0.recordWrite(since: start) } }
         return flush()
     }
 

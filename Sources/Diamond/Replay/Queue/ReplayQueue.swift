@@ -214,7 +214,7 @@ extension Store {
     /// Whether the store has a queue. Throws if the directory cannot be read.
     package func hasQueue() throws(ReplayError) -> Bool {
         do throws(CacheError) {
-            return try isThere(replayPath, in: replayDirectory)
+            return try fileExists(replayPath, in: replayDirectory)
         } catch {
             throw ReplayError(.cannotOpen, error.message)
         }

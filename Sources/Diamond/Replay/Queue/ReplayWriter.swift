@@ -152,7 +152,7 @@ final class ReplayWriter: Sendable {
         let start = DispatchTime.now().uptimeNanoseconds
         defer {
             state.withLock { state in
-                state.singles.note(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
+                state.singles.recordWrite(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
         let transitions = try commit(isPatient: isPatient) { (connection, ledger) throws(SQLiteError) in
