@@ -1,42 +1,62 @@
 /// Dates of HTTP (RFC 9110 section 5.6.7), as milliseconds since 1970.
 package enum HTTPDate {
     private static let monthNames: [StaticString] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
-    private static let months = monthNames.map(\.description)
+    private static let dayNames: [StaticString] = ["thu", "fri", "sat", "sun", "mon", "tue", "wed"]
+    private static let longDayNames: [StaticString] = [
+        "thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday",
+    ]
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
     /// Reads all three forms; `nil` for anything else.
     ///
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. A year of two
-    /// digits more than 50 years ahead of `now` is the past one.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Names of days, months
+    /// and zones are read without case, and the zone may be `UTC` (RFC 9111 section 4.2). A year of two digits more than
+    /// 50 years ahead of `now` is the past one.
     package static func milliseconds(of text: String, now: Int64) -> Int64? {
-        text.withBytes(fixedForm) ?? anyForm(text, now: now)
+        text.withBytes { fixedForm($0) ?? longForm($0, now: now) ?? shortForm($0) }
     }
 
-    /// The form that is to be sent, which almost all dates have: every part of it has its place.
+    /// The form that is to be sent, which almost all dates have: `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func fixedForm(_ text: Span<UInt8>) -> Int64? {
-        guard text.count == 29, text.extracting(3...).begins(with: ", "), text[7] == 0x20, text[11] == 0x20,
-            text[16] == 0x20, text[19] == 0x3A, text[22] == 0x3A, text.extracting(25...).begins(with: " GMT"),
-            let day = text.number(5..<7), (1...31).contains(day),
-            let month = monthNames.firstIndex(where: { text.extracting(8...).begins(with: $0) }),
-            let year = text.number(12..<16), let hour = text.number(17..<19), hour < 24,
-            let minute = text.number(20..<22), minute < 60, let second = text.number(23..<25), second <= 60
+        guard text.count == 29, text.place(0..<3, among: dayNames) != nil, text[3] == UInt8(ascii: ","),
+            text.hasSpaces(4, 7, 11, 16, 25), text.isZone(26..<29), let day = text.number(5..<7),
+            let month = text.place(8..<11, among: monthNames), let year = text.number(12..<16),
+            let time = text.secondOfDay(at: 17)
         else { return nil }
-        let time = hour * 3600 + minute * 60 + second
-        return (daysSince1970(year: year, month: Int64(month) + 1, day: day) * 86400 + time) * 1000
+        return milliseconds(year, month + 1, day, time)
     }
 
-    private static func anyForm(_ text: String, now: Int64) -> Int64? {
-        let words = text.split(whereSeparator: { " ,-".contains($0) }).map(String.init)
-        guard words.count >= 5 else { return nil }
-        let isAsctime = words.count == 5
-        let (day, month, year) = isAsctime ? (words[2], words[1], words[4]) : (words[1], words[2], words[3])
-        guard isAsctime || (words.count == 6 && words[5] == "GMT"),
-            let number = months.firstIndex(of: month), let day = Int64(day), (1...31).contains(day),
-            let year = fullYear(year, now: now), let time = secondOfDay(words[isAsctime ? 3 : 4])
+    /// The form of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
+    private static func longForm(_ text: Span<UInt8>, now: Int64) -> Int64? {
+        guard let comma = text.firstIndex(of: UInt8(ascii: ","), in: text.indices), text.count == comma + 24,
+            text.place(0..<comma, among: longDayNames) != nil
         else { return nil }
-        return (daysSince1970(year: year, month: Int64(number) + 1, day: day) * 86400 + time) * 1000
+        let rest = text.extracting(comma...)
+        guard rest.hasSpaces(1, 11, 20), rest[4] == UInt8(ascii: "-"), rest[8] == UInt8(ascii: "-"),
+            rest.isZone(21..<24), let day = rest.number(2..<4), let month = rest.place(5..<8, among: monthNames),
+            let year = rest.number(9..<11), let time = rest.secondOfDay(at: 12)
+        else { return nil }
+        return milliseconds(fullYear(year, now: now), month + 1, day, time)
+    }
+
+    /// The form of C's `asctime`: `Sun Nov  6 08:49:37 1994`.
+    private static func shortForm(_ text: Span<UInt8>) -> Int64? {
+        guard text.count == 24, text.place(0..<3, among: dayNames) != nil, text.hasSpaces(3, 7, 10, 19),
+            let month = text.place(4..<7, among: monthNames), let day = text.number((text[8] == 0x20 ? 9 : 8)..<10),
+            let time = text.secondOfDay(at: 11), let year = text.number(20..<24)
+        else { return nil }
+        return milliseconds(year, month + 1, day, time)
+    }
+
+    /// - Returns: `nil` for a day that the month does not have.
+    private static func milliseconds(_ year: Int64, _ month: Int, _ day: Int64, _ second: Int64) -> Int64? {
+        let days = daysSince1970(year: year, month: Int64(month), day: day)
+        guard civil(days).day == day else { return nil }
+        return (days * 86400 + second) * 1000
     }
 
     /// Writes the one form that is to be sent, `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -50,20 +70,10 @@ package enum HTTPDate {
         return "\(weekday), \(padded(dayOfMonth, 2)) \(months[Int(month) - 1]) \(padded(year, 4)) \(clock) GMT"
     }
 
-    private static func fullYear(_ text: String, now: Int64) -> Int64? {
-        guard let year = Int64(text), (0...9999).contains(year) else { return nil }
-        guard text.count == 2 else { return text.count == 4 ? year : nil }
+    private static func fullYear(_ year: Int64, now: Int64) -> Int64 {
         let present = civil(now.flooredQuotient(86_400_000)).year
         let candidate = present - present % 100 + year
         return candidate > present + 50 ? candidate - 100 : candidate
-    }
-
-    private static func secondOfDay(_ text: String) -> Int64? {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) }
-        guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
-            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
-        else { return nil }
-        return hour * 3600 + minute * 60 + second
     }
 
     // Days of the proleptic Gregorian calendar, counted in years that begin in March, so that the leap day is the last.
@@ -109,4 +119,24 @@ extension Span<UInt8> {
         }
         return number
     }
+
+    /// Returns the seconds of a time such as `08:49:37`.
+    fileprivate func secondOfDay(at start: Int) -> Int64? {
+        guard self[start + 2] == UInt8(ascii: ":"), self[start + 5] == UInt8(ascii: ":"),
+            let hour = number(start..<(start + 2)), hour < 24,
+            let minute = number((start + 3)..<(start + 5)), minute < 60,
+            let second = number((start + 6)..<(start + 8)), second <= 60
+        else { return nil }
+        return hour * 3600 + minute * 60 + second
+    }
+
+    @inline(__always)
+    fileprivate func hasSpaces(_ indices: Int...) -> Bool { indices.allSatisfy { self[$0] == 0x20 } }
+
+    fileprivate func place(_ range: Range<Int>, among words: [StaticString]) -> Int? {
+        for index in words.indices where isEqual(range, to: words[index]) { return index }
+        return nil
+    }
+
+    fileprivate func isZone(_ range: Range<Int>) -> Bool { isEqual(range, to: "gmt") || isEqual(range, to: "utc") }
 }

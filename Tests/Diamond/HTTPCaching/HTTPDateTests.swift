@@ -11,16 +11,31 @@ import Testing
             ("Sun Nov  6 08:49:37 1994", 784_111_777_000), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Wed, 31 Dec 1969 23:59:59 GMT", -1000), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000_000),
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799_000),
-            ("Saturday, 01-Jan-50 00:00:00 GMT", 2_524_608_000_000),
+            ("Saturday, 01-Jan-50 00:00:00 GMT", 2_524_608_000_000), ("Sun Nov 16 08:49:37 1994", 784_975_777_000),
+            ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400_000),
         ] as [(String, Int64)]) func `is read in all three forms`(text: String, milliseconds: Int64)
     {
         #expect(HTTPDate.milliseconds(of: text, now: Self.now) == milliseconds)
     }
 
+    // RFC 9111 section 4.2.
+    @Test(arguments: [
+        "sun, 06 nov 1994 08:49:37 gmt", "SUN, 06 NOV 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC",
+        "sunday, 06-nov-94 08:49:37 utc", "SUNDAY, 06-NOV-94 08:49:37 GMT", "sun nov  6 08:49:37 1994",
+    ]) func `is read without case, and in UTC`(text: String) {
+        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == 784_111_777_000)
+    }
+
     @Test(arguments: [
         "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
         "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 199 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 gmt",
+        "Sun, 06 Nov 199 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT",
+        "06 Nov 1994 08:49:37 GMT", "Son, 06 Nov 1994 08:49:37 GMT", "Sun 06 Nov 1994 08:49:37 GMT",
+        "Thu, 30 Feb 2023 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06 Nov 94 08:49:37 GMT",
+        "Sun Nov 6 08:49:37 1994", "Sun Nov  6 08:49:37 94", "Sun, 06 Nov 1994 8:49:37 GMT",
+        " Sun Nov  6 08:49:37 1994",
+        "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08.49.37 GMT", "784111777",
         "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:3: GMT", "Sun, 06 Nov 1994 08-49-37 GMT",
     ]) func `that is none is nil`(text: String) {
