@@ -38,6 +38,9 @@ extension Engine {
         public var headers: HTTPFields = defaultHeaders
         /// The decoder for the bodies of calls without a decoder of their own; by default a plain `JSONDecoder`.
         public var decoder: any ResponseDecoder = JSONDecoder()
+        /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
+        /// ``CacheKind/private``. An engine of one kind does not use the entries of the other.
+        public var cacheKind = CacheKind.private
         /// The capacity of the memory tier in bytes, 32 MiB. ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
         /// The capacity of the disk tier in bytes, 256 MiB. ``Cache/diskCapacity`` changes it later.

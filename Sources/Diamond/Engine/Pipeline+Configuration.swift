@@ -29,6 +29,7 @@ extension Pipeline {
             ),
             activity: activity,
             cache: cache,
+            cacheKind: configuration.cacheKind,
             lanes: lanes,
             environment: environment,
             retry: configuration.retry,

@@ -1,71 +1,56 @@
 import HTTPTypes
 
-/// The directives of a `Cache-Control` field (RFC 9111 section 5.2) that the cache obeys.
+/// The directives of the `Cache-Control` field of a request or response (RFC 9111 section 5.2), with those of RFC 5861 and
+/// RFC 8246.
 ///
-/// Names are compared without case; arguments may be quoted; of a directive given twice the first counts, and an
-/// unreadable age counts as none left (section 4.2.1: such a response is stale).
+/// Names are compared without case. Arguments are tokens or quoted strings. Of a repeated directive with seconds the first
+/// counts. Seconds that cannot be read count as 0, which makes a response stale (section 4.2.1). All durations are in
+/// seconds.
 struct CacheControl: Equatable {
-    /// Seconds.
+    // MARK: Of requests and responses
+
+    /// The greatest age without validation. In a request: of the response that the client takes.
     var maxAge: Int64?
+    /// The staleness up to which the response stands in for an error (RFC 5861 section 4).
+    var staleIfError: Int64?
     var noStore = false
-    /// `no-cache` without fields, or with them: both forbid reuse without a word from the server.
+    /// `no-cache` without field names: no reuse without validation.
     var noCache = false
-    var mustRevalidate = false
+    var noTransform = false
+
+    // MARK: Of requests
+
+    /// The staleness that the client accepts; ``anyStaleness`` where the directive has no argument.
+    var maxStale: Int64?
+    /// The time for which the response has to stay fresh.
+    var minFresh: Int64?
     var onlyIfCached = false
+
+    // MARK: Of responses
+
+    /// ``maxAge`` of shared caches.
+    var sharedMaxAge: Int64?
+    /// The staleness up to which the response is served while it is validated (RFC 5861 section 3).
+    var staleWhileRevalidate: Int64?
+    /// `private` without field names: not for shared caches.
+    var isPrivate = false
+    var isPublic = false
+    var mustRevalidate = false
+    var mustUnderstand = false
+    var proxyRevalidate = false
+    /// The response does not change while it is fresh (RFC 8246).
+    var isImmutable = false
+    /// The fields that `no-cache` names, in lower case. They are not reused without validation.
+    var noCacheFields: [String] = []
+    /// The fields that `private` names, in lower case. They are not for shared caches.
+    var privateFields: [String] = []
+
+    /// More seconds than any response is stale for, and few enough for arithmetic in milliseconds.
+    static let anyStaleness = Int64.max / 1000
 
     init(_ headers: HTTPFields) {
         for field in headers where field.name == .cacheControl {
             field.value.withBytes { add(list: $0) }
         }
-    }
-
-    /// Divides at commas outside quotes; a backslash in quotes takes the next character along (RFC 9110 section 5.6.4).
-    private mutating func add(list: Span<UInt8>) {
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for index in list.indices {
-            let byte = list[index]
-            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-            isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped
-            guard byte == UInt8(ascii: ","), !isQuoted else { continue }
-            add(list.extracting(start..<index))
-            start = index + 1
-        }
-        add(list.extracting(start...))
-    }
-
-    private mutating func add(_ directive: Span<UInt8>) {
-        let end = directive.firstIndex(of: UInt8(ascii: "="), in: directive.indices) ?? directive.count
-        let name = directive.withoutSpaces(0..<end)
-        if directive.isEqual(name, to: "max-age") {
-            maxAge = maxAge ?? (end < directive.count ? Self.seconds(directive.extracting((end + 1)...)) : 0)
-        }
-        if directive.isEqual(name, to: "no-store") { noStore = true }
-        if directive.isEqual(name, to: "no-cache") { noCache = true }
-        if directive.isEqual(name, to: "must-revalidate") { mustRevalidate = true }
-        if directive.isEqual(name, to: "only-if-cached") { onlyIfCached = true }
-    }
-
-    static func seconds(_ text: some StringProtocol) -> Int64 { String(text).withBytes { seconds($0) } }
-
-    // Larger ages count as 2^31 seconds (RFC 9111 section 1.2.2).
-    private static func seconds(_ text: Span<UInt8>) -> Int64 {
-        var (seconds, isEmpty) = (Int64(0), true)
-        for index in text.indices {
-            switch text[index] {
-            case 0x30...0x39: (seconds, isEmpty) = (min(seconds * 10 + Int64(text[index] - 0x30), 1 << 31), false)
-            case 0x20, 0x09, UInt8(ascii: "\""): break
-            default: return 0
-            }
-        }
-        return isEmpty ? 0 : seconds
-    }
-}
-
-extension Span<UInt8> {
-    fileprivate func withoutSpaces(_ range: Range<Int>) -> Range<Int> {
-        var (start, end) = (range.lowerBound, range.upperBound)
-        while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
-        while start < end, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
-        return start..<end
     }
 }

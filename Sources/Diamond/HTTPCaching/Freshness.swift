@@ -3,30 +3,76 @@ import HTTPTypes
 /// The lifetime of a response without asking the server, and its age when it came (RFC 9111 section 4.2). All times are
 /// in milliseconds.
 struct Freshness: Equatable {
-    /// The server's explicit lifetime: `max-age`, else `Expires` less `Date`; `nil` where it gives none.
+    /// The server's explicit lifetime, else a heuristic one; `nil` where there is neither.
     var lifetime: Int64?
+    /// Whether the lifetime is heuristic (section 4.2.2): the server gives none.
+    var isHeuristic = false
     /// The corrected age on arrival: the larger of the apparent age and `Age` plus the time the exchange took.
     var initialAge: Int64
 
-    /// - Parameter control: what the headers' `Cache-Control` says.
-    init(headers: HTTPFields, _ control: CacheControl, sentAt: Int64, receivedAt: Int64) {
-        let date = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
-        lifetime = control.maxAge.map { $0 * 1000 } ?? Self.lifetime(headers, date: date ?? receivedAt, now: receivedAt)
+    /// The longest heuristic lifetime: a day.
+    static let longestHeuristic: Int64 = 86_400_000
+
+    /// - Parameters:
+    ///   - control: what the headers' `Cache-Control` says.
+    ///   - kind: `s-maxage` counts for a shared cache.
+    init(
+        headers: HTTPFields,
+        _ control: CacheControl,
+        status: Int,
+        kind: CacheKind = .private,
+        sentAt: Int64,
+        receivedAt: Int64
+    ) {
+        let date = Self.date(headers, receivedAt: receivedAt)
+        lifetime = Self.explicitLifetime(headers, control, kind, date: date, now: receivedAt)
+        if lifetime == nil, let date, control.isPublic || StoreDecision.heuristicallyCacheable.contains(status) {
+            lifetime = Self.heuristicLifetime(headers, date: date, now: receivedAt)
+            isHeuristic = lifetime != nil
+        }
         let apparentAge = max(0, receivedAt - (date ?? receivedAt))
         let correctedAge = Self.age(headers) * 1000 + max(0, receivedAt - sentAt)
         initialAge = max(apparentAge, correctedAge)
     }
 
-    // Of a list of ages the first counts (section 5.1).
-    private static func age(_ headers: HTTPFields) -> Int64 {
-        headers.first(of: .age)?.listElements.first.map { CacheControl.seconds($0) } ?? 0
+    /// Returns the time of `Date`; that of receipt where there is no such field, and `nil` where it cannot be read (RFC 9110
+    /// section 6.6.1).
+    private static func date(_ headers: HTTPFields, receivedAt: Int64) -> Int64? {
+        guard headers.contains(.date) else { return receivedAt }
+        return headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
     }
 
-    private static func lifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
-        // Any unreadable Expires, "0" above all, is in the past (section 5.3), and so are several that differ (section
-        // 4.2.1).
+    /// Returns the first member of `Age`, in seconds. An invalid one is ignored (section 5.1).
+    private static func age(_ headers: HTTPFields) -> Int64 {
+        guard headers.contains(.age) else { return 0 }
+        let first = headers[values: .age].lazy.flatMap(\.listElements).first { !$0.isEmpty }
+        return first?.withBytes { $0.deltaSeconds($0.indices) } ?? 0
+    }
+
+    /// Returns the lifetime by the first of `s-maxage`, `max-age` and `Expires` that is there (section 4.2.1).
+    private static func explicitLifetime(
+        _ headers: HTTPFields,
+        _ control: CacheControl,
+        _ kind: CacheKind,
+        date: Int64?,
+        now: Int64
+    ) -> Int64? {
+        if kind == .shared, let seconds = control.sharedMaxAge { return seconds * 1000 }
+        if let seconds = control.maxAge { return seconds * 1000 }
         guard headers.contains(.expires) else { return nil }
-        let expires = headers.single(.expires).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
-        return max(0, (expires ?? 0) - date)
+        // An Expires that cannot be read, "0" above all, is in the past (section 5.3). So are several that differ (section
+        // 4.2.1), and one that is to be counted from a Date that cannot be read.
+        guard let date, let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) })
+        else { return 0 }
+        return max(0, expires - date)
+    }
+
+    /// Returns a tenth of the time for which the representation had not changed (section 4.2.2); `nil` where that is not
+    /// known.
+    private static func heuristicLifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
+        guard let text = headers.single(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
+            modified <= date
+        else { return nil }
+        return min((date - modified) / 10, longestHeuristic)
     }
 }

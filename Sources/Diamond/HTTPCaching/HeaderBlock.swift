@@ -5,19 +5,30 @@ import HTTPTypes
 enum HeaderBlock {
     /// Never kept: about the connection (RFC 9110 section 7.6.1) or secret.
     private static let dropped = ASCIIWordMatcher([
-        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "te",
-        "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
+        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
+        "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
     ])
 
     /// Words of `Connection` that are about the connection itself, and no header that is not dropped anyway.
     private static let options = ASCIIWordMatcher(["close", "keep-alive"])
 
-    /// The headers that may be kept; `nil` where one holds a secret without which the response means something else.
-    static func kept(_ headers: HTTPFields, _ secrets: FieldSecrets = FieldSecrets()) -> HTTPFields? {
+    /// The headers that may be kept; `nil` where one may not without which the response means something else.
+    ///
+    /// - Parameters:
+    ///   - secrets: finds what must not stand in a file.
+    ///   - excluded: the names of fields that are not kept either, in lower case.
+    static func kept(
+        _ headers: HTTPFields,
+        _ secrets: FieldSecrets = FieldSecrets(),
+        without excluded: [String] = []
+    ) -> HTTPFields? {
         let listed = listed(in: headers)
-        let isKept = { (field: HTTPField) in Self.isKept(field, listed) && !secrets.holdsSecret(field) }
+        let isWithheld = { (field: HTTPField) in
+            secrets.holdsSecret(field) || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
+        }
+        let isKept = { (field: HTTPField) in Self.isKept(field, listed) && !isWithheld(field) }
         guard let first = headers.first(where: { !isKept($0) }) else { return headers }
-        let leads = headers.contains { FieldSecrets.isLeading($0.name) && secrets.holdsSecret($0) }
+        let leads = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
         guard !leads else { return nil }
         // Most lose one name, `Connection`, and HTTPFields has no cheaper way for that.
         var kept = headers
@@ -100,13 +111,22 @@ enum HeaderBlock {
         return HTTPField(name: name, value: text)
     }
 
-    /// The stored headers as a 304 leaves them (RFC 9111 section 3.2): its fields replace those of their names, but
-    /// for what describes the body that stays.
+    /// Fields that describe the body as it was when it came, and not its stored form (RFC 9111 section 3.2): it may have
+    /// been decoded.
+    private static let ofBody = ASCIIWordMatcher([
+        "content-encoding", "content-length", "content-range", "transfer-encoding",
+    ])
+
+    /// The fields that a response has of its own, and not of its connection.
+    static func endToEnd(_ headers: HTTPFields) -> HTTPFields {
+        let listed = listed(in: headers)
+        return headers.filter { isKept($0, listed) }
+    }
+
+    /// The stored headers as a 304, a response to HEAD or another part leaves them (RFC 9111 section 3.2). Its fields replace
+    /// those of their names, less those that describe the body.
     static func updated(_ stored: HTTPFields, by confirmation: HTTPFields) -> HTTPFields {
-        let kept: Set<HTTPField.Name> = [
-            .contentLength, .contentEncoding, .contentRange, .contentType, .transferEncoding,
-        ]
-        let new = confirmation.filter { !kept.contains($0.name) }
+        let new = confirmation.filter { field in !field.name.canonicalName.withBytes { ofBody.hasWhole($0) } }
         let names = Set(new.map(\.name))
         let old = stored.filter { !names.contains($0.name) }
         // Each confirmation may bring others: together they are no more than one answer may have.

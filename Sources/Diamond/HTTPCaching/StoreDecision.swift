@@ -1,6 +1,17 @@
 import Foundation
 import HTTPTypes
 
+/// The rules of one cache for one response: whose it may be, and what has to stay out of it.
+struct StoreRules {
+    var kind = CacheKind.private
+    /// Whether the request has `Authorization`.
+    var isAuthorized = false
+    /// Secrets that must not stand in a file, whatever the rules of HTTP say.
+    var secrets = FieldSecrets()
+    /// Whether a header, in lower case, is a part of the key as it was sent.
+    var isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
+}
+
 /// Whether a response goes into the cache, and as what (RFC 9111 section 3). A value, computed without I/O.
 struct StoreDecision {
     /// The response to store, or `nil`.
@@ -8,15 +19,12 @@ struct StoreDecision {
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
 
-    /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
-    static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), less 206.
+    static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// The statuses that a cache must not keep, whatever lifetime the server gives (RFC 6585 sections 3 to 6).
     private static let unkept: Set<Int> = [428, 429, 431, 511]
 
-    /// - Parameters:
-    ///   - secrets: what is not to stand in a file, whatever the rules of HTTP say.
-    ///   - isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         method: HTTPRequest.Method,
         status: Int,
@@ -24,16 +32,18 @@ struct StoreDecision {
         body: Data,
         sentAt: Int64,
         receivedAt: Int64,
-        secrets: FieldSecrets = FieldSecrets(),
-        isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
+        rules: StoreRules = StoreRules()
     ) {
         let control = CacheControl(headers)
-        let freshness = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
+        let freshness = Freshness(
+            headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
-        let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
-        guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
-            Self.canSelect(headers, isSelecting), let kept = HeaderBlock.kept(headers, secrets)
+        let isKept =
+            Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
+        // A coded body is for those who asked for the coding: it is no part of the key.
+        guard method == .get || method == .query, isKept, !headers.isCoded,
+            rules.allow(control, status: status), rules.canSelect(headers),
+            let kept = HeaderBlock.kept(headers, rules.secrets, without: rules.excluded(control))
         else {
             stored = nil
             return
@@ -45,7 +55,7 @@ struct StoreDecision {
             storedAt: receivedAt,
             initialAge: freshness.initialAge,
             lifetime: freshness.lifetime,
-            flags: Self.flags(headers, control),
+            flags: rules.flags(kept, control, freshness),
             duration: max(0, receivedAt - sentAt)
         )
         new.know(kept)
@@ -53,28 +63,26 @@ struct StoreDecision {
     }
 
     /// Decides what to store after the server confirmed a response, with a 304 or in answer to HEAD.
-    ///
-    /// - Parameters:
-    ///   - secrets: as above.
-    ///   - isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         confirming old: StoredResponse,
         by headers: HTTPFields,
         sentAt: Int64,
         receivedAt: Int64,
-        secrets: FieldSecrets = FieldSecrets(),
-        isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
+        rules: StoreRules = StoreRules()
     ) {
-        let merged = HeaderBlock.updated(old.headers, by: headers)
+        let merged = HeaderBlock.updated(old.headers, by: HeaderBlock.endToEnd(headers))
         let control = CacheControl(merged)
         // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may
         // an old Expires be counted from the old Date.
         var dated = merged
         dated[.age] = headers.first(of: .age)
         dated[.date] = headers.single(.date)
-        let freshness = Freshness(headers: dated, control, sentAt: sentAt, receivedAt: receivedAt)
+        let freshness = Freshness(
+            headers: dated, control, status: old.status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
-        guard !control.noStore, Self.canSelect(merged, isSelecting), let kept = HeaderBlock.kept(merged, secrets) else {
+        guard rules.allow(control, status: old.status), rules.canSelect(merged),
+            let kept = HeaderBlock.kept(merged, rules.secrets, without: rules.excluded(control))
+        else {
             stored = nil
             return
         }
@@ -84,29 +92,69 @@ struct StoreDecision {
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
         // Without the pin that was read with it: it may be gone by now, and the row keeps the one that it has.
-        new.flags = Self.flags(merged, control)
+        new.flags = rules.flags(kept, control, freshness)
         new.know(kept)
         stored = new
-    }
-
-    private static func flags(_ headers: HTTPFields, _ control: CacheControl) -> StoredResponse.Flags {
-        var flags: StoredResponse.Flags = []
-        if control.noCache { flags.insert(.noCache) }
-        if control.mustRevalidate { flags.insert(.mustRevalidate) }
-        if headers.validator(.eTag) != nil || headers.validator(.lastModified) != nil { flags.insert(.hasValidator) }
-        return flags
     }
 
     // 206 needs a store of parts, 304 belongs to a stored response.
     private static func isFinal(_ status: Int) -> Bool {
         status >= 200 && status != 206 && status != 304 && !unkept.contains(status)
     }
+}
+
+extension StoreRules {
+    /// Whether the directives of a response allow this cache to store it (RFC 9111 section 3).
+    fileprivate func allow(_ control: CacheControl, status: Int) -> Bool {
+        guard !control.mustUnderstand || Self.isUnderstood(status) else { return false }
+        // Section 5.2.2.3: no-store is for caches that do not know must-understand.
+        guard !control.noStore || control.mustUnderstand else { return false }
+        guard kind == .shared else { return true }
+        return !control.isPrivate && (!isAuthorized || control.allowsSharing)
+    }
+
+    // Those that RFC 9110 section 15 defines, less the two that this cache does not keep.
+    private static func isUnderstood(_ status: Int) -> Bool {
+        switch status {
+        case 206, 304: false
+        case 200...205, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
+        default: false
+        }
+    }
+
+    /// The fields that are not stored: those that need validation, which a validation then brings (section 5.2.2.4), and
+    /// in a shared cache those that are for one user (section 5.2.2.7).
+    fileprivate func excluded(_ control: CacheControl) -> [String] {
+        kind == .shared ? control.noCacheFields + control.privateFields : control.noCacheFields
+    }
+
+    /// - Parameter kept: the fields that are stored.
+    fileprivate func flags(
+        _ kept: HTTPFields,
+        _ control: CacheControl,
+        _ freshness: Freshness
+    ) -> StoredResponse.Flags {
+        var flags: StoredResponse.Flags = kind == .shared ? .shared : []
+        if control.noCache { flags.insert(.noCache) }
+        if control.mustRevalidate || kind == .shared && control.mustRevalidateShared { flags.insert(.mustRevalidate) }
+        if freshness.isHeuristic { flags.insert(.heuristic) }
+        if kept.validator(.eTag) != nil || kept.validator(.lastModified) != nil { flags.insert(.hasValidator) }
+        return flags
+    }
 
     // Every selecting header is in the key as it was sent, so that Vary is obeyed by it. What is not in the key cannot be
     // selected by (RFC 9111 section 4.1); Accept-Encoding can, because bodies are stored decoded.
-    private static func canSelect(_ headers: HTTPFields, _ isSelecting: (String) -> Bool) -> Bool {
+    fileprivate func canSelect(_ headers: HTTPFields) -> Bool {
         headers[values: .vary].flatMap(\.listElements).allSatisfy { name in
             name.isEmpty || name == "accept-encoding" || (name != "*" && isSelecting(name))
         }
     }
+}
+
+extension CacheControl {
+    /// Whether a shared cache may store the response to a request with `Authorization` (RFC 9111 section 3.5).
+    fileprivate var allowsSharing: Bool { mustRevalidate || isPublic || sharedMaxAge != nil }
+
+    /// Whether a shared cache has to validate the response once it is stale. `s-maxage` implies it (section 5.2.2.10).
+    fileprivate var mustRevalidateShared: Bool { proxyRevalidate || sharedMaxAge != nil }
 }

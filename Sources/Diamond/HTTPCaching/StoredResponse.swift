@@ -19,6 +19,10 @@ package struct StoredResponse: Sendable, Equatable {
         package static let compressed = Flags(rawValue: 32)
         /// Its body is a part: of rows alone, as above.
         package static let partial = Flags(rawValue: 64)
+        /// The lifetime is heuristic: the server gives none.
+        package static let heuristic = Flags(rawValue: 128)
+        /// Stored by a shared cache, and of no use to a private one.
+        package static let shared = Flags(rawValue: 256)
     }
 
     package var status: Int
@@ -98,21 +102,42 @@ package struct StoredResponse: Sendable, Equatable {
     /// Milliseconds since then (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
 
-    /// Whether it may be reused without asking. `maxAge` is the app's word where the server gave none.
+    /// Whether it may be reused without asking.
+    ///
+    /// - Parameter maxAge: the app's lifetime where the server gives none; it replaces a heuristic one.
     func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
-        guard flags.isDisjoint(with: [.noCache, .invalidated]), !isFromTheFuture(now) else { return false }
-        if let lifetime { return lifetime > age(at: now) }
-        // The app means good answers: an error is not pinned by it.
-        guard let maxAge, status < 400 else { return false }
-        return maxAge > max(0, now - storedAt)
+        guard !needsValidation(at: now) else { return false }
+        return remainingLifetime(at: now, maxAge: maxAge) > 0
     }
 
-    /// Whether a 304 with these headers speaks of this representation (RFC 9111 section 4.3.4): both have one entity tag or,
-    /// where that cannot be told, one date, unless one of them says nothing.
+    /// Whether no lifetime counts: by the server's word, by the app's, or because the clock cannot be right.
+    func needsValidation(at now: Int64) -> Bool {
+        !flags.isDisjoint(with: [.noCache, .invalidated]) || isFromTheFuture(now)
+    }
+
+    /// Milliseconds until it is stale; 0 or less for those since. Without a lifetime, it was stale when the origin made it.
+    func remainingLifetime(at now: Int64, maxAge: Int64?) -> Int64 {
+        // The app means good answers: an error is not pinned by it.
+        if let maxAge, status < 400, lifetime == nil || flags.contains(.heuristic) {
+            return maxAge - max(0, now - storedAt)
+        }
+        return (lifetime ?? 0) - age(at: now)
+    }
+
+    /// Whether it was stored by a cache of this kind. An entry of one kind is none for the other: it was stored by other
+    /// rules, and may be for one user alone.
+    func isOf(_ kind: CacheKind) -> Bool { flags.contains(.shared) == (kind == .shared) }
+
+    /// Whether a 304 with these headers speaks of this representation (RFC 9111 section 4.3.4).
+    ///
+    /// Both have one entity tag. Where one of them has none, both have one date. A 304 without validators speaks of what
+    /// was asked for.
     func isConfirmed(by confirmation: HTTPFields) -> Bool {
         let own = headers
         if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return EntityTag.match(tag, ownTag) }
-        guard let date = confirmation[.lastModified], let ownDate = own[.lastModified] else { return true }
+        guard let date = confirmation[.lastModified], let ownDate = own[.lastModified] else {
+            return !confirmation.contains(.eTag)
+        }
         return date == ownDate
     }
 

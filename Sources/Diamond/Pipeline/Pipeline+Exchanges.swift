@@ -76,6 +76,7 @@ extension Pipeline {
             return .response(response(from: received, to: plan.context))
         }
         guard plan.isConditional, let stored = plan.stored, received.status == .notModified else {
+            if !store.isForAll(received, to: plan.context) { report(.personal) }
             // Code of the app may send requests through this engine, and writing to disk needs no permit.
             permit.release()
             return .response(try await stored(received, admitted: admitted, resumeWriter: resumeWriter))
@@ -121,6 +122,7 @@ extension Pipeline {
             return try await ending(of: next, since: begin, permit: &permit, report: report)
         }
         let confirmed = store.confirm(stored.response, by: received, admitted: admitted)
+        if !store.isForAll(confirmed, at: received.receivedAt) { report(.personal) }
         defer { if confirmed.isToBeErased { store.erase(plan.context) } }
         // A caller with a sink may read the body slowly.
         permit.release()

@@ -21,6 +21,7 @@ final class Pipeline: Sendable {
     let activity: Activity
     /// The cache; `nil` if there is none, or it could not be opened.
     let cache: Cache?
+    let cacheKind: CacheKind
     let lanes: Lanes
     /// The recent invalidations: those of the cache, if there is one.
     let invalidations: InvalidationLog
@@ -52,6 +53,7 @@ final class Pipeline: Sendable {
         exchangeEnvironment: ExchangeEnvironment,
         activity: Activity,
         cache: Cache?,
+        cacheKind: CacheKind,
         lanes: Lanes,
         environment: Environment,
         retry: RetryPolicy,
@@ -63,6 +65,7 @@ final class Pipeline: Sendable {
         self.exchangeEnvironment = exchangeEnvironment
         self.activity = activity
         self.cache = cache
+        self.cacheKind = cacheKind
         self.lanes = lanes
         self.environment = environment
         self.retry = retry
@@ -71,20 +74,20 @@ final class Pipeline: Sendable {
         self.replays = replays
         self.reachability = reachability
         invalidations = cache?.invalidations ?? InvalidationLog()
-        resumeStore = ResumeStore(cache: cache, activity: activity)
+        resumeStore = ResumeStore(cache: cache, kind: cacheKind, activity: activity)
         time = RequestTime(
             clock: exchangeEnvironment.retryCoordinator.clock, retry: retry,
             waits: exchangeEnvironment.retryCoordinator.waits)
         resolver = RequestResolver(
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
-        lookup = CacheLookup(cache: cache, activity: activity, now: exchangeEnvironment.now)
+        lookup = CacheLookup(cache: cache, kind: cacheKind, activity: activity, now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
-            cache: cache, environment: environment, invalidations: invalidations,
+            cache: cache, kind: cacheKind, environment: environment, invalidations: invalidations,
             hasCookies: exchangeEnvironment.cookies != nil)
     }
 

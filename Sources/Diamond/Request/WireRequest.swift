@@ -99,6 +99,12 @@ extension WireRequest {
         credentials.filter { if case .parameter = $0.place { true } else { false } }
     }
 
+    /// Whether `Authorization` is sent.
+    var isAuthorized: Bool {
+        headers.contains(.authorization)
+            || credentials.contains { if case .header(.authorization, _) = $0.place { true } else { false } }
+    }
+
     /// The credentials in headers, which are also sent to the target of a redirect within the origin.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }

@@ -27,7 +27,7 @@ import Testing
         #expect((next.received.sentAt, next.received.receivedAt) == (3, 4))
         #expect(
             next.received.headers == [
-                .contentLength: "10", .eTag: "\"a\"", .contentType: "text/plain", .date: "new",
+                .contentLength: "10", .eTag: "\"a\"", .contentType: "text/html", .date: "new",
                 .cacheControl: "max-age=60", .server: "s",
             ])
     }

@@ -4,45 +4,156 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The decision whether to store` {
-    private func decide(_ method: HTTPRequest.Method, _ status: Int, _ headers: HTTPFields) -> StoredResponse? {
-        StoreDecision(method: method, status: status, headers: headers, body: Data(), sentAt: 0, receivedAt: 0).stored
-    }
+private func decide(
+    _ headers: HTTPFields,
+    _ kind: CacheKind = .private,
+    method: HTTPRequest.Method = .get,
+    status: Int = 200,
+    isAuthorized: Bool = false
+) -> StoredResponse? {
+    StoreDecision(
+        method: method, status: status, headers: headers, body: Data(), sentAt: 0, receivedAt: 0,
+        rules: StoreRules(kind: kind, isAuthorized: isAuthorized)
+    ).stored
+}
 
+private let explicit: HTTPFields = [.cacheControl: "max-age=60"]
+private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+@Suite struct `RFC 9111 section 3` {
     @Test(
         arguments: [
             (.get, 200, [:], true), (.query, 200, [:], true), (.head, 200, [:], false), (.post, 200, [:], false),
-            (.put, 200, [.cacheControl: "max-age=60"], false), (.get, 404, [:], true), (.get, 500, [:], false),
-            (.get, 500, [.cacheControl: "max-age=60"], true), (.get, 302, [:], false), (.get, 301, [:], true),
-            (.get, 206, [.cacheControl: "max-age=60"], false), (.get, 304, [.cacheControl: "max-age=60"], false),
-            (.get, 418, [.cacheControl: "max-age=60"], true), (.get, 428, [.cacheControl: "max-age=60"], false),
-            (.get, 429, [.cacheControl: "max-age=60"], false), (.get, 431, [.cacheControl: "max-age=60"], false),
-            (.get, 511, [.cacheControl: "max-age=60"], false), (.get, 200, [.cacheControl: "No-Store"], false),
-            (.get, 200, [.cacheControl: "max-age=60, no-store"], false),
-            (.get, 200, [.cacheControl: "no-cache"], true),
+            (.put, 200, explicit, false), (.get, 404, [:], true), (.get, 500, [:], false), (.get, 500, explicit, true),
+            (.get, 302, [:], false), (.get, 302, [.expires: modified], true), (.get, 301, [:], true),
+            (.get, 302, [.cacheControl: "s-maxage=60"], false), (.get, 302, [.cacheControl: "public"], false),
+            (.get, 302, [.cacheControl: "public", .lastModified: modified, .date: modified], true),
+            (.get, 103, explicit, false), (.get, 206, explicit, false), (.get, 304, explicit, false),
+            (.get, 418, explicit, true), (.get, 428, explicit, false), (.get, 429, explicit, false),
+            (.get, 431, explicit, false), (.get, 511, explicit, false), (.get, 200, [.cacheControl: "No-Store"], false),
+            (.get, 200, [.cacheControl: "max-age=60, no-store"], false), (.get, 200, [.cacheControl: "no-cache"], true),
+            (.get, 200, [.cacheControl: "private"], true),
             (.get, 200, [.cacheControl: #"max-age=60, ext="\"", no-store"#], false), (.get, 200, [.vary: "*"], false),
             (.get, 200, [.vary: "Accept, accept-encoding"], true), (.get, 200, [.vary: "User-Agent"], false),
             (.get, 200, [.vary: "accept", .contentType: "a"], true),
             (.get, 200, [.contentEncoding: "gzip"], false), (.get, 200, [.contentEncoding: "Identity"], true),
         ] as [(HTTPRequest.Method, Int, HTTPFields, Bool)])
-    func `follows RFC 9111`(method: HTTPRequest.Method, status: Int, headers: HTTPFields, isStored: Bool) {
-        #expect((decide(method, status, headers) != nil) == isStored)
+    func `says what a private cache stores`(
+        method: HTTPRequest.Method, status: Int, headers: HTTPFields, isStored: Bool
+    ) {
+        #expect((decide(headers, method: method, status: status) != nil) == isStored)
     }
 
+    @Test(
+        arguments: [
+            (200, [:], true), (200, [.cacheControl: "private"], false),
+            (200, [.cacheControl: "private, max-age=60"], false), (200, [.cacheControl: "private, public"], false),
+            (302, [.cacheControl: "s-maxage=60"], true), (200, [.cacheControl: "no-store, s-maxage=60"], false),
+            (200, [.cacheControl: "private=\"A\""], true), (200, [.cacheControl: "private=\"\""], false),
+        ] as [(Int, HTTPFields, Bool)])
+    func `says what a shared cache stores`(status: Int, headers: HTTPFields, isStored: Bool) {
+        #expect((decide(headers, .shared, status: status) != nil) == isStored)
+    }
+
+    @Test func `keeps what one kind of cache stores from the other`() throws {
+        let own = try #require(decide([:]))
+        let shared = try #require(decide([:], .shared))
+        #expect(own.isOf(.private) && !own.isOf(.shared))
+        #expect(shared.isOf(.shared) && !shared.isOf(.private))
+    }
+}
+
+@Suite struct `RFC 9111 section 3.5` {
+    @Test(
+        arguments: [
+            ("max-age=60", false), ("", false), ("public", true), ("must-revalidate", true), ("s-maxage=60", true),
+            ("proxy-revalidate, max-age=60", false), ("public, private", false), ("public, no-store", false),
+        ])
+    func `says which answers to Authorization a shared cache stores`(control: String, isStored: Bool) {
+        let headers: HTTPFields = [.cacheControl: control]
+        #expect((decide(headers, .shared, isAuthorized: true) != nil) == isStored)
+        #expect(control.contains("no-store") || decide(headers, isAuthorized: true) != nil)
+    }
+}
+
+@Suite struct `RFC 9111 section 5.2.2.3` {
+    @Test(
+        arguments: [
+            (200, "no-store, must-understand, max-age=60", true), (404, "must-understand, no-store", true),
+            (299, "no-store, must-understand, max-age=60", false), (299, "must-understand, max-age=60", false),
+            (206, "no-store, must-understand, max-age=60", false), (200, "no-store, max-age=60", false),
+            (299, "max-age=60", true),
+        ])
+    func `must-understand takes the place of no-store for a status that is known`(
+        status: Int, control: String, isStored: Bool
+    ) {
+        #expect((decide([.cacheControl: control], status: status) != nil) == isStored)
+    }
+}
+
+@Suite struct `RFC 9111 sections 5.2.2.4 and 5.2.2.7` {
+    private static let fields: HTTPFields = [.eTag: "\"1\"", .lastModified: modified, .contentType: "text/plain"]
+
+    @Test(
+        arguments: [
+            (.private, "no-cache=\"ETag, Content-Type\"", [.cacheControl, .lastModified]),
+            (.private, "private=\"ETag, Content-Type\"", [.cacheControl, .eTag, .lastModified, .contentType]),
+            (.shared, "private=\"ETag\", no-cache=\"Content-Type\"", [.cacheControl, .lastModified]),
+        ] as [(CacheKind, String, [HTTPField.Name])])
+    func `fields that are named are not stored`(kind: CacheKind, control: String, names: [HTTPField.Name]) throws {
+        var headers = Self.fields
+        headers[.cacheControl] = control
+        let stored = try #require(decide(headers, kind))
+        #expect(Set(stored.headers.map(\.name)) == Set(names))
+        #expect(stored.flags.isDisjoint(with: .noCache) && stored.flags.contains(.hasValidator))
+    }
+
+    @Test func `a response is not stored that means something else without the field`() {
+        let headers: HTTPFields = [.location: "/b", .cacheControl: "no-cache=\"Location\", max-age=60"]
+        #expect(decide(headers, status: 301) == nil)
+        #expect(decide([.location: "/b", .cacheControl: "no-cache=\"A\""], status: 301) != nil)
+    }
+
+    @Test func `a validator that is not stored is none to ask with`() throws {
+        let stored = try #require(decide([.eTag: "\"1\"", .cacheControl: "no-cache=\"ETag\""]))
+        #expect(!stored.flags.contains(.hasValidator))
+    }
+}
+
+@Suite struct `RFC 9111 sections 5.2.2.2, 5.2.2.8 and 5.2.2.10` {
+    @Test(
+        arguments: [
+            ("must-revalidate", true, true), ("proxy-revalidate", false, true), ("s-maxage=60", false, true),
+            ("max-age=60", false, false),
+        ])
+    func `oblige private and shared caches to validate what is stale`(
+        control: String, inPrivate: Bool, inShared: Bool
+    ) throws {
+        let own = try #require(decide([.cacheControl: control]))
+        let shared = try #require(decide([.cacheControl: control], .shared))
+        #expect(own.flags.contains(.mustRevalidate) == inPrivate)
+        #expect(shared.flags.contains(.mustRevalidate) == inShared)
+    }
+}
+
+@Suite struct `RFC 9111 section 3.1` {
     @Test func `leaves out what belongs to the connection, and cookies`() throws {
         let headers: HTTPFields = [
-            .connection: "close, X-Hop,\u{301}", .setCookie: "sid=s3cret", .transferEncoding: "chunked", .eTag: "\"1\"",
+            .connection: "close, X-Hop,\u{301}", .proxyAuthenticate: "Basic", .proxyAuthorization: "Basic YTpi",
+            .setCookie: "sid=s3cret", .transferEncoding: "chunked", .eTag: "\"1\"",
         ]
         var all = headers
         all.append(try HTTPField(checking: "X-Hop", "1"))
         all.append(try HTTPField(checking: "X-Other", "a: b"))
-        let stored = try #require(decide(.get, 200, all))
+        let stored = try #require(decide(all))
         #expect(String(decoding: stored.headerBlock, as: UTF8.self) == "ETag: \"1\"\nX-Other: a: b\n")
         #expect(stored.headers == HeaderBlock.fields(of: stored.headerBlock))
         #expect(stored.headers.count == 2)
         #expect(stored.flags == .hasValidator)
     }
+}
 
+@Suite struct `RFC 9111 section 3.2` {
     @Test func `has no more headers after many confirmations than one answer may bring`() {
         var headers: HTTPFields = [.eTag: "\"1\""]
         for round in 0..<8 {
@@ -55,15 +166,18 @@ import Testing
         #expect(headers.count == 10_000 && headers.contains { $0.name.rawName.hasPrefix("a7-") })
     }
 
-    @Test func `after a 304 takes over its headers and its freshness, and keeps what describes the body`() throws {
+    @Test func `a 304 updates the fields and the freshness, but for what describes the body`() throws {
         let old = StoredResponse.stub(
             lifetime: 1000,
             flags: [.hasValidator, .invalidated, .pinned],
             initialAge: 9000,
-            headers: "ETag: \"1\"\nContent-Type: text/plain\nX-Old: 1\nAge: 9\n"
+            headers: "ETag: \"1\"\nContent-Type: text/plain\nX-Old: 1\nAge: 9\nContent-Length: 4\n"
         )
         let confirmation: HTTPFields = [
             .eTag: "\"1\"", .contentType: "text/html", .cacheControl: "max-age=60", .contentLength: "0",
+            .contentEncoding: "gzip", .contentRange: "bytes 0-1/2", .contentLanguage: "en", .connection: "X-Old",
+            .xOld: "2",
+            .setCookie: "a=b",
         ]
         let decision = StoreDecision(confirming: old, by: confirmation, sentAt: 40_000, receivedAt: 41_000)
         let new = try #require(decision.stored)
@@ -71,18 +185,23 @@ import Testing
         #expect(new.initialAge == 1000)
         #expect(new.storedAt == 41_000)
         #expect(new.flags == .hasValidator)
-        #expect(new.headers[.contentType] == "text/plain")
-        #expect(new.headers[.cacheControl] == "max-age=60")
-        #expect(new.headers[.contentLength] == nil)
+        #expect(
+            new.headers == [
+                .xOld: "1", .age: "9", .contentLength: "4", .eTag: "\"1\"", .contentType: "text/html",
+                .cacheControl: "max-age=60", .contentLanguage: "en",
+            ])
         #expect(new.body == old.body)
     }
+}
 
+@Suite struct `RFC 9111 section 4.3.4` {
     private static let days = ["Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT"]
 
     @Test(
         arguments: [
             ([.eTag: "\"1\""], [.eTag: "\"1\""], true), ([.eTag: "\"1\""], [.eTag: "W/\"1\""], true),
-            ([.eTag: "\"1\""], [.eTag: "\"2\""], false), ([.eTag: "\"1\""], [:], true), ([:], [.eTag: "\"1\""], true),
+            ([.eTag: "\"1\""], [.eTag: "\"2\""], false), ([.eTag: "\"1\""], [:], true), ([:], [.eTag: "\"1\""], false),
+            ([.lastModified: days[1]], [.eTag: "\"1\""], false),
             ([.lastModified: days[1]], [.lastModified: days[1]], true),
             ([.lastModified: days[1]], [.lastModified: days[0]], false), ([.lastModified: days[1]], [:], true),
             ([.lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], false),
@@ -95,7 +214,7 @@ import Testing
         confirmation: HTTPFields,
         isConfirmed: Bool
     ) throws {
-        #expect(try #require(decide(.get, 200, stored)).isConfirmed(by: confirmation) == isConfirmed)
+        #expect(try #require(decide(stored)).isConfirmed(by: confirmation) == isConfirmed)
     }
 
     @Test func `after a 304 that forbids it drops the entry`() {
@@ -110,7 +229,7 @@ import Testing
         let decide = { (headers: HTTPFields, isSelecting: @escaping (String) -> Bool) in
             StoreDecision(
                 confirming: old, by: headers, sentAt: 0, receivedAt: 0,
-                isSelecting: { KeyRules.isSelecting($0) && isSelecting($0) }
+                rules: StoreRules(isSelecting: { KeyRules.isSelecting($0) && isSelecting($0) })
             ).stored
         }
         #expect(decide([.vary: vary]) { $0 != "cookie" } == nil)
@@ -136,4 +255,8 @@ import Testing
             #expect(new.lifetime == lifetime && new.initialAge == 0 && new.headers[.date] != nil)
         }
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xOld = HTTPField.Name(parsed: "x-old") ?? .age
 }

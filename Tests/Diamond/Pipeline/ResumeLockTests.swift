@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The lock of a partial response` {
-    private let store = ResumeStore(cache: nil, activity: Activity())
+    private let store = ResumeStore(cache: nil, kind: .private, activity: Activity())
 
     private func lock(_ number: UInt8 = 1) -> ResumeLock {
         ResumeLock(of: .entry(RequestKey(of: [number])), in: store)

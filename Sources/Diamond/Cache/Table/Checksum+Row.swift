@@ -4,7 +4,9 @@ import Foundation
 extension Checksum {
     /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
     /// The other flags are set in many rows at once.
-    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed, .partial]
+    static let guarded: StoredResponse.Flags = [
+        .noCache, .hasValidator, .mustRevalidate, .compressed, .partial, .heuristic, .shared,
+    ]
 
     /// Returns a checksum of 64 bits over all columns that a hit reads, including the body's digest.
     static func row(

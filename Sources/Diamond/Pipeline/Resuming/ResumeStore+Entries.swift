@@ -22,7 +22,8 @@ extension ResumeStore {
     func entry(of key: RequestKey, request: [UInt8], limit: Int) -> Entry? {
         guard let cache else { return nil }
         do throws(CacheError) {
-            guard let body = try cache.partialBody(key, request: request), body.size <= limit else { return nil }
+            guard let body = try cache.partialBody(key, request: request), body.stored.isOf(kind), body.size <= limit
+            else { return nil }
             return try response(of: body, in: cache).map { Entry(body: body, response: $0) }
         } catch {
             report(error)

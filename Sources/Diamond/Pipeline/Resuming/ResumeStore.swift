@@ -25,11 +25,13 @@ final class ResumeStore: Sendable {
 
     /// `nil` without a cache.
     let cache: Cache?
+    let kind: CacheKind
     let activity: Activity
     private let holders = Guarded<[Location: Holder]>([:])
 
-    init(cache: Cache?, activity: Activity) {
+    init(cache: Cache?, kind: CacheKind, activity: Activity) {
         self.cache = cache
+        self.kind = kind
         self.activity = activity
     }
 

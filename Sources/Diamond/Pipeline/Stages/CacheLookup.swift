@@ -16,6 +16,7 @@ struct CacheLookup: Sendable {
     }
 
     let cache: Cache?
+    let kind: CacheKind
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -66,17 +67,18 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response in memory, or in the queue of writes.
     func peek(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
-        cache?.peek(identity.key, request: identity.canonicalForm)
+        cache?.peek(identity.key, request: identity.canonicalForm).flatMap { $0.isOf(kind) ? $0 : nil }
     }
 
     /// Returns the stored response; for a sink with a reader instead of the body.
     private func find(for context: RequestContext) -> StoredCandidate? {
         guard let cache, let identity = context.identity else { return nil }
-        guard context.caller.sink != nil else { return cache.find(identity).map { StoredCandidate($0) } }
+        guard context.caller.sink != nil else { return cache.find(identity, for: kind).map { StoredCandidate($0) } }
         do throws(CacheError) {
             let reader = try cache.bodyReader(
                 identity.key, request: identity.canonicalForm, url: identity.knownURL)
-            return reader.map { StoredCandidate($0.stored, reader: .some($0)) }
+            guard let reader, reader.stored.isOf(kind) else { return nil }
+            return StoredCandidate(reader.stored, reader: .some(reader))
         } catch {
             report(error)
             return nil
@@ -94,7 +96,7 @@ struct CacheLookup: Sendable {
     /// Returns a response in memory that may be served without changes; `nil` otherwise, even after a failure.
     func responseInMemory(to request: ResolvedRequest, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
-            let stored = cache.findInMemory(identity.key, request: identity.canonicalForm),
+            let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
             case .serve(let source) = CacheDecision(now: now(), stored: stored, policy: request.policy),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }
@@ -118,8 +120,8 @@ struct CacheLookup: Sendable {
 }
 
 extension Cache {
-    /// Returns the stored response for a request, fresh or not.
-    func find(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
-        find(identity.key, request: identity.canonicalForm, url: identity.knownURL)
+    /// Returns the response that a cache of a kind has stored for a request, fresh or not.
+    func find(_ identity: ResolvedRequest.Identity, for kind: CacheKind) -> StoredResponse? {
+        find(identity.key, request: identity.canonicalForm, url: identity.knownURL).flatMap { $0.isOf(kind) ? $0 : nil }
     }
 }

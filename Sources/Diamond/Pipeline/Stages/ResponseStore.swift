@@ -7,6 +7,7 @@ import HTTPTypes
 /// stored as stale.
 struct ResponseStore: Sendable {
     let cache: Cache?
+    let kind: CacheKind
     let environment: Environment
     let invalidations: InvalidationLog
     let hasCookies: Bool
@@ -22,9 +23,14 @@ struct ResponseStore: Sendable {
             body: received.body,
             sentAt: received.sentAt,
             receivedAt: received.receivedAt,
-            secrets: secrets(of: context),
-            isSelecting: isSelecting(context, adapted: received.adaptedHeaders)
+            rules: rules(for: context, adapted: received.adaptedHeaders)
         )
+    }
+
+    private func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
+        StoreRules(
+            kind: kind, isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
+            secrets: secrets(of: context), isSelecting: isSelecting(context, adapted: adapted))
     }
 
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response.
@@ -50,6 +56,20 @@ struct ResponseStore: Sendable {
         guard cache != nil, plan.context.identity != nil else { return false }
         guard let stored = plan.stored?.response else { return true }
         return received.status.code < 500 || stored.status >= 500
+    }
+
+    // MARK: Sharing
+
+    /// Whether all callers of an exchange may have its response. In a private cache they are one user. A shared cache gives
+    /// it to others where it may reuse it for them (RFC 9111 section 4): where it may store it, and it is fresh.
+    func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
+        kind == .private
+            || decision(on: received, to: context).stored?.isFresh(at: received.receivedAt, maxAge: nil) == true
+    }
+
+    /// Whether all callers of an exchange may have the response that it has confirmed.
+    func isForAll(_ confirmed: Confirmed, at now: Int64) -> Bool {
+        kind == .private || !confirmed.isToBeErased && confirmed.stored.isFresh(at: now, maxAge: nil)
     }
 
     // MARK: Storing
@@ -85,7 +105,7 @@ struct ResponseStore: Sendable {
     /// that, nor does one that is not cacheable by default, such as 202.
     private func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
         guard let identity = plan.context.identity, (200..<300).contains(received.status.code),
-            StoreDecision.cacheable.contains(received.status.code)
+            StoreDecision.heuristicallyCacheable.contains(received.status.code)
         else { return }
         // Without a known entry there is nothing to write.
         guard plan.stored != nil || peek(identity) != nil else { return }
@@ -108,7 +128,7 @@ struct ResponseStore: Sendable {
     private func isOvertaken(_ old: StoredResponse?, admitted: ExchangeRequest) -> Bool {
         let context = admitted.plan.context
         guard invalidations.includes(context, since: admitted.sentAt),
-            let found = context.identity.flatMap({ cache?.find($0) }), !found.flags.contains(.invalidated)
+            let found = context.identity.flatMap({ cache?.find($0, for: kind) }), !found.flags.contains(.invalidated)
         else { return false }
         return old.map { !found.isUnchanged(since: $0) } ?? true
     }
@@ -137,7 +157,7 @@ struct ResponseStore: Sendable {
     }
 
     private func peek(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
-        cache?.peek(identity.key, request: identity.canonicalForm)
+        cache?.peek(identity.key, request: identity.canonicalForm).flatMap { $0.isOf(kind) ? $0 : nil }
     }
 
     // MARK: Confirming
@@ -157,8 +177,7 @@ struct ResponseStore: Sendable {
             by: received.headers,
             sentAt: received.sentAt,
             receivedAt: received.receivedAt,
-            secrets: secrets(of: context),
-            isSelecting: isSelecting(context, adapted: received.adaptedHeaders)
+            rules: rules(for: context, adapted: received.adaptedHeaders)
         )
         // The confirmation of a personal request is not for other callers.
         guard !received.isPersonal else { return Confirmed(stored: decision.stored ?? stored, isToBeErased: false) }

@@ -88,9 +88,9 @@ final class SharedStreams: Sendable {
 
 extension Pipeline {
     /// Returns whether a request may share an exchange, as far as that is known before it is resolved. A request that code of
-    /// the app sends within another request may not.
+    /// the app sends within another request may not. In a shared cache, whether others may have a response is known only when it is here.
     fileprivate func canShare(_ request: Request) -> Bool {
-        !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
+        cacheKind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
 
     /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began, and the
