@@ -25,6 +25,11 @@ extension CacheControl {
             add(list, list.withoutSpaces(start..<index))
             start = index + 1
         }
+        // A quote that is not closed must hide no directive.
+        while isQuoted, let comma = list.firstIndex(of: UInt8(ascii: ","), in: start..<list.count) {
+            add(list, list.withoutSpaces(start..<comma))
+            start = comma + 1
+        }
         add(list, list.withoutSpaces(start..<list.count))
     }
 

@@ -39,6 +39,13 @@ import Testing
         #expect(CacheControl([.cacheControl: value]).maxAge == seconds)
     }
 
+    @Test(arguments: [
+        "a=\"b, no-store", "max-age=\"60, no-store, b", #"a="\", no-store"#,
+    ])
+    func `a quote that is not closed hides no directive`(value: String) {
+        #expect(CacheControl([.cacheControl: value]).noStore)
+    }
+
     @Test func `several fields are one list`() {
         let headers: HTTPFields = [.cacheControl: "max-age=60", .cacheControl: "no-store, max-age=5"]
         let control = CacheControl(headers)
