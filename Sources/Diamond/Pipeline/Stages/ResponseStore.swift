@@ -61,10 +61,12 @@ struct ResponseStore: Sendable {
     // MARK: Sharing
 
     /// Whether all callers of an exchange may have its response. In a private cache they are one user. A shared cache gives
-    /// it to others where it may reuse it for them (RFC 9111 section 4): where it may store it, and it is fresh.
+    /// it to others where it may reuse it for them (RFC 9111 section 4): where it may store it, and it is fresh. A new cookie
+    /// is for one user, and no hit has it either.
     func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
-        kind == .private
-            || decision(on: received, to: context).stored?.isFresh(at: received.receivedAt, maxAge: nil) == true
+        guard kind == .shared else { return true }
+        let stored = decision(on: received, to: context).stored
+        return stored?.isFresh(at: received.receivedAt, maxAge: nil) == true && !arrival.headers.contains(.setCookie)
     }
 
     /// Whether all callers of an exchange may have the response that it has confirmed.
