@@ -85,8 +85,10 @@ extension Pipeline {
         return response
     }
 
-    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
+    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure. Under the
+    /// rules of HTTP alone, only what ``ServerFailure`` names.
     private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
+        guard context.policy.mode == .networkElseCache else { return ServerFailure.isOne(result) }
         switch result {
         case .success(let response):
             if response.status.code >= 500 { return true }
@@ -110,6 +112,27 @@ extension Pipeline {
         guard let cache, plan.isAwaited, plan.context.identity != nil, !progress.hasMissed else { return }
         activity.report(.miss)
         cache.countMiss()
+    }
+}
+
+extension CachePolicy.Mode {
+    /// Whether a stored response may stand in for a failure.
+    var mayFallBack: Bool { self == .networkElseCache || self == .automatic }
+}
+
+/// The failures for which `stale-if-error` lets a stored response stand in: the statuses 500, 502, 503 and 504, and all that
+/// would make a gateway answer with one of them (RFC 5861 section 4).
+private enum ServerFailure {
+    private static let statuses: Set<Int> = [500, 502, 503, 504]
+    private static let codes: Set<ConnectionError.Code> = [
+        .badResponse, .cannotConnect, .circuitOpen, .connectionLost, .timedOut, .tlsFailed,
+    ]
+
+    static func isOne(_ result: Result<Response, ConnectionError>) -> Bool {
+        switch result {
+        case .success(let response): statuses.contains(response.status.code)
+        case .failure(let error): codes.contains(error.code)
+        }
     }
 }
 

@@ -194,7 +194,7 @@ final class Pipeline: Sendable {
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
                 begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)
                 token?.note(result)
-                guard context.policy.mode == .networkElseCache else { return try result.get() }
+                guard context.policy.mode.mayFallBack else { return try result.get() }
                 return try await resultElseStored(result, for: context)
             }
         }

@@ -7,6 +7,116 @@ import Testing
 
 @testable import Diamond
 
+@Suite(.timeLimit(.minutes(5))) struct `An engine that leaves caching to server and request` {
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+    private let request = Request("http://h/")
+
+    private func request(_ control: String) -> Request {
+        Request("http://h/", headers: [.cacheControl: control])
+    }
+
+    /// The bodies of its responses are numbers, counted from 1.
+    private func engine(_ control: String) -> Engine {
+        let count = Guarded(0)
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: control], body: "\(count.withLock { $0 += 1; return $0 })")
+        }
+        return temporary.engine(transport, clock: clock)
+    }
+
+    @Test func `serves within stale-while-revalidate, and refreshes once`() async throws {
+        let engine = engine("max-age=10, stale-while-revalidate=60")
+        _ = try await engine.send(request)
+        clock.advance(by: 20)
+        let stale = try await engine.send(request)
+        #expect(stale.source == .stale && stale.text == "1" && stale.headers[.age] == "20")
+        await engine.settle()
+        let fresh = try await engine.send(request)
+        #expect(fresh.source == .cache && fresh.text == "2")
+        clock.advance(by: 71)
+        #expect(try await engine.send(request).text == "3")
+        await engine.close()
+    }
+
+    @Test(
+        arguments: [
+            (500, "stale-if-error=60", .stale), (502, "stale-if-error=60", .stale), (503, "stale-if-error=60", .stale),
+            (504, "stale-if-error=60", .stale), (nil, "stale-if-error=60", .stale),
+            (501, "stale-if-error=60", .network), (404, "stale-if-error=60", .network),
+            (503, "stale-if-error=9", .network), (nil, "stale-if-error=9", nil),
+            (503, "stale-if-error=60, must-revalidate", .network), (nil, "stale-if-error=60, must-revalidate", nil),
+            (503, "public", .network), (nil, "public", nil),
+        ] as [(Int?, String, Response.Source?)])
+    func `serves within stale-if-error where the server fails`(
+        status: Int?, control: String, source: Response.Source?
+    ) async throws {
+        let isDown = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=10, \(control)"]) }
+            guard let status else { throw TransportError(.connectionLost, "reset") }
+            return .stub(status: status, body: "error")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(request)
+        isDown.withLock { $0 = true }
+        clock.advance(by: 20)
+        let response = try? await engine.send(request)
+        #expect(response?.source == source && response?.text == source.map { $0 == .stale ? "body" : "error" })
+        await engine.close()
+    }
+
+    @Test func `serves to the request's own stale-if-error`() async throws {
+        let statuses = Guarded([200, 503, 503])
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=10"])
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(request)
+        clock.advance(by: 20)
+        #expect(try await engine.send(request("stale-if-error=10")).source == .stale)
+        #expect(try await engine.send(request("stale-if-error=9")).status.code == 503)
+        await engine.close()
+    }
+
+    @Test(arguments: ["max-age=10", "max-age=60, must-revalidate, no-cache", "max-age=10, must-revalidate"])
+    func `answers 504 to only-if-cached where nothing stored may be served`(control: String) async throws {
+        let engine = engine(control)
+        _ = try await engine.send(request)
+        clock.advance(by: 20)
+        let response = try await engine.send(request("only-if-cached"))
+        #expect(response.status == .gatewayTimeout && response.source == .generated)
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).source == .stale)
+        await engine.close()
+    }
+
+    @Test func `obeys max-age, min-fresh and max-stale of the request`() async throws {
+        let engine = engine("max-age=60")
+        _ = try await engine.send(request)
+        clock.advance(by: 30)
+        #expect(try await engine.send(request("max-age=30, min-fresh=30")).source == .cache)
+        #expect(try await engine.send(request("min-fresh=31")).text == "2")
+        clock.advance(by: 30)
+        #expect(try await engine.send(request("max-age=29")).text == "3")
+        clock.advance(by: 61)
+        #expect(try await engine.send(request("max-stale=1")).source == .stale)
+        #expect(try await engine.send(request("max-stale=0")).text == "4")
+        await engine.close()
+    }
+
+    @Test func `keeps a response without a lifetime for a tenth of its age`() async throws {
+        let modified = HTTPDate.text(of: clock.milliseconds - 1_000_000)
+        let date = HTTPDate.text(of: clock.milliseconds)
+        let transport = StubTransport(headers: [.lastModified: modified, .date: date])
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(request)
+        clock.advance(by: 99)
+        #expect(try await engine.send(request).source == .cache)
+        #expect(try await engine.send(Request("http://h/", cache: .automatic(maxAge: .seconds(9)))).source == .network)
+        await engine.close()
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct `An engine with a shared cache` {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
@@ -67,12 +177,18 @@ import Testing
 
     @Test(
         arguments: [
-            (.shared, "max-age=60", 1), (.shared, "max-age=60, private", 3), (.shared, "no-store", 3),
-            (.shared, "no-cache", 3), (.shared, "", 3), (.private, "max-age=60, private", 1), (.private, "no-store", 1),
-        ] as [(CacheKind, String, Int)])
-    func `hands one answer to all who wait where it may`(kind: CacheKind, control: String, count: Int) async throws {
+            (.shared, [.cacheControl: "max-age=60"], 1), (.shared, [.cacheControl: "max-age=60, private"], 3),
+            (.shared, [.cacheControl: "no-store"], 3), (.shared, [.cacheControl: "no-cache"], 3), (.shared, [:], 3),
+            // The others find what is stored, without the cookie.
+            (.shared, [.cacheControl: "max-age=60", .setCookie: "a=b"], 1),
+            (.private, [.cacheControl: "max-age=60, private", .setCookie: "a=b"], 1),
+            (.private, [.cacheControl: "no-store"], 1),
+        ] as [(CacheKind, HTTPFields, Int)])
+    func `hands one answer to all who wait where it may`(
+        kind: CacheKind, headers: HTTPFields, count: Int
+    ) async throws {
         let server = ManualServer()
-        server.headers = [.cacheControl: control]
+        server.headers = headers
         let transport = server.transport
         let engine = engine(transport, kind)
         let misses = Guarded(0)
@@ -87,8 +203,13 @@ import Testing
             await untilTrue { server.flying.count == 2 }
             server.landAll()
         }
-        for task in tasks { #expect(try await task.value.text == "http://h/") }
-        #expect(transport.requests.count == count)
+        var cookies = 0
+        for task in tasks {
+            let response = try await task.value
+            #expect(response.text == "http://h/")
+            if response.headers.contains(.setCookie) { cookies += 1 }
+        }
+        #expect(transport.requests.count == count && (kind == .private || cookies <= 1))
         await engine.close()
         _ = observation
     }

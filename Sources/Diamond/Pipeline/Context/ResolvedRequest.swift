@@ -21,8 +21,9 @@ final class ResolvedRequest: Sendable {
     }
 
     let wire: WireRequest
-    /// The request's policy, with its own `Cache-Control` taken into account.
     let policy: CachePolicy
+    /// The request's own `Cache-Control`; few have one.
+    let control: IndirectOptional<CacheControl>
     let timeout: Duration?
     // Indirect, because it is large and rare.
     private let ownRetry: IndirectOptional<RetryPolicy>
@@ -50,7 +51,8 @@ final class ResolvedRequest: Sendable {
             let isUnconditional = !Self.hasConditions(wire.headers)
             self.wire = wire
             hasNamedSecrets = !wire.namedCredentials.isEmpty
-            policy = Self.policy(of: request)
+            policy = request.cache
+            control = .init(wire.headers.contains(.cacheControl) ? CacheControl(wire.headers) : nil)
             timeout = request.timeout
             ownRetry = IndirectOptional(request.retry)
             bodyLimit = request.bodyLimit
@@ -58,7 +60,7 @@ final class ResolvedRequest: Sendable {
             permitScope = PermitScope(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
-            guard isUnconditional, Self.isKeyed(wire, policy: policy) else {
+            guard isUnconditional, Self.isKeyed(wire, policy: policy, control: control.value) else {
                 identity = .none
                 files = []
                 return
@@ -78,12 +80,15 @@ final class ResolvedRequest: Sendable {
     /// The request's own retry policy; `nil` for the engine's.
     var retry: RetryPolicy? { ownRetry.value }
 
+    /// Whether the server must not be asked: by the app's policy, or by the request's `only-if-cached`.
+    var isForCacheOnly: Bool { policy.mode == .cacheOnly || control.value?.onlyIfCached == true }
+
     /// The response if only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
 
     /// Whether the response may be stored and shared.
-    private static func isKeyed(_ wire: WireRequest, policy: CachePolicy) -> Bool {
-        let isCacheable = wire.method.isCacheable && !CacheControl(wire.headers).noStore
+    private static func isKeyed(_ wire: WireRequest, policy: CachePolicy, control: CacheControl?) -> Bool {
+        let isCacheable = wire.method.isCacheable && control?.noStore != true
         let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
         return policy.mode != .noStore && isCacheable && !isAnonymous
     }
@@ -102,15 +107,6 @@ final class ResolvedRequest: Sendable {
     /// Whether the caller has set conditions or a range, which the cache does not answer.
     private static func hasConditions(_ headers: HTTPFields) -> Bool {
         headers.contains { conditions.contains($0.name) }
-    }
-
-    private static func policy(of request: borrowing Request) -> CachePolicy {
-        var policy = request.cache
-        guard request.headers.contains(.cacheControl) else { return policy }
-        let control = CacheControl(request.headers)
-        if control.noCache || control.maxAge == 0, policy.mode == .automatic { policy.mode = .revalidate }
-        if control.onlyIfCached { policy.mode = .cacheOnly }
-        return policy
     }
 }
 

@@ -27,15 +27,19 @@ struct CacheLookup: Sendable {
     @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {
-            return context.policy.mode == .cacheOnly ? .fail : .send(stored: nil, isConditional: false)
+            return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false)
         }
         let stored = ignoresStored ? nil : find(for: context)
-        switch (CacheDecision(now: now(), stored: stored?.response, policy: context.policy), stored) {
+        switch (decision(on: stored?.response, for: context.resolved), stored) {
         case (.serve(let source), let stored?): return .serve(stored, source)
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
         case (.ask(let isConditional, _), _): return .send(stored: stored, isConditional: isConditional)
         default: return .fail
         }
+    }
+
+    private func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
+        CacheDecision(now: now(), stored: stored, policy: request.policy, request: request.control.value)
     }
 
     /// A stored response that is served because the server has failed.
@@ -44,11 +48,10 @@ struct CacheLookup: Sendable {
         let source: Response.Source
     }
 
-    /// Returns the stored response to serve if the server has failed; `nil` if the policy allows none.
+    /// Returns the stored response to serve if the server has failed; `nil` if neither policy nor server allows one.
     func fallback(for context: RequestContext) -> Fallback? {
         guard let stored = find(for: context),
-            case .ask(_, elseStored: true) = CacheDecision(
-                now: now(), stored: stored.response, policy: context.policy)
+            case .ask(_, let fallback) = decision(on: stored.response, for: context.resolved), fallback != .none
         else { return nil }
         let isFresh = stored.response.isFresh(at: now(), maxAge: context.policy.maxAge?.milliseconds)
         return Fallback(stored: stored, source: isFresh ? .cache : .stale)
@@ -61,7 +64,7 @@ struct CacheLookup: Sendable {
             return false
         }
         if let old = plan.stored?.response, latest.isUnchanged(since: old) { return false }
-        guard case .serve = CacheDecision(now: now(), stored: latest, policy: plan.context.policy) else { return false }
+        guard case .serve = decision(on: latest, for: plan.context.resolved) else { return false }
         return true
     }
 
@@ -97,7 +100,7 @@ struct CacheLookup: Sendable {
     func responseInMemory(to request: ResolvedRequest, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
-            case .serve(let source) = CacheDecision(now: now(), stored: stored, policy: request.policy),
+            case .serve(let source) = decision(on: stored, for: request),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }
         return response(from: stored, as: source, for: request)

@@ -66,7 +66,7 @@ struct ResponseStore: Sendable {
     func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
         guard kind == .shared else { return true }
         let stored = decision(on: received, to: context).stored
-        return stored?.isFresh(at: received.receivedAt, maxAge: nil) == true && !arrival.headers.contains(.setCookie)
+        return stored?.isFresh(at: received.receivedAt, maxAge: nil) == true && !received.headers.contains(.setCookie)
     }
 
     /// Whether all callers of an exchange may have the response that it has confirmed.

@@ -11,10 +11,10 @@ public struct Response: Hashable, Sendable {
         case cache
         /// The cache had the response, and the server confirmed it (304).
         case revalidated
-        /// The engine generated the response (status 504): nothing was stored, and the policy forbids using the
+        /// The engine generated the response (status 504): nothing that may be served was stored, and policy or request forbid using the
         /// network.
         case generated
-        /// The cache had a stale response, which the policy allowed or a failure of the server made necessary.
+        /// The cache had a stale response, which the policy, the request or the server allows to be served.
         case stale
     }
 
