@@ -74,7 +74,7 @@ extension `The model's documentation` {
         cities.remove(city)  // removeObject:
         cities.removeAll { $0.population == 0 }  // removeObjectsPassingTest:
         try cities.move(from: 3, to: 0)  // moveObjectFromIndex:toIndex:
-        try cities.exchange(0, 1)  // exchangeObjectAtIndex:withObjectAtIndex:
+        try cities.swapAt(0, 1)  // exchangeObjectAtIndex:withObjectAtIndex:
         try cities.replace(at: 0, with: other)  // replaceObjectAtIndex:withObject:
         cities.sortKeys = [.by(\.population, named: "population"), .by(\.name, named: "name")]  // sortDescriptors, sort
         cities.sortKeys = []  // sortDescriptors = nil: the insertion order

@@ -168,7 +168,7 @@ extension CollectionCore {
         }
     }
 
-    func exchange(_ first: Int, _ second: Int) throws {
+    func swapAt(_ first: Int, _ second: Int) throws {
         let low = min(first, second)
         let high = max(first, second)
         try check(low, within: visibleCount - 1)

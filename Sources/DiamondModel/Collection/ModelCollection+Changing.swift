@@ -71,10 +71,10 @@ extension ModelCollection {
     /// - Throws: ``ModelError`` `outOfRange`.
     public func move(from index: Int, to target: Int) throws { try core.move(from: index, to: target) }
 
-    /// Exchanges two rows.
+    /// Swaps two rows.
     ///
     /// - Throws: ``ModelError`` `outOfRange`.
-    public func exchange(_ first: Int, _ second: Int) throws { try core.exchange(first, second) }
+    public func swapAt(_ first: Int, _ second: Int) throws { try core.swapAt(first, second) }
 
     /// Replaces the model of the row at an index, and returns the old model.
     ///

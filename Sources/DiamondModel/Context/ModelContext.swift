@@ -3,48 +3,48 @@ public import Foundation
 
 /// An identity map: one live instance for each class and id.
 ///
-/// A context and its models belong to one isolation domain, the main actor's or an actor's. A context keeps no model
-/// alive, and no model keeps its context: keep it as long as the program needs its models to be the live ones. Plain
-/// decoding makes copies outside of it.
+/// A context and its models belong to one isolation domain, the main actor's or an actor's. A context does not retain its
+/// models, and a model does not retain its context: retain the context as long as its models are the live ones. Decoding
+/// with a `Decoder` creates copies outside of any context.
 public final class ModelContext {
-    /// A new id of a model.
+    /// A change of a model's id.
     public struct IDChange {
         public let model: Model
         public let old: ModelID
         public let new: ModelID
     }
 
-    // A model takes itself out before it ends.
+    // Unretained: a model removes itself in its `deinit`.
     private var models: [ModelKey: Unmanaged<Model>] = [:]
     private let observers = Observers<IDChange>()
 
     /// The engine that loads and saves the models; `nil` for models that stay in memory.
     public let engine: Engine?
-    /// The clock that ages are taken from.
+    /// Returns the current time, for ages.
     let now: () -> Date
     /// The order of loads and saves.
     let order = SyncOrder()
-    /// The time of the answer that is being taken in; `nil` outside of that.
+    /// The time, in the ``SyncOrder``, of the response that is being applied; `nil` at other times.
     private(set) var answerTime: Int?
 
-    /// Called with saves that the queue has answered, after their objects have taken the answers in and before the queue
-    /// forgets them. A program that has its own record of its objects writes that here, and throws where it cannot: the
-    /// answers stay in the queue then.
+    /// Called with the answered saves of the queue, after the answers were applied to the objects and before the queue
+    /// deletes them. A program that stores its objects itself does so here. If the function throws, the answers stay in the
+    /// queue.
     public var recordSaves: (([QueuedSave]) throws -> Void)?
     /// The lock for collecting responses.
     let collecting = AsyncLock()
-    /// The calls in the queue whose answers were not collected, by their objects.
+    /// The queued calls whose answers were not collected, by object.
     var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
-    /// The saves that were collected on the way, and are reported by the next collecting.
-    var reported: [QueuedSave] = []
+    /// The saves that were collected by other calls. The next ``collectSaves(of:)`` returns them.
+    var unreported: [QueuedSave] = []
     /// The objects whose deletions are queued, by the ordering keys of their calls.
     var pendingDeletions: [String: DeletedModel] = [:]
 
     /// Creates an empty context.
     ///
     /// - Parameters:
-    ///   - engine: loads and saves the models; `nil` for models that stay in memory.
-    ///   - now: the clock that ages are taken from.
+    ///   - engine: The engine that loads and saves the models; `nil` for models that stay in memory.
+    ///   - now: Returns the current time, for ages.
     public init(engine: Engine? = nil, now: @escaping () -> Date = { Date() }) {
         self.engine = engine
         self.now = now
@@ -55,10 +55,11 @@ public final class ModelContext {
     /// The number of live models.
     public var count: Int { Set(models.values.map { $0.toOpaque() }).count }
 
-    /// Returns the live instance of an object, into which the JSON has been merged, or makes it.
+    /// Merges JSON into the live instance of its object. Creates the instance if there is none.
     ///
-    /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` where the live instance or
-    ///   the JSON is of another class.
+    /// - Returns: The live instance.
+    /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` if the live instance or the
+    ///   JSON is of another class.
     public func model<M: Model>(_ type: M.Type = M.self, from json: JSONValue) throws -> M {
         guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
             throw ModelError(
@@ -70,7 +71,7 @@ public final class ModelContext {
             return model
         }
         let model = try type.instance(for: json)
-        // Before its values are read, among which it may stand again.
+        // Registered before its values are read, because they may contain the same object.
         models[ModelKey(type, id)] = .passUnretained(model)
         let staging = Staging()
         try model.start(with: json, context: self, staging: staging)
@@ -78,8 +79,9 @@ public final class ModelContext {
         return model
     }
 
-    /// Returns the live instance of an object in JSON text.
+    /// Merges JSON text into the live instance of its object. Creates the instance if there is none.
     ///
+    /// - Returns: The live instance.
     /// - Throws: ``ModelError``.
     public func model<M: Model>(_ type: M.Type = M.self, from text: Data) throws -> M {
         try model(type, from: JSONValue(modelText: text))
@@ -93,15 +95,16 @@ public final class ModelContext {
     /// The live instance with an id of its class.
     public subscript<M: Model>(id: TypedID<M>) -> M? { existing(M.self, id: id.value) }
 
-    /// Adds a model that is of no context yet: a new object, or a copy.
+    /// Adds a model without a context: a new object, or a copy.
     ///
-    /// - Throws: ``ModelError``: `duplicateID` when another live instance has its id, `otherContext`.
+    /// - Throws: ``ModelError``: `duplicateID` if another live instance has its id, `otherContext` if the model belongs to
+    ///   another context.
     public func register(_ model: Model) throws {
         try checkRegistration(of: model)
         if model.context !== self { adopt(model) }
     }
 
-    /// Throws what ``register(_:)`` would.
+    /// Throws the error that ``register(_:)`` would throw.
     func checkRegistration(of model: Model) throws {
         if model.context === self { return }
         guard model.context == nil else {
@@ -111,12 +114,12 @@ public final class ModelContext {
         guard self[type(of: model).identityClass, id] == nil else { throw ModelError.duplicate(id) }
     }
 
-    /// Calls `receive` whenever a model gets another id, until the token is deallocated.
+    /// Calls `receive` whenever the id of a model changes, until the token is deallocated.
     public func observeIDs(_ receive: @escaping (IDChange) -> Void) -> ObserverToken { observers.add(receive) }
 
-    /// Takes in the answer to a call: merges keep what a user has set and not saved, and what is newer than the answer.
+    /// Runs `body`, in which merges apply a server's response: they preserve unsaved changes, and values of newer responses.
     ///
-    /// - Parameter time: the time of the answer in the order of loads and saves.
+    /// - Parameter time: The time of the response in the ``SyncOrder``.
     func applyingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
         let outer = answerTime
         answerTime = time
@@ -124,7 +127,7 @@ public final class ModelContext {
         return try body()
     }
 
-    // MARK: Kept by the models
+    // MARK: Called by the models
 
     private subscript(type: Model.Type, id: ModelID) -> Model? {
         models[ModelKey(type, id)]?.takeUnretainedValue()
@@ -132,7 +135,7 @@ public final class ModelContext {
 
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 
-    /// Takes in a model of no context whose id no other has.
+    /// Adds a model without a context. No live instance may have its id.
     func adopt(_ model: Model) {
         enter(model)
         model.tracking.context = self
@@ -142,7 +145,7 @@ public final class ModelContext {
     /// Makes a model of this context the live instance of its id.
     func enter(_ model: Model) { models[key(of: model, model.modelID)] = .passUnretained(model) }
 
-    // The local id still leads to the model: the app may have stored it.
+    // The local id still finds the model: the app may have stored it.
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)
@@ -151,7 +154,7 @@ public final class ModelContext {
         observers.notify(IDChange(model: model, old: old, new: new))
     }
 
-    /// Lets another model take the place of a live instance, which becomes a copy.
+    /// Removes a live instance, which becomes a copy. The caller makes another model the live instance.
     func replace(_ old: Model) {
         forget(old.tracking.ids, of: type(of: old), being: ObjectIdentifier(old))
         old.tracking.context = nil

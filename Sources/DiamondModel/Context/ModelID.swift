@@ -32,12 +32,12 @@ public struct ModelID: Sendable {
         }
     }
 
-    /// Creates an id of JSON; `nil` for empty text, and for JSON that is neither text nor a whole number.
+    /// Creates an id from JSON; `nil` for empty text, and for JSON that is neither text nor a whole number.
     public init?(json: JSONValue) {
         switch json {
         case .integer(let number): self.init(number)
         case .number(let number):
-            // Beyond 2^53 a double stands for several numbers.
+            // Beyond 2^53 a double represents several integers.
             guard let integer = Int64(exactly: number), integer.magnitude <= 1 << 53 else { return nil }
             self.init(integer)
         case .string(let text) where !text.isEmpty: self.init(text)
@@ -53,12 +53,12 @@ public struct ModelID: Sendable {
 
     static func makeLocal() -> ModelID { ModelID(.local(UUID())) }
 
-    /// Whether this is an id of this device only.
+    /// Whether the server does not know the id: it was created on this device.
     public var isLocal: Bool {
         if case .local = value { true } else { false }
     }
 
-    /// The id as the server wrote it; `null` for a local one.
+    /// The id in the form in which the server wrote it; `null` for a local id.
     public var json: JSONValue {
         switch value {
         case .number(let number): isQuoted ? .string(String(number)) : .integer(number)
@@ -88,7 +88,7 @@ extension ModelID: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// A number or text; a local id is text that begins with `local:`.
+/// Encodes a number or text. A local id is text that begins with `local:`.
 extension ModelID: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -104,7 +104,7 @@ extension ModelID: Codable {
     }
 }
 
-/// An id with the class of its model, which may travel between isolation domains.
+/// An id with the class of its model. It can be sent between isolation domains.
 public struct TypedID<Object: Model>: Hashable, Sendable, Codable {
     public let value: ModelID
 

@@ -1,13 +1,13 @@
 public import Diamond
 
-/// A weak reference to a model's parent, which is an id in JSON.
+/// A weak reference to a model's parent, written to JSON as the parent's id.
 ///
-/// The JSON may hold the id, or an object with one.
+/// It is read from an id, or from an object with an id.
 public struct ParentReference<Parent: Model>: ModelValue {
     private weak var parent: Parent?
     private let storedID: ModelID?
 
-    /// Creates a reference to no parent, or to one whose id is known.
+    /// Creates a reference to the parent with an id; to no parent by default.
     public init(id: ModelID? = nil) { storedID = id }
 
     public init(_ parent: Parent) {
@@ -22,13 +22,13 @@ public struct ParentReference<Parent: Model>: ModelValue {
         self.init(id: id)
     }
 
-    /// The parent's present id.
+    /// The parent's current id.
     public var id: ModelID? { parent?.modelID ?? storedID }
 
-    /// The id, or `null` where the server has given none yet.
+    /// The id; `null` if the server has not assigned one yet.
     public var json: JSONValue { id?.json ?? .null }
 
-    /// Returns the parent: the one referred to, or the live instance with the id in a context.
+    /// Returns the referenced parent. If there is none, returns the context's live instance with the id.
     public func model(in context: ModelContext? = nil) -> Parent? {
         if let parent { return parent }
         guard let storedID else { return nil }

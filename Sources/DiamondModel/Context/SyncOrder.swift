@@ -1,18 +1,18 @@
-/// The order of loads and saves in a context, by which answers that come late are known.
+/// A logical clock for the loads and saves of a context. It detects responses that arrive late.
 final class SyncOrder {
     private var last = 0
-    /// The times at which the calls began that are under way.
+    /// The begin times of the running calls.
     private var active: Set<Int> = []
-    /// The times at which objects were destroyed, which an older answer must not bring back.
+    /// The times at which objects were destroyed. An older response must not add them again.
     private var destroyed: [ModelKey: Int] = [:]
 
-    /// Returns the time of what happens now; the next is greater.
+    /// Advances the clock, and returns its new time.
     func next() -> Int {
         last += 1
         return last
     }
 
-    /// Begins a call, and returns its time; ``end(_:)`` has to follow.
+    /// Begins a call, and returns its time. End the call with ``end(_:)``.
     func begin() -> Int {
         let time = next()
         active.insert(time)
@@ -24,7 +24,7 @@ final class SyncOrder {
         if active.isEmpty { destroyed = [:] }
     }
 
-    /// Whether answers to other calls than the one of a time may come.
+    /// Returns whether calls other than the one with this time are running.
     func hasOthers(than time: Int) -> Bool { active.count > (active.contains(time) ? 1 : 0) }
 
     /// The objects that were deleted here and may still be on the server.
@@ -32,11 +32,11 @@ final class SyncOrder {
 
     func noteDestroyed(_ key: ModelKey) { if !active.isEmpty { destroyed[key] = next() } }
 
-    /// Whether an object was destroyed after a call had begun.
+    /// Returns whether an object was destroyed after the begin of a call.
     func isDestroyed(_ key: ModelKey, since time: Int) -> Bool { destroyed[key].map { $0 > time } ?? false }
 }
 
-/// An id within the classes that share their ids.
+/// An id with the class of its identity. Subclasses may share the ids of a class.
 struct ModelKey: Hashable {
     let type: ObjectIdentifier
     let id: ModelID

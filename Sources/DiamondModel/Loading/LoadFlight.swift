@@ -3,7 +3,7 @@ import DiamondSQLite
 
 /// A running load that several callers await, each with its own cancellation.
 final class LoadFlight: Sendable {
-    enum Outcome: Sendable {
+    enum Completion: Sendable {
         case loaded(any Sendable)
         case failed(any Error)
         /// The load or the waiting task was canceled.
@@ -13,10 +13,10 @@ final class LoadFlight: Sendable {
     }
 
     private struct State {
-        var outcome: Outcome?
-        /// Whether the outcome was applied and can no longer change.
+        var completion: Completion?
+        /// Whether the completion was applied and can no longer change.
         var isFinal = false
-        var waiters: [ObjectIdentifier: Promise<Outcome>] = [:]
+        var waiters: [ObjectIdentifier: Promise<Completion>] = [:]
         /// The number of callers of a replaced load that have not started to wait for this one yet.
         var expected = 0
         var task: Task<Void, Never>?
@@ -45,15 +45,15 @@ final class LoadFlight: Sendable {
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    /// Waits for the outcome. Canceling the last waiting caller cancels the load.
+    /// Waits for the completion. Canceling the last waiting caller cancels the load.
     ///
     /// - Parameter wasExpected: Whether the caller has waited for a load that this one has replaced.
-    func outcome(wasExpected: Bool = false) async -> Outcome {
-        let waiter = Promise<Outcome>()
+    func completion(wasExpected: Bool = false) async -> Completion {
+        let waiter = Promise<Completion>()
         let known = state.withLock { state in
             if wasExpected { state.expected -= 1 }
-            if state.outcome == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
-            return state.outcome
+            if state.completion == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
+            return state.completion
         }
         if let known { return known }
         let received = await waiter.value { .canceled }
@@ -61,22 +61,22 @@ final class LoadFlight: Sendable {
             leave(waiter)
             return .canceled
         }
-        // The received outcome may have been withdrawn since.
+        // The received completion may have been withdrawn since.
         return state.withLock { state in
             state.waiters[ObjectIdentifier(waiter)] = nil
-            return state.outcome ?? received
+            return state.completion ?? received
         }
     }
 
     /// Removes a canceled caller. Without callers, cancels the load, even if its data has arrived and was not applied yet.
-    private func leave(_ waiter: Promise<Outcome>) {
+    private func leave(_ waiter: Promise<Completion>) {
         drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
     }
 
     private func drop(_ caller: (inout State) -> Void) {
         let (isAbandoned, next) = state.withLock { state -> (Bool, LoadFlight?) in
             caller(&state)
-            if case .superseded(let next)? = state.outcome { return (false, next) }
+            if case .superseded(let next)? = state.completion { return (false, next) }
             return (state.waiters.isEmpty && state.expected == 0 && !state.isFinal, nil)
         }
         // The load that has replaced this one expects the caller.
@@ -84,30 +84,30 @@ final class LoadFlight: Sendable {
         if isAbandoned { end(.canceled) }
     }
 
-    /// Ends the load. A cancellation or another load replaces an outcome that was not applied yet.
-    func end(_ outcome: Outcome) {
-        let (waiters, task) = state.withLock { state -> ([Promise<Outcome>], Task<Void, Never>?) in
-            let isWithdrawal = outcome.isWithdrawal && !state.isFinal && state.outcome?.isWithdrawal == false
-            guard state.outcome == nil || isWithdrawal else { return ([], nil) }
-            state.outcome = outcome
-            if case .superseded(let next) = outcome { next.expect(state.waiters.count + state.expected) }
+    /// Ends the load. A cancellation or another load replaces a completion that was not applied yet.
+    func end(_ completion: Completion) {
+        let (waiters, task) = state.withLock { state -> ([Promise<Completion>], Task<Void, Never>?) in
+            let isWithdrawal = completion.isWithdrawal && !state.isFinal && state.completion?.isWithdrawal == false
+            guard state.completion == nil || isWithdrawal else { return ([], nil) }
+            state.completion = completion
+            if case .superseded(let next) = completion { next.expect(state.waiters.count + state.expected) }
             return (Array(state.waiters.values), state.task)
         }
-        for waiter in waiters { waiter.fulfill(with: outcome) }
+        for waiter in waiters { waiter.fulfill(with: completion) }
         task?.cancel()
     }
 
     private func expect(_ count: Int) { state.withLock { $0.expected += count } }
 
-    /// Makes the outcome final. The first caller that receives it applies the data.
+    /// Makes the completion final. The first caller that receives it applies the data.
     func makeFinal() { state.withLock { $0.isFinal = true } }
 
-    /// Whether the load has an outcome.
-    var isOver: Bool { state.withLock { $0.outcome != nil } }
+    /// Whether the load has a completion.
+    var isOver: Bool { state.withLock { $0.completion != nil } }
 
     /// Whether the load was canceled.
     var isCanceled: Bool {
-        state.withLock { if case .canceled? = $0.outcome { true } else { false } }
+        state.withLock { if case .canceled? = $0.completion { true } else { false } }
     }
 
     /// The error that applying the data has thrown, for the callers after the first.
@@ -117,7 +117,7 @@ final class LoadFlight: Sendable {
     }
 }
 
-extension LoadFlight.Outcome {
+extension LoadFlight.Completion {
     /// Whether it withdraws the result of a load.
     fileprivate var isWithdrawal: Bool {
         switch self {

@@ -187,18 +187,18 @@ extension Loadable {
 
     private nonisolated(nonsending) func wait(for flight: LoadFlight) async throws {
         var flight = flight
-        var outcome = await flight.outcome()
-        while case .superseded(let next) = outcome {
+        var completion = await flight.completion()
+        while case .superseded(let next) = completion {
             flight = next
-            outcome = await flight.outcome(wasExpected: true)
+            completion = await flight.completion(wasExpected: true)
         }
-        if case .canceled = outcome {
+        if case .canceled = completion {
             // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
-            finish(flight, with: outcome)
+            finish(flight, with: completion)
         }
-        switch outcome {
+        switch completion {
         case .loaded: if let error = flight.failure { throw error }
         case .failed(let error): throw error
         case .canceled, .superseded: throw CancellationError()
@@ -206,10 +206,10 @@ extension Loadable {
     }
 
     /// Finishes the load, for the first of its callers.
-    private func finish(_ flight: LoadFlight, with outcome: LoadFlight.Outcome) {
+    private func finish(_ flight: LoadFlight, with completion: LoadFlight.Completion) {
         flight.makeFinal()
         do {
-            let age = try apply(outcome, of: flight)
+            let age = try apply(completion, of: flight)
             // An observer may have reset the object.
             if loadState.flight === flight { loadState.finish(age: age) }
         } catch {
@@ -218,10 +218,10 @@ extension Loadable {
         }
     }
 
-    private func apply(_ outcome: LoadFlight.Outcome, of flight: LoadFlight) throws -> Duration? {
-        if case .failed(let error) = outcome { throw error }
+    private func apply(_ completion: LoadFlight.Completion, of flight: LoadFlight) throws -> Duration? {
+        if case .failed(let error) = completion { throw error }
         // The work returns a payload of this type.
-        guard case .loaded(let value) = outcome, let payload = value as? Payload else { return nil }
+        guard case .loaded(let value) = completion, let payload = value as? Payload else { return nil }
         if let context = loadContext {
             try context.applyingAnswer(of: flight.time) { try apply(payload, of: flight.load) }
         } else {

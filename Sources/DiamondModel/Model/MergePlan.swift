@@ -52,7 +52,7 @@ struct MergePlan {
     private mutating func noteMissingID(in object: [String: JSONValue]) {
         let key = type(of: model).idKey
         guard newID == nil, !model.isNew, let found = object[key] else { return }
-        repairs.append(Repair(place: key, reason: found == .null ? .null : .wrongType, found: found, key: key))
+        repairs.append(Repair(path: key, reason: found == .null ? .null : .wrongType, found: found, key: key))
     }
 
     private mutating func plan(_ slot: PropertyVisitor.Slot, at index: Int, json: JSONValue, staging: Staging) {

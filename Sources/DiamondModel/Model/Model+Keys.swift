@@ -61,13 +61,13 @@ extension Model {
         let type = concreteClass(for: object)
         for slot in PropertyVisitor.slots(of: type.init()) {
             let property = slot.property
-            let place = "\(key).\(property.key)"
+            let path = "\(key).\(property.key)"
             guard property.key != type.idKey, let value = property.keyFound(in: object)?.value(in: object) else {
                 continue
             }
-            if property.access == .server { throw ModelError.notSettable(place) }
+            if property.access == .server { throw ModelError.notSettable(path) }
             if let child = property.nestedModel(in: slot.value) {
-                try Swift.type(of: child).refuseServerOwned(value, at: place)
+                try Swift.type(of: child).refuseServerOwned(value, at: path)
             }
         }
     }

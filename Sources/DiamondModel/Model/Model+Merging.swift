@@ -32,7 +32,7 @@ extension Model {
         core.replaceAll(with: values)
         tracking.repairs += core.rejected.map { rejection in
             Repair(
-                place: "\(property.key)[\(rejection.index)]", reason: rejection.json == .null ? .null : .wrongType,
+                path: "\(property.key)[\(rejection.index)]", reason: rejection.json == .null ? .null : .wrongType,
                 found: rejection.json, key: property.key)
         }
     }

@@ -32,7 +32,7 @@ extension Model {
         return model
     }
 
-    /// The places where the JSON did not have a valid value for a property.
+    /// The values that were missing or invalid in the JSON.
     public final var repairs: [Repair] { tracking.repairs }
 
     /// Returns the nested object of a property: the live instance, with its merge staged, or a new object.

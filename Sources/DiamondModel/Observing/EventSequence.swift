@@ -1,10 +1,11 @@
 /// The events of a model or collection as an asynchronous sequence, for one consumer in the isolation domain of the model.
 ///
-/// Events wait for the consumer; none is lost. The sequence ends with the model or collection, or with the consumer's task.
+/// Events are buffered without limit until the consumer reads them. The sequence ends when the model or collection is
+/// deallocated, or when the consumer's task is canceled.
 public struct EventSequence<Element>: AsyncSequence {
     private let buffer: Buffer
 
-    /// The events that wait for the consumer.
+    /// The events that the consumer has not read yet.
     final class Buffer {
         private var waiting: [Element] = []
         private let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -29,6 +30,7 @@ public struct EventSequence<Element>: AsyncSequence {
 
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
+    @_documentation(visibility: internal)
     public struct Iterator: AsyncIteratorProtocol {
         private let buffer: Buffer
         private var signals: AsyncStream<Void>.Iterator

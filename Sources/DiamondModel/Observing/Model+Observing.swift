@@ -42,7 +42,7 @@ extension Model {
     }
 }
 
-/// The members of models that need the class as it is seen by the caller.
+/// The protocol of models whose extensions need the static class of the model (`Self`).
 public protocol ModelObject: AnyObject {}
 
 extension Model: ModelObject {}

@@ -45,7 +45,7 @@ public struct ModelEvent {
     public let changes: [PropertyChange]
     public let source: ChangeSource
 
-    /// The number of nested models that the changes came through.
+    /// The number of nested models on the longest path of the changes.
     var depth: Int { (changes.map(\.path.count).max() ?? 1) - 1 }
 
     /// The change of a property of the model itself.

@@ -2,12 +2,12 @@
 public final class ObserverToken {
     private var end: (() -> Void)?
 
-    /// Creates a token that calls `end` once, when it is dropped or canceled.
+    /// Creates a token that calls `end` once, when it is deallocated or canceled.
     public init(_ end: @escaping () -> Void) { self.end = end }
 
     deinit { end?() }
 
-    /// Ends the observation. An observer that is canceled while others receive an event does not receive it.
+    /// Ends the observation. If an event is being delivered, the canceled observer no longer receives it.
     public func cancel() {
         end?()
         end = nil
@@ -43,7 +43,7 @@ final class Observers<Event> {
         }
     }
 
-    /// Notifies the current observers. One that is added or removed meanwhile does not receive the event.
+    /// Notifies the current observers. An observer that is added or removed during the delivery does not receive the event.
     func notify(_ event: Event) {
         for observer in observers where observer.isActive { observer.receive(event) }
     }

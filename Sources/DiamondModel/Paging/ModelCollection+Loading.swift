@@ -1,11 +1,11 @@
 public import Diamond
 
-/// A collection is loaded from its ``source``; one without a source is static.
+/// A collection is loaded from its ``source``. Without a source it is static.
 extension ModelCollection: Loadable {
-    /// The source that the collection is loaded from; `nil`, the default, for none.
+    /// The source that the collection is loaded from; `nil` by default.
     ///
-    /// A collection without a context gets one, with its models. In the place of another source, the new one is begun at its
-    /// start; what is there stays until then.
+    /// A collection without a context gets one when its source is set, and its models are registered there. A source that
+    /// replaces another is loaded from its start. The models stay until then.
     public var source: PageSource? {
         get { core.source }
         set {
@@ -22,48 +22,48 @@ extension ModelCollection: Loadable {
 
     public var loadContext: ModelContext? { core.context }
 
-    /// Whether there is a row on show.
+    /// Whether the collection has rows.
     public var hasContent: Bool { !isEmpty }
 
-    /// The position of the page that comes next. Part of the collection's Codable form.
+    /// The position of the next page. Part of the collection's `Codable` form.
     public var position: PagePosition { core.pager.position }
 
-    /// The number of items of the whole list, where the server tells it; `nil` where it does not.
+    /// The number of items of the whole list; `nil` if the server does not report it.
     public var total: Int? { core.pager.total }
 
     /// Whether there may be more to load.
     public var hasMore: Bool { source != nil && isLoaded && position != .end }
 
-    /// Loads the next page, which is added at the end; without one there is nothing to do.
+    /// Loads the next page, and adds it at the end. Does nothing after the last page.
     ///
-    /// Rows that are there already are merged, not doubled. A call while the list is loaded waits for that load. A failure
-    /// leaves the position where it was.
+    /// Items that the collection already has are merged. A call during a load waits for that load. A failed load does not
+    /// change the position.
     ///
-    /// - Throws: As ``load(policy:more:)``.
+    /// - Throws: The errors of ``load(policy:more:)``.
     public nonisolated(nonsending) func next() async throws { try await load(more: true) }
 
     /// Loads the new items, and adds them at the top. The other rows and the position stay.
     ///
-    /// If rows may be missing between the new items and the present ones, the list is loaded from the beginning. A list
+    /// If rows may be missing between the new items and the existing ones, the list is loaded from the beginning. A list
     /// of one page is always loaded from the beginning.
     ///
-    /// - Throws: As ``load(policy:more:)``.
+    /// - Throws: The errors of ``load(policy:more:)``.
     public nonisolated(nonsending) func refresh() async throws {
         try await load(Load(policy: .revalidate, scope: .refresh))
     }
 
-    /// Whether a row is so near to the end that it is time to load more: for ``next()``, when a row is about to be shown.
+    /// Returns whether to call ``next()`` when a row is about to be shown, because it is near the end.
     ///
-    /// `false` while something is loaded, and after a load that failed, which is to be repeated by the user.
+    /// `false` during a load, and after a failed load, which the user has to repeat.
     ///
     /// - Parameters:
-    ///   - index: the index of the row.
-    ///   - distance: the number of rows behind it from which it is time.
+    ///   - index: The index of the row.
+    ///   - distance: The number of rows before the end at which the next page is loaded.
     public func needsMore(showing index: Int, distance: Int = 10) -> Bool {
         hasMore && !isLoading && loadState.error == nil && index >= count - distance
     }
 
-    // MARK: The steps of a load
+    // MARK: Loadable
 
     public func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Page)? {
         guard let source, load.scope != .more || position != .end else { return nil }
@@ -93,7 +93,7 @@ extension ModelCollection: Loadable {
 extension CollectionCore {
     var source: PageSource? { pagerIfAny?.source }
 
-    /// Takes in a page.
+    /// Applies a page.
     func apply(_ page: Page, of load: Load) throws {
         guard let source else { return }
         switch load.scope {
@@ -107,7 +107,7 @@ extension CollectionCore {
             let next = try source.paging.position(after: page, at: position)
             let changes = pager.sourceChanges
             upsert(page.items)
-            // Where rows have moved up meanwhile, the same page is asked for again.
+            // If rows have moved up during the load, the same page is requested again.
             if !isShifted, pager.sourceChanges == changes { pager.moveOn(to: next, from: position, total: page.total) }
         }
         pager.note(page)
@@ -123,13 +123,13 @@ extension CollectionCore {
         pager.note(page)
     }
 
-    /// Whether an element of an answer was destroyed while it was on its way.
+    /// Returns whether an item of a response was destroyed during the load.
     private func isDestroyed(_ json: JSONValue) -> Bool {
         guard let context, let time = context.answerTime, let id = try? id(of: json) else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
     }
 
-    /// Whether no rows are missing between new ones and those that are there.
+    /// Returns whether no rows are missing between the new items and the existing ones.
     private func isContiguous(_ page: Page, of source: PageSource) -> Bool {
         if source.paging == .whole || order.first == nil { return false }
         if page.hasOnlyNewer { return page.isLast != false }

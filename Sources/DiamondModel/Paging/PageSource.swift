@@ -64,7 +64,7 @@ public struct PageSource: Sendable {
             prepare(&request, query)
             let url = try engine.url(of: request)
             if case .url(let position) = query.position, query.newerThan == nil {
-                // Also a URL from an archive: it would receive the request's headers.
+                // The URL, which may come from an archive, would receive the request's headers.
                 try paging.checkOrigin(of: position, list: engine.url(of: list))
             }
             var result = try await engine.output(of: request) { response in
@@ -105,7 +105,7 @@ public struct PageSource: Sendable {
             guard last != before, rounds < Self.maximumRounds else { break }
             page.items += newer
         }
-        // What did not end may have left something out.
+        // After the maximum number of requests there may be more items.
         if rounds == Self.maximumRounds { page.isLast = false }
         return page
     }

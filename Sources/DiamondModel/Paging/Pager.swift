@@ -5,16 +5,16 @@ import Foundation
 final class Pager {
     private(set) var source: PageSource?
     private(set) var position = PagePosition.start
-    /// The number of items of the whole list, where the server tells it.
+    /// The number of items of the whole list; `nil` if the server does not report it.
     private(set) var total: Int?
-    /// The positions that were loaded, which a server must not lead back to.
+    /// The loaded positions. A server that refers to one of them again has no further page.
     private var visited: Set<PagePosition> = []
-    /// The number of objects that were destroyed since the position was taken.
+    /// The number of objects that were destroyed since the position was set.
     private var destroyed = 0
-    private var destroyedWhenAsked = 0
-    /// The number of times that another source was taken.
+    private var destroyedAtRequest = 0
+    /// The number of times that the source was set.
     private(set) var sourceChanges = 0
-    /// The requests that have brought pages, of which a cache may have the answers.
+    /// The requests of the loaded pages, whose responses may be cached.
     private(set) var requests: [Request] = []
     private static let maximumRequests = 1_000
     /// The models that were deleted here and may still be on the server.
@@ -24,8 +24,8 @@ final class Pager {
 
     init(now: @escaping () -> Date) { self.now = now }
 
-    /// Takes another source, and begins it at its start. The first one goes on at the position of an archive, where that is
-    /// one of its scheme.
+    /// Sets the source. The first source continues at the position of an archive, if its paging scheme supports the position.
+    /// Any other source begins at its start.
     func setSource(_ source: PageSource?) {
         let isOther = self.source != nil
         self.source = source
@@ -42,9 +42,9 @@ final class Pager {
 
     func reset() { begin(at: .start, total: total) }
 
-    /// Takes the position behind the first page.
+    /// Sets the position after the first page.
     ///
-    /// - Parameter destroyed: the number of its objects that were destroyed while it was loaded.
+    /// - Parameter destroyed: The number of its objects that were destroyed during the load.
     func begin(at position: PagePosition, total: Int?, destroyed: Int = 0) {
         visited = [.start]
         self.destroyed = destroyed
@@ -52,9 +52,9 @@ final class Pager {
         self.total = total
     }
 
-    /// Takes the position behind a page.
+    /// Sets the position after a page.
     func moveOn(to next: PagePosition, from position: PagePosition, total: Int?) {
-        // Pages behind destroyed objects are asked for again.
+        // After a deletion, earlier positions may have new items.
         if destroyed > 0 { visited = [.start] }
         visited.insert(position)
         destroyed = 0
@@ -62,14 +62,14 @@ final class Pager {
         if let total { self.total = total }
     }
 
-    /// The position to ask for: rows move up when others before them are destroyed.
+    /// Returns the position to request. Rows move up when others before them are destroyed.
     func nextPosition(_ source: PageSource) -> PagePosition {
-        destroyedWhenAsked = destroyed
+        destroyedAtRequest = destroyed
         return source.paging.position(position, withoutItems: destroyed)
     }
 
-    /// Whether objects were destroyed since the page was asked for, so that it may leave a row out.
-    var isShifted: Bool { destroyed > destroyedWhenAsked }
+    /// Whether objects were destroyed since the page was requested. The page may then lack a row.
+    var isShifted: Bool { destroyed > destroyedAtRequest }
 
     func noteDestroyed() { destroyed += 1 }
 
@@ -80,7 +80,7 @@ final class Pager {
         requests.append(request)
     }
 
-    /// The id of the first item that is there, where newer ones are asked for by it.
+    /// Returns the id of the first item, if the paging scheme requests newer items by id; otherwise `nil`.
     func newerThan(_ core: CollectionCore) -> JSONValue? {
         guard let key = source?.paging.newerKey, let first = core.order.first(where: { !$0.model.isNew }) else {
             return nil

@@ -64,7 +64,7 @@ public final class PropertyVisitor {
         return restart(property, with: value)
     }
 
-    // The fast path does not set the log's key, so its repairs have no place: read the value again.
+    // The fast path does not set the log's key, so its repairs would lack the path: read the value again.
     @usableFromInline
     func restart<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         log.rewind()

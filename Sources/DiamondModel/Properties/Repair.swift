@@ -1,6 +1,6 @@
 public import Diamond
 
-/// A place where the JSON had no valid value for a property. The property has its default instead.
+/// An invalid or missing value in JSON. The property has its default instead.
 public struct Repair: Hashable, Sendable {
     /// The reason for a repair.
     public enum Reason: Hashable, Sendable {
@@ -14,10 +14,10 @@ public struct Repair: Hashable, Sendable {
         case rule(String)
     }
 
-    /// The property's key, followed by the place within an array or object: `tags[3]`.
-    public let place: String
+    /// The path of the value: the property's key, followed by the index or key within an array or object, such as `tags[3]`.
+    public let path: String
     public let reason: Reason
-    /// The JSON in this place, or `nil` if there was none.
+    /// The JSON at this path; `nil` if there was none.
     public let found: JSONValue?
 
     /// The key of the property.
@@ -27,15 +27,15 @@ public struct Repair: Hashable, Sendable {
 extension Repair: CustomStringConvertible {
     public var description: String {
         switch reason {
-        case .missing: "\(place) is missing"
-        case .null: "\(place) is null"
-        case .wrongType: "\(place) is \(found?.kindName ?? "nothing")"
-        case .rule(let name): "\(place) breaks the rule \(name)"
+        case .missing: "\(path) is missing"
+        case .null: "\(path) is null"
+        case .wrongType: "\(path) is \(found?.kindName ?? "nothing")"
+        case .rule(let name): "\(path) breaks the rule \(name)"
         }
     }
 }
 
-/// The repairs of a reading.
+/// The repairs of one decoding.
 public struct RepairLog {
     private(set) var repairs: [Repair] = []
     /// The context for nested models.
@@ -43,7 +43,7 @@ public struct RepairLog {
     /// The staged effects on other objects; `nil` outside a context.
     let staging: Staging?
     private var key = ""
-    private var place = ""
+    private var path = ""
     /// The number of repairs of earlier properties.
     private var start = 0
 
@@ -58,7 +58,7 @@ public struct RepairLog {
     /// Runs `body` for the value of one property.
     mutating func reading<Value>(_ key: PropertyKey, body: (inout RepairLog) -> Value?) -> Value? {
         self.key = key.text
-        place = key.text
+        path = key.text
         let value = body(&self)
         start = repairs.count
         return value
@@ -70,9 +70,9 @@ public struct RepairLog {
         found json: JSONValue,
         body: (inout RepairLog) -> Value?
     ) -> Value? {
-        let outer = place
-        place += suffix
-        defer { place = outer }
+        let outer = path
+        path += suffix
+        defer { path = outer }
         if let value = body(&self) { return value }
         note(json == .null ? .null : .wrongType, found: json)
         return nil
@@ -84,21 +84,21 @@ public struct RepairLog {
     /// Removes the repairs of the current property.
     mutating func rewind() { repairs.removeLast(repairs.count - start) }
 
-    /// Records a repair at the current place.
+    /// Records a repair at the current path.
     mutating func note(_ reason: Repair.Reason, found json: JSONValue?) {
-        repairs.append(Repair(place: place, reason: reason, found: json, key: key))
+        repairs.append(Repair(path: path, reason: reason, found: json, key: key))
     }
 
     /// Records values that a live nested model rejects.
     func note(_ violations: [Violation]) {
-        staging?.note(violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) })
+        staging?.note(violations.map { Violation(key: "\(path).\($0.key)", rule: $0.rule) })
     }
 
     /// Records the values that live nested models have rejected as repairs, because a reading does not throw for them.
     mutating func repairViolations(found json: JSONValue) {
         guard let staging else { return }
         repairs += staging.takeViolations().map { violation in
-            Repair(place: violation.key, reason: .rule(violation.rule), found: json, key: key)
+            Repair(path: violation.key, reason: .rule(violation.rule), found: json, key: key)
         }
     }
 }

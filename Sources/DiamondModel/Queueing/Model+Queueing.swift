@@ -28,7 +28,7 @@ extension Model {
         guard (isNew && !isMade) || isDirty || !waiting.isEmpty || method != .automatic else { return nil }
         try validate()
         var call = method.call(isNew: isNew)
-        // The call that makes the object is in the queue already: this one changes it.
+        // The queue already has the call that creates the object: this one updates it.
         if isMade, call == .create { call = .update }
         guard call == .update else { return try await queue.enqueue(call, body: body(of: call), of: self) }
         let changes = try queue.changes(of: self, after: waiting)
@@ -38,23 +38,25 @@ extension Model {
     /// Adds a deletion to the queue, and sends it if it can be sent now.
     ///
     /// - Parameters:
-    ///   - places: the places in collections that the object has left.
+    ///   - positions: The positions in collections that the object has left.
     ///   - lock: The lock that the caller holds. Released when the deletion is on disk.
-    final nonisolated(nonsending) func queueDestroy(from places: [CollectionPlace], releasing lock: AsyncLock)
+    final nonisolated(nonsending) func queueDestroy(from positions: [CollectionPosition], releasing lock: AsyncLock)
         async throws
     {
         let call: QueuedCall?
         do {
             defer { lock.release() }
-            call = try await enqueueDestroy(from: places)
+            call = try await enqueueDestroy(from: positions)
         }
         try await call?.finish()
     }
 
-    private nonisolated(nonsending) func enqueueDestroy(from places: [CollectionPlace]) async throws -> QueuedCall? {
+    private nonisolated(nonsending) func enqueueDestroy(from positions: [CollectionPosition]) async throws
+        -> QueuedCall?
+    {
         let queue = try await ModelQueue.ready(for: self)
         if isNew, try !queue.waitingCalls().contains(where: { $0.subject.call == .create }) { return nil }
-        queue.context.addPendingDeletion(DeletedModel(model: self, places: places), at: queue.key)
+        queue.context.addPendingDeletion(DeletedModel(model: self, positions: positions), at: queue.key)
         do {
             let call = try await queue.enqueue(.destroy, body: nil, of: self)
             // It was merged with the call that would have made the object: neither is sent.
@@ -66,9 +68,9 @@ extension Model {
         }
     }
 
-    /// Gives properties values that a user has set, as they stand in what was sent.
+    /// Sets properties to the values that were sent. They count as unsaved changes of the user.
     ///
-    /// - Parameter newer: properties that were set since.
+    /// - Parameter newer: The properties that were set since. They keep their values.
     final func applyEdits(from object: [String: JSONValue], except newer: [AnyProperty]) throws {
         let sent = try type(of: self).decoded(from: .object(object))
         let slots = PropertyVisitor.slots(of: sent).filter { slot in
@@ -86,7 +88,7 @@ extension Model {
         }
     }
 
-    /// Makes an object that was read from what waits in the queue one that the server does not have.
+    /// Marks an object that was decoded from a queued call as new.
     final func becomeNew(_ subject: QueuedSubject) {
         tracking.source = nil
         tracking.repairs = []
@@ -94,8 +96,8 @@ extension Model {
         if subject.serverID == nil { tracking.serverID = nil }
     }
 
-    /// Returns the request of a call for the queue. Of an object that has no id of the server's yet, the URL has the local id
-    /// in its place.
+    /// Returns the request of a call for the queue. If the server has not assigned an id yet, the URL contains the local id
+    /// instead.
     final func request(queueing call: ModelCall, body: JSONValue?) throws -> Request {
         guard call != .create, isNew else { return try request(for: call, body: body) }
         syncing.urlID = localID
@@ -112,6 +114,6 @@ extension Model {
 }
 
 extension ConnectionError {
-    /// Whether the server does not know the object (any more).
+    /// Whether the server does not have the object: status 404 or 410.
     var saysGone: Bool { code == .badStatus && [404, 410].contains(response?.status.code) }
 }

@@ -1,22 +1,25 @@
 import Diamond
 
 extension ModelContext {
-    /// Returns the objects of a class whose calls wait in the queue: new ones are made of what waits, and have the local ids
-    /// that they had; live ones get back the changes that wait; deleted ones leave their collections. Changes of objects that
-    /// are not live wait on, and are not shown.
+    /// Restores the objects of a class whose calls wait in the queue.
     ///
-    /// Call it when the program starts, behind ``collectSaves(of:)`` and before anything is saved. The context keeps none of
-    /// the objects alive.
+    /// New objects are created from their queued calls, with their previous local ids. Live objects get their queued changes
+    /// again. Deleted objects leave their collections. Changes of objects that are not live stay in the queue, and are not
+    /// returned.
     ///
-    /// - Throws: `ReplayError` where the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` where the
-    ///   identity that is signed in cannot be determined.
+    /// Call it when the program starts, after ``collectSaves(of:)`` and before the first save. The context does not retain
+    /// the objects.
+    ///
+    /// - Returns: The new objects and the live ones, in the order of their calls, without deleted ones.
+    /// - Throws: `ReplayError` if the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` if the current
+    ///   identity cannot be determined.
     public nonisolated(nonsending) func queuedModels<Object: Model>(
         _ type: Object.Type = Object.self
     ) async throws -> [Object] {
         let queue = try requiredQueue()
         let identity = try await identity(for: type)
         var models: [Object] = []
-        // What the program has set by now is newer than what waits.
+        // Unsaved changes of live objects are newer than their queued calls.
         var newer: [ObjectIdentifier: [AnyProperty]] = [:]
         for (job, isConsumed) in try queue.jobsStoringAnswers() where !isConsumed && !job.hasEnded {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
@@ -25,7 +28,7 @@ extension ModelContext {
             note(job.id, of: subject, as: type)
             let live = existing(type, for: subject)
             if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
-            // What is damaged is for a person to look at.
+            // A damaged request stays in the queue for review.
             guard let request = try? queue.request(of: job.id),
                 let model: Object = try restore(
                     subject, from: request, except: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
@@ -36,7 +39,7 @@ extension ModelContext {
             if live == nil { newer[ObjectIdentifier(model)] = [] }
             if subject.call == .destroy {
                 addPendingDeletion(
-                    DeletedModel(model: model, places: CollectionPlace.leave(model)), at: job.orderingKey ?? "")
+                    DeletedModel(model: model, positions: CollectionPosition.remove(model)), at: job.orderingKey ?? "")
                 models.removeAll { $0 === model }
             } else if !models.contains(where: { $0 === model }) {
                 models.append(model)
@@ -45,35 +48,34 @@ extension ModelContext {
         return models
     }
 
-    /// Takes in the answers to queued saves and deletions: new objects get the server's id, changes count as saved, and
-    /// what waits for an id is sent.
+    /// Applies the answers to queued saves and deletions: new objects get the server's id, changes count as saved, and calls
+    /// that wait for an id are sent.
     ///
-    /// Call it when the program starts, and whenever a replayer may have sent something. The queue keeps each answer until
-    /// ``recordSaves`` has returned for it: a program that ends before gets the answer again, and taking it in twice
-    /// changes nothing.
+    /// Call it when the program starts, and whenever a replayer may have sent calls. The queue stores each answer until
+    /// ``recordSaves`` has returned for it. If the program ends before that, it gets the answer again. Applying an answer
+    /// twice changes nothing.
     ///
-    /// - Parameter types: the classes whose answers are taken in, of the identity that is signed in.
-    /// - Returns: what was answered since the last time, but for what a save has thrown or returned for, in the order in
-    ///   which it was queued.
-    /// - Throws: `ReplayError` where the queue cannot be read or written, and what ``recordSaves`` throws; the answers
-    ///   stay in the queue then. ``ModelError`` `noEngine`; `ConnectionError` where the identity that is signed in
-    ///   cannot be determined.
+    /// - Parameter types: The classes whose answers are applied, for the current identity.
+    /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were queued.
+    ///   Those whose own `save` or `destroy` call has returned or thrown their outcome are left out.
+    /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the answers
+    ///   stay in the queue then. ``ModelError`` `noEngine`. `ConnectionError` if the current identity cannot be determined.
     @discardableResult
     public nonisolated(nonsending) func collectSaves(of types: Model.Type...) async throws -> [QueuedSave] {
         let saves = try await collect(types) { _ in true }
-        defer { reported = [] }
-        return reported + saves
+        defer { unreported = [] }
+        return unreported + saves
     }
 
-    /// Collects answers without being asked to. They are reported with the next that are asked for. What fails is tried again
-    /// then.
+    /// Collects answers before or after another call. The next ``collectSaves(of:)`` returns them, and repeats what fails
+    /// here.
     ///
-    /// - Parameter isOwn: whether the last answer is that of the caller's call, which reports it.
+    /// - Parameter isOwn: Whether the last answer belongs to the caller's call, which reports it itself.
     nonisolated(nonsending) func collectEarlier(
         _ types: [Model.Type], isOwn: Bool = false, where isIncluded: @escaping (ReplayJob) -> Bool
     ) async {
         guard let saves = try? await collect(types, where: isIncluded) else { return }
-        reported += isOwn ? saves.dropLast() : saves[...]
+        unreported += isOwn ? saves.dropLast() : saves[...]
     }
 
     private nonisolated(nonsending) func collect(
@@ -104,17 +106,17 @@ extension ModelContext {
         try await engine?.identity(of: type.resource ?? Request(""))
     }
 
-    /// The live instance that a queued call is for.
+    /// Returns the live instance that a queued call belongs to.
     func existing(_ type: Model.Type, for subject: QueuedSubject) -> Model? {
         subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
             live.listName.isEmpty || live.listName == subject.list
         }
     }
 
-    /// Brings an object back to the state in which its call was queued.
+    /// Restores the state in which the call of an object was queued.
     ///
-    /// - Parameter newer: the properties that were set since.
-    /// - Returns: `nil` for one that is not live, and that the call does not make.
+    /// - Parameter newer: The properties that were set since. They keep their values.
+    /// - Returns: The object; `nil` if it is not live, and the call does not create it.
     func restore<Object: Model>(
         _ subject: QueuedSubject, from request: Request, except newer: [AnyProperty]
     ) throws -> Object? {
@@ -133,11 +135,11 @@ extension ModelContext {
         return model
     }
 
-    // MARK: Calls that wait
+    // MARK: Queued calls
 
     func hasQueuedCalls(_ key: ModelKey) -> Bool { queuedCalls[key]?.isEmpty == false }
 
-    /// Notes which calls of an object wait.
+    /// Replaces the queued calls of an object.
     func note(_ jobs: [ReplayJob.ID], of model: Model) {
         for id in model.tracking.ids { queuedCalls[ModelKey(type(of: model), id)] = Set(jobs) }
     }
@@ -153,12 +155,12 @@ extension ModelContext {
         }
     }
 
-    // MARK: Objects that leave
+    // MARK: Queued deletions
 
     /// Records that the deletion of an object is queued. No load adds the object again.
     func addPendingDeletion(_ deleted: DeletedModel, at key: String) {
         order.deleted.insert(ModelKey(type(of: deleted.model), deleted.model.modelID))
-        // A second deletion finds the object in no place.
+        // At a second deletion the object is in no collection any more.
         if pendingDeletions[key] == nil { pendingDeletions[key] = deleted }
     }
 
@@ -166,7 +168,7 @@ extension ModelContext {
     func revertDeletion(_ key: String) {
         guard let deleted = pendingDeletions[key] else { return }
         endDeletion(key, isDestroyed: false)
-        for place in deleted.places.reversed() { place.restore(deleted.model) }
+        for position in deleted.positions.reversed() { position.restore(deleted.model) }
     }
 
     func endDeletion(_ key: String, isDestroyed: Bool) {

@@ -3,7 +3,7 @@ import DiamondSQLite
 
 /// The queue of an object's calls, for one identity.
 struct ModelQueue {
-    /// A call that is in the queue, or whose answer is.
+    /// A call that is in the queue, or whose answer is stored there.
     struct WaitingCall {
         let job: ReplayJob
         let subject: QueuedSubject
@@ -12,16 +12,17 @@ struct ModelQueue {
     let context: ModelContext
     private let engine: Engine
     private let queue: ReplayQueue
-    /// The ordering key and the unique name of the calls: one follows the other, and what was not sent takes in the next.
+    /// The ordering key and the unique name of the calls. They are sent one after another, and a call that was not sent yet is
+    /// merged with the next.
     let key: String
 
-    /// Returns the queue of an object, whose answers have been collected.
+    /// Collects the stored answers to the calls of an object, and returns its queue.
     ///
-    /// - Throws: ``ModelError`` `noEngine` for an object of no context, or of one without an engine. `ReplayError`.
+    /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine. `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
         let first = try await ModelQueue(model)
         await first.context.collectEarlier([type(of: model)]) { $0.orderingKey == first.key }
-        // It may have the server's id by now.
+        // The answers may have assigned the server's id, which changes the key.
         let queue = try await ModelQueue(model)
         queue.context.note(try queue.waitingCalls().map(\.job.id), of: model)
         return queue
@@ -42,7 +43,7 @@ struct ModelQueue {
     private static func key(of model: Model, identity: String?, queue: ReplayQueue) throws -> String {
         let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
         guard let id = model.serverID else { return "\(list)/\(model.localID)" }
-        // Calls from before the server gave the id may still wait, and go first.
+        // Calls from before the server assigned the id may still wait, and are sent first.
         let earlier = try queue.jobsStoringAnswers().first { job, isConsumed in
             guard !isConsumed, job.identity == identity, let subject = QueuedSubject(job) else { return false }
             return subject.isSame(as: model) && subject.serverID == id
@@ -50,7 +51,7 @@ struct ModelQueue {
         return earlier?.job.orderingKey ?? "\(list)/\(id)"
     }
 
-    /// The object's calls that have not been answered, or whose answers were not collected.
+    /// Returns the object's calls that were not answered, or whose answers were not collected.
     func waitingCalls() throws -> [WaitingCall] {
         try queue.jobsStoringAnswers().compactMap { job, isConsumed in
             guard !isConsumed, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
@@ -58,7 +59,7 @@ struct ModelQueue {
         }
     }
 
-    /// Returns the members of an object that the server will not have after the waiting calls.
+    /// Returns the members of an object that the server will still lack after the waiting calls.
     func changes(of model: Model, after waiting: [WaitingCall]) throws -> [String: JSONValue] {
         var expected: [String: JSONValue] = [:]
         for call in waiting {
@@ -77,9 +78,9 @@ struct ModelQueue {
         return changes
     }
 
-    /// Writes a call into the queue, and begins to send it where nothing stands before it.
+    /// Writes a call to the queue. Starts to send it if no other call has to be sent before it.
     ///
-    /// - Returns: the call, which is on disk.
+    /// - Returns: The call, which is on disk.
     nonisolated(nonsending) func enqueue(
         _ call: ModelCall, body: JSONValue?, of model: Model
     ) async throws -> QueuedCall {
@@ -103,36 +104,37 @@ struct ModelQueue {
         return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
     }
 
-    /// Returns when the request is on disk, or cannot be.
+    /// Starts to send a request, and returns when it is on disk or could not be written.
     private nonisolated(nonsending) func send(_ request: Request) async -> Task<ConnectionError?, Never> {
-        let kept = Promise<Bool>()
-        // In a task of its own: what is kept is not taken back where the caller goes away.
+        let stored = Promise<Bool>()
+        // A separate task: canceling the caller does not cancel a request that is on disk.
         let task = Task { [engine] () -> ConnectionError? in
-            defer { kept.fulfill(with: true) }
+            defer { stored.fulfill(with: true) }
             do throws(ConnectionError) {
-                _ = try await engine.durableResponse(to: request) { kept.fulfill(with: true) }
+                _ = try await engine.durableResponse(to: request) { stored.fulfill(with: true) }
                 return nil
             } catch {
                 return error
             }
         }
-        _ = await kept.value()
+        _ = await stored.value()
         return task
     }
 }
 
-/// A call that is in the queue, and may be on its way.
+/// A call in the queue, which may be on the wire already.
 struct QueuedCall {
     fileprivate let context: ModelContext
     fileprivate let type: Model.Type
     fileprivate let key: String
     fileprivate let call: ModelCall
-    /// Sends it now; `nil` for one that waits.
+    /// The task that sends the call; `nil` for a call that waits.
     fileprivate let sending: Task<ConnectionError?, Never>?
 
     /// Waits until the server has responded or the call has to wait, and collects the response.
     ///
-    /// - Throws: `ConnectionError` of a call that the server has refused, and that is not sent again; `cannotQueue`.
+    /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again, or if the call could not be
+    ///   queued (`cannotQueue`).
     nonisolated(nonsending) func finish() async throws {
         let failure = await sending?.value
         let isAnswered = sending != nil && failure?.code != .queued

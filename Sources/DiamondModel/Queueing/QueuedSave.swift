@@ -2,29 +2,29 @@ public import Diamond
 
 /// A save or deletion that was queued, and its outcome.
 public struct QueuedSave {
-    /// The call that was made.
+    /// The kind of the call.
     public let call: ModelCall
-    /// The object: the live instance; of a new object that is not live, one made of what was sent. `nil` for another object
-    /// that is not live.
+    /// The live instance of the object. A new object that is not live is created from the sent members. `nil` for any other
+    /// object that is not live.
     public let model: Model?
-    /// The id that a new object had on this device; `nil` for one that had the server's id when the call was queued.
+    /// The local id of a new object; `nil` for an object that had the server's id when the call was queued.
     public let localID: ModelID?
-    /// The server's id; `nil` where it has given none.
+    /// The server's id; `nil` if the server has not assigned one.
     public let serverID: ModelID?
-    /// The object's members that were sent; `nil` for a deletion.
+    /// The members of the object that were sent; `nil` for a deletion.
     public let changes: JSONValue?
-    /// The job of the queue that has made the call.
+    /// The queue's job of the call.
     public let jobID: ReplayJob.ID
-    /// Why the server has not taken the call; `nil` where it has. A live object keeps its changes then, and its next save
-    /// sends them.
+    /// The error of a call that was not accepted; `nil` for a call that was. A live object keeps its changes, and its next
+    /// save sends them.
     public let failure: (any Error)?
 }
 
-/// The object of a queued call, as it stands in the metadata of the call's job.
+/// The object of a queued call, as stored in the metadata of the call's job.
 struct QueuedSubject {
     /// The name of the object's class (``Model/queueName``).
     let type: String
-    /// The URL of the object's list, without its query; empty where there is none.
+    /// The URL of the object's list, without its query; empty if there is none.
     let list: String
     let localID: ModelID?
     let serverID: ModelID?
@@ -38,7 +38,7 @@ struct QueuedSubject {
         self.call = call
     }
 
-    /// - Returns: `nil` for a job that is no model's.
+    /// Reads the metadata of a job; `nil` for a job that does not belong to a model.
     init?(_ job: ReplayJob) {
         guard case .string(let type)? = job.metadata["model"], case .string(let list)? = job.metadata["list"],
             case .string(let name)? = job.metadata["call"], let call = ModelCall(name: name)
@@ -65,7 +65,7 @@ struct QueuedSubject {
 }
 
 extension Model {
-    /// The URL of the object's list without its query, which may hold what is not to be written.
+    /// The URL of the object's list without its query, which may contain secrets that must not be stored.
     final var listName: String { server.map { String($0.list.url.prefix { $0 != "?" && $0 != "#" }) } ?? "" }
 }
 

@@ -4,10 +4,10 @@ import HTTPTypes
 
 /// Applies the responses to the queued calls of a class to its objects.
 struct SaveCollector {
-    /// An answered call, and the members of the object that it has sent.
-    private struct Answered {
+    /// An answered call, with the members of the object that it has sent.
+    private struct AnsweredCall {
         let subject: QueuedSubject
-        let kept: ReplayQueue.AnsweredJob
+        let stored: ReplayQueue.AnsweredJob
         let sent: [String: JSONValue]?
     }
 
@@ -25,24 +25,26 @@ struct SaveCollector {
         self.isIncluded = isIncluded
     }
 
-    /// - Throws: `ReplayError` where the queue cannot be read or written; what ``ModelContext/recordSaves`` throws.
+    /// Applies the stored answers, and returns their saves.
+    ///
+    /// - Throws: `ReplayError` if the queue cannot be read or written; the error of ``ModelContext/recordSaves``.
     nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
         var saves: [QueuedSave] = []
         for (job, isConsumed) in try jobs() where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
-            // Another context has taken it, and an object of this one has no id yet.
+            // A consumed answer matters only to a new object of this context: another context has applied it.
             if isConsumed, context.existing(type, for: subject)?.isNew != true { continue }
-            guard let kept = try queue.answeredJob(job.id) else { continue }
-            saves.append(apply(answered(subject, by: kept)))
+            guard let stored = try queue.answeredJob(job.id) else { continue }
+            saves.append(apply(answered(subject, by: stored)))
         }
         let orphans = try await settleWaiting()
-        for kept in orphans {
-            if let subject = QueuedSubject(kept.job) { saves.append(revert(answered(subject, by: kept))) }
+        for stored in orphans {
+            if let subject = QueuedSubject(stored.job) { saves.append(revert(answered(subject, by: stored))) }
         }
         if saves.isEmpty { return [] }
         try context.recordSaves?(saves)
-        for kept in orphans { try? await queue.discard(kept.job.id) }
-        // The ids that the server has given are kept for others who need them.
+        for stored in orphans { try? await queue.discard(stored.job.id) }
+        // Answers with a new object's id stay in the queue: other contexts may need the id.
         let makers = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(makers))
         context.noteEnd(of: Set(saves.map(\.jobID)))
@@ -55,21 +57,21 @@ struct SaveCollector {
         }
     }
 
-    private func answered(_ subject: QueuedSubject, by kept: ReplayQueue.AnsweredJob) -> Answered {
-        let sent = kept.request.flatMap { try? type.object(in: $0)?.modelObject() }
-        return Answered(subject: subject, kept: kept, sent: sent)
+    private func answered(_ subject: QueuedSubject, by stored: ReplayQueue.AnsweredJob) -> AnsweredCall {
+        let sent = stored.request.flatMap { try? type.object(in: $0)?.modelObject() }
+        return AnsweredCall(subject: subject, stored: stored, sent: sent)
     }
 
     // MARK: Answers
 
-    private func apply(_ answered: Answered) -> QueuedSave {
+    private func apply(_ answered: AnsweredCall) -> QueuedSave {
         var model = context.existing(type, for: answered.subject)
         do {
             if model == nil, answered.subject.call == .create { model = try restored(answered) }
             try applyAnswer(answered, to: model)
             return save(answered, of: model)
         } catch {
-            // Another run of the program has set what the server has not taken.
+            // An earlier run of the program has set the refused values: they are unsaved changes again.
             if answered.subject.call != .create, let sent = answered.sent, let model {
                 try? model.applyEdits(from: sent, except: model.dirtyProperties)
             }
@@ -77,29 +79,29 @@ struct SaveCollector {
         }
     }
 
-    private func save(_ answered: Answered, of model: Model?, failure: (any Error)? = nil) -> QueuedSave {
+    private func save(_ answered: AnsweredCall, of model: Model?, failure: (any Error)? = nil) -> QueuedSave {
         let subject = answered.subject
         return QueuedSave(
             call: subject.call, model: model, localID: subject.localID, serverID: model?.serverID ?? subject.serverID,
-            changes: answered.sent.map(JSONValue.object), jobID: answered.kept.job.id, failure: failure)
+            changes: answered.sent.map(JSONValue.object), jobID: answered.stored.job.id, failure: failure)
     }
 
-    private func restored(_ answered: Answered) throws -> Model? {
+    private func restored(_ answered: AnsweredCall) throws -> Model? {
         func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            try answered.kept.request.flatMap { try context.restore(answered.subject, from: $0, except: []) }
+            try answered.stored.request.flatMap { try context.restore(answered.subject, from: $0, except: []) }
         }
         return try restore(type)
     }
 
-    private func applyAnswer(_ answered: Answered, to model: Model?) throws {
+    private func applyAnswer(_ answered: AnsweredCall, to model: Model?) throws {
         guard answered.subject.call == .destroy else {
-            let response = try response(of: answered.kept)
+            let response = try response(of: answered.stored)
             if let model { try merge(response, to: answered, into: model) }
             return
         }
-        let key = answered.kept.job.orderingKey ?? ""
+        let key = answered.stored.job.orderingKey ?? ""
         do {
-            _ = try response(of: answered.kept)
+            _ = try response(of: answered.stored)
         } catch let error as ConnectionError where error.saysGone {
             // The server has confirmed it.
         } catch {
@@ -110,23 +112,23 @@ struct SaveCollector {
         context.endDeletion(key, isDestroyed: true)
     }
 
-    private func response(of kept: ReplayQueue.AnsweredJob) throws -> Response {
-        guard let answer = kept.answer else {
-            throw kept.failure ?? ReplayError(.other, "job \(kept.job.id) has ended without an answer")
+    private func response(of stored: ReplayQueue.AnsweredJob) throws -> Response {
+        guard let answer = stored.answer else {
+            throw stored.failure ?? ReplayError(.other, "job \(stored.job.id) has ended without an answer")
         }
         var headers = HTTPFields()
         headers[.location] = answer.location
         let response = Response(
-            status: answer.status, headers: headers, body: answer.body ?? Data(), url: kept.request?.url ?? "")
+            status: answer.status, headers: headers, body: answer.body ?? Data(), url: stored.request?.url ?? "")
         guard answer.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }
 
-    private func merge(_ response: Response, to answered: Answered, into model: Model) throws {
-        // The object has been read since the server has answered: its values are newer.
-        let isOutdated = answered.kept.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
+    private func merge(_ response: Response, to answered: AnsweredCall, into model: Model) throws {
+        // If the object was read after the server has answered, its values are newer.
+        let isOutdated = answered.stored.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
         let save = try PendingSave(
-            answeredInQueue: answered.kept.request ?? Request(""), sent: answered.sent ?? [:], of: model,
+            answeredInQueue: answered.stored.request ?? Request(""), sent: answered.sent ?? [:], of: model,
             isNew: answered.subject.call == .create && model.isNew, isOutdated: isOutdated)
         defer { save.end() }
         try save.finish(response, on: model) {}
@@ -134,9 +136,9 @@ struct SaveCollector {
 
     // MARK: Calls that wait for an id
 
-    /// Puts the ids that are there into the calls that wait for them.
+    /// Completes the calls that wait for an id that is known by now.
     ///
-    /// - Returns: the calls whose objects will get none.
+    /// - Returns: The calls whose objects will never get an id.
     private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.AnsweredJob] {
         var orphans: [ReplayQueue.AnsweredJob] = []
         for (job, isConsumed) in try jobs() where !isConsumed && job.reason == .awaitingID {
@@ -146,35 +148,35 @@ struct SaveCollector {
                     request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
                     request.replay.metadata["id"] = id.json
                 }
-            } else if try !isBeingMade(in: job.orderingKey), let kept = try queue.answeredJob(job.id) {
-                orphans.append(kept)
+            } else if try !isBeingMade(in: job.orderingKey), let stored = try queue.answeredJob(job.id) {
+                orphans.append(stored)
             }
         }
         return orphans
     }
 
-    /// The server's id of an object: that of its live instance, or that in the answer to the call that has made it.
+    /// Returns the server's id of an object, from its live instance or from the answer to the call that has created it.
     private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
         if let id = context.existing(type, for: subject)?.serverID { return id }
         for (job, _) in try jobs() where job.orderingKey == key && job.state == .done {
-            guard QueuedSubject(job)?.call == .create, let kept = try queue.answeredJob(job.id),
-                let response = try? response(of: kept)
+            guard QueuedSubject(job)?.call == .create, let stored = try queue.answeredJob(job.id),
+                let response = try? response(of: stored)
             else { continue }
             return try? PendingSave.id(in: response, of: type)
         }
         return nil
     }
 
-    /// Whether the call that makes an object may still be made.
+    /// Returns whether the call that creates an object waits or is being sent.
     private func isBeingMade(in key: String?) throws -> Bool {
         try jobs().contains { job, _ in
             job.orderingKey == key && !job.hasEnded && QueuedSubject(job)?.call == .create
         }
     }
 
-    private func revert(_ answered: Answered) -> QueuedSave {
+    private func revert(_ answered: AnsweredCall) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
-        if answered.subject.call == .destroy { context.revertDeletion(answered.kept.job.orderingKey ?? "") }
+        if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
         if let sent = answered.sent, let model { try? model.applyEdits(from: sent, except: model.dirtyProperties) }
         let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
         return save(answered, of: model, failure: error)

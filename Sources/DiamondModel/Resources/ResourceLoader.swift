@@ -2,10 +2,10 @@ public import Diamond
 import DiamondSQLite
 public import Foundation
 
-/// Loads values, such as images, from URLs, and keeps a bounded number of them decoded in memory.
+/// Loads values, such as images, from URLs, and caches decoded values in memory up to a total cost.
 ///
-/// An app has one for each kind of value. The bytes are in the engine's cache; those that cannot be decoded are not stored
-/// there. Values that are asked for by several at a time are loaded and decoded once.
+/// An app has one loader for each kind of value. The engine caches the bytes, except those that cannot be decoded. A value
+/// that several callers request at the same time is loaded and decoded once.
 ///
 /// ```swift
 /// let images = ResourceLoader(engine, capacity: 64 << 20) { data, _ in try Picture(data) }
@@ -25,12 +25,11 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
     /// Creates a loader.
     ///
     /// - Parameters:
-    ///   - engine: sends the requests, and has the cache of the bytes.
-    ///   - capacity: the cost of all values that are kept in memory, by default in bytes; 64 MiB.
-    ///   - request: returns the request for a URL; a GET by default.
-    ///   - cost: returns the cost of a value; the number of its encoded bytes by default, which of an image are far fewer than
-    ///     it has in memory.
-    ///   - decode: makes a value of the bytes. Runs outside every actor.
+    ///   - engine: Sends the requests, and caches the bytes.
+    ///   - capacity: The maximum total cost of the values in memory. 64 Mi by default: 64 MiB with the default `cost`.
+    ///   - request: Returns the request for a URL; a GET by default.
+    ///   - cost: Returns the cost of a value. The number of its encoded bytes by default; an image takes far more in memory.
+    ///   - decode: Decodes a value. Runs outside every actor.
     public init(
         _ engine: Engine, capacity: Int = 64 << 20,
         request: @escaping @Sendable (String) -> Request = { Request($0) },
@@ -44,20 +43,20 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
         state = Guarded(State(memory: Sieve(capacity: capacity)))
     }
 
-    /// Returns the value of a URL that is in memory; `nil` when it is not.
+    /// Returns the value of a URL from memory; `nil` if it is not there.
     public func existing(_ url: String) -> Value? { state.withLock { $0.memory.use(url)?.value } }
 
-    /// Returns the value of a URL: from memory, or else from the engine. When the last of those who wait has been canceled,
-    /// so is the request.
+    /// Returns the value of a URL from memory, otherwise from the engine. Canceling the last waiting caller cancels the
+    /// request.
     ///
-    /// - Throws: `ConnectionError`, what `decode` throws, `CancellationError`.
+    /// - Throws: `ConnectionError`, the error of `decode`, `CancellationError`.
     public func value(of url: String) async throws -> Value {
         if let value = existing(url) { return value }
         let flight = flight(to: url)
-        let outcome = await flight.outcome()
+        let completion = await flight.completion()
         state.withLock { if $0.flights[url] === flight, flight.isOver { $0.flights[url] = nil } }
-        switch outcome {
-        // Its last caller was canceled before this one was there.
+        switch completion {
+        // The last earlier caller was canceled before this one had joined.
         case .canceled where !Task.isCancelled: return try await value(of: url)
         case .loaded(let payload):
             guard let value = payload as? Value else { throw CancellationError() }
@@ -67,10 +66,10 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
         }
     }
 
-    /// Forgets the value of a URL that is in memory. What the engine has of it stays.
-    public func forget(_ url: String) { state.withLock { $0.memory.remove(url) } }
+    /// Removes the value of a URL from memory. The engine's cached response stays.
+    public func removeValue(of url: String) { state.withLock { $0.memory.remove(url) } }
 
-    /// Forgets all values that are in memory, as when the system asks for it.
+    /// Removes all values from memory, for example after a memory warning.
     public func removeAll() { state.withLock { $0.memory.removeAll() } }
 
     private func flight(to url: String) -> LoadFlight {

@@ -12,7 +12,7 @@ import Foundation
 public final class SearchDebouncer<Answer: Sendable> {
     /// The result of a search.
     public enum SearchResult: Sendable {
-        /// The answer to the search for a text.
+        /// The search for a text has succeeded.
         case found(Answer, for: String)
         /// The search for a text has failed.
         case failed(any Error, for: String)
@@ -33,7 +33,7 @@ public final class SearchDebouncer<Answer: Sendable> {
     /// - Parameters:
     ///   - delay: The time to wait for further typing. 0.4 s by default.
     ///   - clock: The clock that measures the delay.
-    ///   - find: Returns the answer for a trimmed text that is not empty. Runs outside the isolation domain.
+    ///   - find: Returns the result for a trimmed text that is not empty. Runs outside the isolation domain.
     ///   - receive: Called with the result of the latest search. Results of earlier searches are dropped.
     public init(
         delay: Duration = .milliseconds(400), clock: any Clock<Duration> = ContinuousClock(),

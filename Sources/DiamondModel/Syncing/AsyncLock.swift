@@ -1,7 +1,7 @@
 import Diamond
 import DiamondSQLite
 
-/// An asynchronous lock that is granted in the order of the calls.
+/// An asynchronous lock, granted in the order of the calls.
 final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
@@ -10,9 +10,9 @@ final class AsyncLock: Sendable {
 
     private let state = Guarded(State())
 
-    /// Waits for the lock. ``release()`` has to follow.
+    /// Waits for the lock. Release it with ``release()``.
     ///
-    /// - Throws: `CancellationError` if the task is canceled before.
+    /// - Throws: `CancellationError` if the task is canceled while it waits.
     func acquire() async throws {
         let waiter = state.withLock { state -> Promise<Bool>? in
             guard state.isTaken else {

@@ -1,7 +1,7 @@
 import Diamond
 
 extension Tracking {
-    /// Removes the members from an answer that a newer answer has brought.
+    /// Removes the members from a response for which a newer response has been applied.
     func removeNewer(than time: Int, from object: inout [String: JSONValue], properties: [AnyProperty]) {
         guard let answerTimes else { return }
         for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
@@ -11,7 +11,7 @@ extension Tracking {
 }
 
 extension Model {
-    /// Notes which answer properties are of, as long as others may come.
+    /// Records the time of the response that properties have their values from, as long as other responses may arrive.
     final func noteAnswer(at time: Int, for keys: Set<String>) {
         guard let context, context.order.hasOthers(than: time) else {
             tracking.answerTimes = nil
@@ -22,24 +22,24 @@ extension Model {
         tracking.answerTimes = times
     }
 
-    /// Notes which answer a new object is of.
+    /// Records the time of the response that a new object was created from.
     final func noteFirstAnswer(at time: Int, of object: [String: JSONValue], in context: ModelContext) {
         guard context.order.hasOthers(than: time) else { return }
         let properties = PropertyVisitor.slots(of: self).map(\.property)
         noteAnswer(at: time, for: Set(properties.filter { $0.keyFound(in: object) != nil }.map(\.key)))
     }
 
-    /// Whether the object has values of an answer that is newer than a time.
+    /// Returns whether the object has values of a response that is newer than a time.
     final func hasAnswer(since time: Int) -> Bool { tracking.answerTimes?.values.contains { $0 > time } ?? false }
 
-    /// The properties that a user has set and not saved, with their values.
+    /// Returns the user's unsaved properties among the keys, with their values.
     final func edits(of keys: Set<String>) -> [PropertyVisitor.Slot] {
         let dirty = tracking.dirty.map(\.property).filter { keys.contains($0.key) && $0.key != Self.idKey }
         if dirty.isEmpty { return [] }
         return PropertyVisitor.slots(of: self).filter { slot in dirty.contains { $0 === slot.property } }
     }
 
-    /// Gives properties the values again that a user has set. Those that the server has by now are no edits any more.
+    /// Sets properties to the user's unsaved values again. Values that the server has by now are no longer unsaved.
     final func reapply(_ edits: [PropertyVisitor.Slot]) {
         for change in PropertyVisitor.assign(edits, to: self) {
             note(change)

@@ -2,18 +2,18 @@ import Diamond
 import HTTPTypes
 
 extension Model {
-    /// Deletes the object: on the server, and from every collection.
+    /// Deletes the object on the server, and removes it from every collection.
     ///
-    /// A new object leaves its collections, and nothing is sent. A server that does not know the object (404, 410) has
-    /// confirmed it. A call that fails leaves all as it was, each collection with the object in its place.
+    /// A new object leaves its collections, and nothing is sent. The status 404 or 410 counts as success. If the call fails,
+    /// the object returns to its position in each collection.
     ///
-    /// - Parameter mode: when the collections lose the object.
-    /// - Throws: `ConnectionError` of the call, ``ModelError`` `noEngine`, `noResource`, `CancellationError`.
+    /// - Parameter mode: The time at which the collections lose the object.
+    /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`; `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
-        // A collection may have the URL.
+        // The URL may come from a collection, which the object leaves below.
         syncing.server = server
         let isSeenAtOnce = mode != .wait
-        let places = isSeenAtOnce ? CollectionPlace.leave(self) : CollectionPlace.all(of: self)
+        let positions = isSeenAtOnce ? CollectionPosition.remove(self) : CollectionPosition.all(of: self)
         let order = context?.order
         let time = order?.begin() ?? 0
         defer { order?.end(time) }
@@ -22,7 +22,7 @@ extension Model {
             try await lock.acquire()
             if mode == .queued || hasQueuedSaves {
                 return try await queueDestroy(
-                    from: isSeenAtOnce ? places : CollectionPlace.leave(self), releasing: lock)
+                    from: isSeenAtOnce ? positions : CollectionPosition.remove(self), releasing: lock)
             }
             defer { lock.release() }
             guard let id = serverID else { return leaveCollections() }
@@ -30,11 +30,11 @@ extension Model {
             try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {
-            if isSeenAtOnce { for place in places.reversed() { place.restore(self) } }
+            if isSeenAtOnce { for position in positions.reversed() { position.restore(self) } }
             throw error
         }
         leaveCollections()
-        for place in places { place.core.pagerIfAny?.noteDestroyed() }
+        for position in positions { position.core.pagerIfAny?.noteDestroyed() }
     }
 
     private static func delete(_ request: Request, with engine: Engine) async throws {

@@ -2,9 +2,9 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A model is loaded by its ``Model/request(for:body:)``; one without an engine, a URL or the server's id is static.
+/// A model is loaded with its ``Model/request(for:body:)``. Without an engine, a URL or the server's id it is static.
 extension Model: Loadable {
-    /// The object as a load has brought it.
+    /// The object in the response to a load.
     public struct Loaded: Sendable {
         let json: JSONValue?
         let age: Duration
@@ -13,7 +13,7 @@ extension Model: Loadable {
     /// The state of loading.
     public final var loadState: LoadState { syncing.loadState }
 
-    /// Whether there is a server to load it from.
+    /// Whether the object can be loaded from a server.
     final var canLoad: Bool {
         serverID != nil && server?.engine != nil
     }
@@ -48,7 +48,7 @@ extension Model: Loadable {
         return { try await engine.invalidate([request], isErasure: isErasure) }
     }
 
-    /// Refuses the JSON of another object.
+    /// Throws for the JSON of another object.
     final func checkSubject(of json: JSONValue) throws {
         guard let id = serverID, let other = try json.modelObject()[Self.idKey].flatMap(ModelID.init(json:)),
             other != id
@@ -58,14 +58,14 @@ extension Model: Loadable {
 }
 
 extension Engine {
-    /// Marks what is stored for requests as stale, or erases it.
+    /// Marks the cached responses to requests as stale, or erases them.
     func invalidate(_ requests: [Request], isErasure: Bool) async throws {
         for request in requests { _ = try await isErasure ? purge(request) : invalidate(request) }
     }
 }
 
 extension Response {
-    /// The time since the server has made the answer, where it says so.
+    /// The `Age` of the response; zero without that header.
     var age: Duration { headers[.age].flatMap { Int64($0) }.map { .seconds(max($0, 0)) } ?? .zero }
 
     func bodyAsJSON() throws -> JSONValue? {

@@ -1,23 +1,23 @@
 import Diamond
 
-/// The time at which the app sees a change that the server has to confirm.
+/// The time at which a change becomes visible to the app.
 public enum SaveMode: Hashable, Sendable {
-    /// The app sees it at once, and it is taken back where the server does not confirm it.
+    /// Immediately. The change is rolled back if the server does not confirm it.
     case optimistic
-    /// The app sees it when the server has confirmed it.
+    /// After the server has confirmed the change.
     case wait
-    /// The app sees it at once. The call is on disk before it is sent, survives the end of the program, and is sent by a
-    /// replayer where it cannot be sent now. See <doc:Queueing>.
+    /// Immediately. The call is written to disk before it is sent, and survives the end of the program. If it cannot be sent
+    /// now, a replayer sends it later. See <doc:Queueing>.
     case queued
 }
 
 /// The call that saves an object.
 public enum SaveMethod: Hashable, Sendable {
-    /// POST for a new object, PATCH of what was set since the last sync for another.
+    /// POST for a new object. Otherwise PATCH with the values that were set since the last sync.
     case automatic
-    /// POST, also for an object whose id the app has chosen.
+    /// POST, also for an object whose id was chosen by the app.
     case create
-    /// PATCH of what was set since the last sync.
+    /// PATCH with the values that were set since the last sync.
     case update
     /// PUT of the whole object.
     case replace
@@ -35,18 +35,19 @@ public enum SaveMethod: Hashable, Sendable {
 extension ModelObject where Self: Model {
     /// Makes changes and saves the object.
     ///
-    /// A save that fails leaves the object and its nested objects as they were before the call, but for what was set
-    /// meanwhile. The saves of an object follow one another. What is set while a save is under way stays, and is saved by
-    /// the next. An object without anything to save sends nothing. While calls of an object wait in the queue, each of its
-    /// saves is queued.
+    /// If the save fails, the object and its nested objects get back their values from before the call, except values that
+    /// were set in the meantime. The saves of an object run one after another. Values that are set during a save stay, and
+    /// the next save sends them. If nothing has changed, nothing is sent. While calls of an object wait in the queue, all
+    /// its saves are queued.
     ///
     /// - Parameters:
-    ///   - mode: when the changes are seen.
-    ///   - method: the call; by default POST for a new object, PATCH of what has changed for another.
-    ///   - change: the changes to make; none by default, which saves what was set before.
+    ///   - mode: The time at which the changes become visible.
+    ///   - method: The call. By default POST for a new object, otherwise PATCH with the changes.
+    ///   - change: The changes to make. None by default, which saves earlier changes.
     /// - Throws: ``ModelError``: `invalid` for values that break rules, without sending; `noEngine`, `noResource`;
-    ///   `missingID` where the server has made the object and tells no id; `otherObject`. `ConnectionError` of the call.
-    ///   `CancellationError`. An error of the answer's body is thrown behind a save that the server has confirmed.
+    ///   `missingID` if the server has created the object and reports no id; `otherObject`. The `ConnectionError` of the
+    ///   call. `CancellationError`. If the server has confirmed the save and only the body of its response is wrong, the
+    ///   error is thrown, and the save is not rolled back.
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
     ) async throws {

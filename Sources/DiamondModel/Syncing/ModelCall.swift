@@ -2,13 +2,13 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A call of a model's to its API.
+/// A call of a model to its API.
 public enum ModelCall: Hashable, Sendable, CaseIterable {
     /// Reads the object: GET.
     case fetch
-    /// Makes a new object: POST.
+    /// Creates an object: POST.
     case create
-    /// Writes what has changed: PATCH.
+    /// Writes the changes: PATCH.
     case update
     /// Writes the whole object: PUT.
     case replace
@@ -27,7 +27,7 @@ public enum ModelCall: Hashable, Sendable, CaseIterable {
 }
 
 extension Model {
-    /// The default of ``request(for:body:)``.
+    /// Returns the default request of ``request(for:body:)``.
     final func standardRequest(for call: ModelCall, body: JSONValue?) throws -> Request {
         guard var request = server?.list else {
             throw ModelError(
@@ -50,7 +50,7 @@ extension String {
     /// The text as a segment of a URL's path.
     var urlSegment: String { utf8.map(Self.escaped).joined() }
 
-    /// A URL with a segment more in its path, before query and fragment.
+    /// Returns the URL with a segment appended to its path, before query and fragment.
     fileprivate func appending(segment: String) throws -> String {
         guard segment != ".", segment != "..", !segment.isEmpty else {
             throw ModelError(.missingID, "\"\(segment)\" is no id that a URL can end with: override request(for:body:)")
@@ -60,7 +60,7 @@ extension String {
         return path + (path.hasSuffix("/") ? "" : "/") + segment.urlSegment + self[end...]
     }
 
-    /// A byte as it stands in a segment: unreserved characters as they are (RFC 3986 section 2.3).
+    /// Percent-encodes a byte, unless it is an unreserved character (RFC 3986 section 2.3).
     private static func escaped(_ byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,13 +1,13 @@
 import Diamond
 
 extension ModelCollection {
-    /// Makes an object on the server, and adds it.
+    /// Creates an object on the server, and adds it to the collection.
     ///
     /// - Parameters:
-    ///   - model: a new object.
-    ///   - mode: whether it is in the collection at once, and leaves it where the server does not make it, or enters it when
-    ///     the server has.
-    /// - Throws: As ``add(_:)``, and as a save of the object.
+    ///   - model: A new object.
+    ///   - mode: The time at which the object is added: at once, or after the server has created it. An object that was added
+    ///     at once is removed if the server does not create it.
+    /// - Throws: The errors of ``add(_:)`` and of a save of the object.
     public nonisolated(nonsending) func create(_ model: Object, _ mode: SaveMode = .optimistic) async throws {
         model.syncing.server = server
         let isAdded: Bool
@@ -20,40 +20,39 @@ extension ModelCollection {
         do {
             try await model.save(mode == .queued ? .queued : .optimistic)
         } catch {
-            // One that has an id by now is made, whatever was wrong behind that.
+            // An object with an id was created; only a later step has failed.
             if isAdded, model.isNew { remove(model) }
             throw error
         }
-        // Of two calls the first may have failed, and taken it away.
+        // A concurrent call may have failed and removed the object.
         if !isAdded, core.entry(of: model) == nil, !isDeleted(model) { try add(model) }
     }
 
-    /// Whether an object was deleted here, and that was not taken back.
+    /// Returns whether an object was deleted here, and the deletion was not undone.
     private func isDeleted(_ model: Object) -> Bool {
         context?.order.deleted.contains(ModelKey(Object.self, model.modelID)) ?? false
     }
 
-    /// Whether the deletion of an object waits in the queue.
+    /// Returns whether the deletion of an object waits in the queue.
     private func isDeletionQueued(_ model: Object) -> Bool {
         context?.pendingDeletions.values.contains { $0.model === model } ?? false
     }
 
-    /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
+    /// Removes an object from every collection. The next ``upload()`` or ``sync()`` deletes it on the server.
     ///
-    /// ``undelete(_:)`` takes that back. No load brings it back before.
+    /// ``undelete(_:)`` undoes the deletion. No load adds the object again.
     public func delete(_ model: Object) {
         if deleted.contains(where: { $0 === model }) { return }
         model.syncing.server = server ?? model.server
         core.pager.deleted.removeAll { $0.model === model }
-        core.pager.deleted.append(DeletedModel(model: model, places: CollectionPlace.leave(model)))
+        core.pager.deleted.append(DeletedModel(model: model, positions: CollectionPosition.remove(model)))
         if core.context == nil { core.context = model.context ?? ModelContext(engine: source?.engine) }
         context?.order.deleted.insert(ModelKey(Object.self, model.modelID))
     }
 
-    /// Takes a deletion back: the object returns to its exact place in each collection that it has left, and stays on the
-    /// server.
+    /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server.
     ///
-    /// - Returns: whether the object was deleted here, and not sent or queued since.
+    /// - Returns: Whether there was a deletion to undo: the object was deleted here, and the deletion was not sent or queued.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
         guard isDeleted(model), !isDeletionQueued(model),
@@ -61,7 +60,7 @@ extension ModelCollection {
         else {
             return false
         }
-        for place in core.pager.deleted.remove(at: index).places.reversed() { place.restore(model) }
+        for position in core.pager.deleted.remove(at: index).positions.reversed() { position.restore(model) }
         context?.order.deleted.remove(ModelKey(Object.self, model.modelID))
         return true
     }
@@ -71,15 +70,15 @@ extension ModelCollection {
         (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0.model, to: Object.self) }.filter(isDeleted)
     }
 
-    /// Sends what the server does not have: deletes what was deleted here, and saves new and changed objects in their order.
+    /// Sends all changes to the server: the deletions first, then the new and changed objects in their order.
     ///
-    /// One call follows the other. What fails does not keep the rest from being sent, and is sent by the next upload.
+    /// The calls are sent one after another. A call that fails does not stop the others, and the next upload repeats it.
     ///
-    /// - Throws: ``UploadError`` with what has failed, `CancellationError`.
+    /// - Throws: ``UploadError`` with the failed calls; `CancellationError`.
     public nonisolated(nonsending) func upload() async throws {
         let memberChanges = core.memberChanges
         var failures: [UploadError.Failure] = []
-        // Each is looked at again: the user goes on while the others are sent.
+        // Each object is checked again, because the user may undo its deletion while others are sent.
         for model in deleted where isDeleted(model) && !isDeletionQueued(model) {
             do {
                 let key = ModelKey(Object.self, model.modelID)
@@ -106,9 +105,9 @@ extension ModelCollection {
         if core.memberChanges == memberChanges { core.hasChangedMembers = false }
     }
 
-    /// Sends what the server does not have, and loads the list again.
+    /// Sends all changes to the server, and loads the list again.
     ///
-    /// - Throws: As ``upload()``, without loading, and as ``load(policy:more:)``.
+    /// - Throws: The errors of ``upload()``, without loading, and of ``load(policy:more:)``.
     public nonisolated(nonsending) func sync() async throws {
         try await upload()
         try await load(policy: .revalidate)
@@ -120,9 +119,9 @@ extension ModelCollection {
     }
 }
 
-/// The calls of an upload that have failed.
+/// The failed calls of an upload.
 public struct UploadError: Error, CustomStringConvertible {
-    /// A call that has failed.
+    /// A failed call.
     public struct Failure: Sendable {
         public let id: ModelID
         public let error: any Error

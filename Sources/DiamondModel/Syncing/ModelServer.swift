@@ -1,19 +1,19 @@
 import Diamond
 import Foundation
 
-/// The server of an object: the engine that sends its calls, and the request of its list.
+/// The server of an object: the engine that sends its calls, and the request for its list.
 struct ModelServer {
     var engine: Engine?
-    /// Without the parameters of a page, which are no part of an object's URL.
+    /// The request for the list, without the parameters of a page: an object's URL does not have them.
     var list: Request
 
     init(engine: Engine?, list: Request) {
         self.engine = engine
         self.list = list
         self.list.parameters = Parameters()
-        // Each object has an identity of its own.
+        // A key of the list must not identify the responses of its objects.
         self.list.cacheKey = nil
-        // The model is saved when the call returns, or it is not.
+        // When the call returns, the model is either saved or not: nothing is sent later.
         self.list.replay.mode = .never
     }
 }
@@ -23,12 +23,12 @@ final class ModelSyncing {
     /// The lock for the model's saves and deletions.
     let lock = AsyncLock()
     let loadState: LoadState
-    /// The server of an object that is in no collection that has one: it is about to enter, or was deleted.
+    /// The server of an object that is in no collection with a source: it is about to be added, or was deleted.
     var server: ModelServer?
 
-    /// The id that URLs have where the server has given none yet, while a call is queued.
+    /// The id for URLs while a call is being queued and the server has not assigned an id.
     var urlID: ModelID?
-    /// The time of the last answer of the server that was merged while calls waited in the queue.
+    /// The time of the last response that was merged while calls waited in the queue.
     var mergedAt = Date.distantPast
 
     init(_ loadState: LoadState) { self.loadState = loadState }
@@ -45,7 +45,7 @@ extension Model {
         return syncing
     }
 
-    /// The server of the object: the class's, or that of a collection that holds it.
+    /// The server of the object, from its class or from a collection that contains it.
     final var server: ModelServer? {
         let sources = links.lazy.compactMap { ($0 as? Entry)?.owner?.source }
         let source = sources.first { $0.request != nil }

@@ -2,14 +2,14 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A save whose request is made and has no response yet.
+/// A save whose request was created, and has no response yet.
 struct PendingSave {
-    /// A value that is sent.
+    /// A sent value.
     private struct Value {
         let property: AnyProperty
         let value: Any
         let json: JSONValue
-        /// The value of the object when the request was made, which differs where the change waits.
+        /// The object's value when the request was created. It differs from `value` if the change becomes visible later.
         let current: Any
     }
 
@@ -20,15 +20,15 @@ struct PendingSave {
     /// The order of loads and saves, and the time of this one.
     private let order: SyncOrder
     private let time: Int
-    /// Whether the object was loaded after the server had answered.
+    /// Whether the object was loaded after the server has answered.
     private var isOutdated = false
 
-    /// Makes the request of a save.
+    /// Creates the request of a save; `nil` if there is nothing to save.
     ///
     /// - Parameters:
-    ///   - subject: the object with the changes: the model itself, or a copy where the changes wait.
-    ///   - method: the call; `nil` for the one that the object needs.
-    /// - Returns: `nil` when there is nothing to save.
+    ///   - subject: The object with the changes: the model itself, or a copy if the changes become visible later.
+    ///   - model: The object to save.
+    ///   - method: The call.
     init?(of subject: Model, for model: Model, as method: SaveMethod) throws {
         isNew = model.isNew
         guard isNew || subject.isDirty || method != .automatic else { return nil }
@@ -47,14 +47,14 @@ struct PendingSave {
         time = order.begin()
     }
 
-    /// Finishes a save that was sent by the queue.
+    /// Creates a save that the queue has sent.
     ///
     /// - Parameters:
-    ///   - request: the request that was sent.
-    ///   - sent: the members of the object in it.
-    ///   - model: the object.
-    ///   - isNew: whether the call has made the object.
-    ///   - isOutdated: whether the object has newer values than the answer.
+    ///   - request: The sent request.
+    ///   - sent: The members of the object in the request.
+    ///   - model: The object.
+    ///   - isNew: Whether the call has created the object.
+    ///   - isOutdated: Whether the object has newer values than the answer.
     init(
         answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, isOutdated: Bool
     ) throws {
@@ -65,10 +65,10 @@ struct PendingSave {
         values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
             let property = slot.property
             guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
-            // What a user has not set is the server's by now.
+            // A value that is no unsaved change was replaced by the server's since.
             guard model.isChanged(slot) || isNew || property.encode(slot.value) == json else { return nil }
             var log = RepairLog(context: nil, staging: nil)
-            // Of what is nested it is known only whether it is as it was sent.
+            // A nested value cannot be decoded here: only its JSON is compared.
             let value: Any? = property.isNested ? slot.value : property.decode(json, repairs: &log)
             return value.map { Value(property: property, value: $0, json: json, current: $0) }
         }
@@ -81,10 +81,10 @@ struct PendingSave {
 
     func send() async throws -> Response { try await engine.successfulResponse(to: request) }
 
-    /// Applies the values that the server has confirmed, and those of its response.
+    /// Marks the sent values as saved, and merges the response.
     ///
-    /// - Parameter confirm: called as soon as it is certain that the server has confirmed the save.
-    /// - Throws: an error of the answer; what was confirmed stays.
+    /// - Parameter confirm: Called as soon as it is certain that the server has confirmed the save.
+    /// - Throws: An error of the response. Confirmed values stay.
     func finish(_ response: Response, on model: Model, confirm: () -> Void) throws {
         let (object, id) = try answer(in: response, for: model)
         confirm()
@@ -105,18 +105,18 @@ struct PendingSave {
         try context.applyingAnswer(of: time) { try model.merge(.object(object)) }
     }
 
-    /// The id of the object in the answer to a call that has made it; `nil` where there is none.
+    /// Returns the id of a new object from the response to the call that has created it; `nil` if there is none.
     static func id(in response: Response, of type: Model.Type) throws -> ModelID? {
         let object = try? type.object(in: response)?.modelObject()
         return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)
     }
 
-    /// Returns the object that the server has answered, and its id.
+    /// Returns the object in a response, and its id.
     private func answer(in response: Response, for model: Model) throws -> ([String: JSONValue]?, ModelID?) {
         let located = isNew ? Self.id(inLocationOf: response) : nil
         let json: JSONValue?
         do { json = try type(of: model).object(in: response) } catch {
-            // The object is made, whatever stands in the body.
+            // The object was created, even if the body is malformed.
             guard response.status == .created, located != nil else { throw error }
             json = nil
         }
@@ -139,7 +139,7 @@ struct PendingSave {
         return id
     }
 
-    /// The id at the end of the URL of a new object (RFC 9110 section 15.3.2).
+    /// Returns the last segment of the URL of a new object (RFC 9110 section 15.3.2).
     private static func id(inLocationOf response: Response) -> ModelID? {
         guard let location = response.headers[.location] else { return nil }
         let path = location.prefix { $0 != "?" && $0 != "#" }
@@ -173,12 +173,12 @@ struct PendingSave {
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
         if slot.property.areSame(slot.value, sent.value) { return }
-        // A value that was set back to the server's is no edit, though the server has another by now.
+        // A value that was set back to the server's earlier value is no unsaved change, although the server has another now.
         let isSet = wasDirty || slot.property.areSame(sent.current, sent.value)
         if isSet, !slot.property.areSame(slot.value, sent.current),
             let original = sent.property.original(sent.value)
         {
-            // It was set while the save was under way.
+            // The value was set during the save.
             model.tracking.dirty.append(DirtyProperty(property: sent.property, original: original))
         } else {
             let arriving = PropertyVisitor.Slot(property: sent.property, value: sent.value)
@@ -202,7 +202,7 @@ struct PendingSave {
 }
 
 extension ModelID {
-    /// The id as JSON, a number where it is one.
+    /// The id as JSON: a number if it is one, otherwise text.
     fileprivate var number: JSONValue { Int64(description).map(JSONValue.integer) ?? json }
 }
 
@@ -215,12 +215,12 @@ extension Model {
         }
     }
 
-    /// Lets the answer to a save speak for the properties that it has sent.
+    /// Lets the response to a save replace the values of the sent properties.
     fileprivate final func acknowledge(_ keys: Set<String>) {
         for key in keys { tracking.answerTimes?[key] = nil }
     }
 
-    /// Sets what a copy has that was changed and is confirmed by now, but not what was set here meanwhile.
+    /// Sets the confirmed changes of a copy, except properties that were set here in the meantime.
     fileprivate final func applyChanges(of copy: Model) {
         let changed = PropertyVisitor.slots(of: copy).filter { slot in
             copy.isDirty(slot.property) && !isDirty(slot.property) && !slot.property.isNested
@@ -237,7 +237,7 @@ extension Model {
 }
 
 extension CollectionCore {
-    /// Takes over the members of a copy, which the server has confirmed.
+    /// Sets the members of a copy, which the server has confirmed.
     fileprivate func applyChanges(of copy: CollectionCore) {
         let members = copy.allModels.map { model -> Model in
             guard let own = entries[model.modelID]?.model else { return model }

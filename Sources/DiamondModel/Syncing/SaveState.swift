@@ -1,6 +1,6 @@
 import Diamond
 
-/// The values of an object, its nested objects included, and what is dirty among them, to go back to.
+/// A snapshot of an object and its nested objects, to roll back a failed save: the values, and which of them are dirty.
 final class SaveState {
     let slots: [PropertyVisitor.Slot]
     let dirty: ContiguousArray<DirtyProperty>
@@ -12,14 +12,16 @@ final class SaveState {
     /// The members of nested collections.
     private var collections: [(core: CollectionCore, members: [Model], hasChangedMembers: Bool)] = []
 
-    /// - Parameter before: the state before a change, whose nested models are a part of this one, too.
+    /// Takes a snapshot.
+    ///
+    /// - Parameter before: The snapshot before a change. Its nested models become a part of this one, too.
     init(of model: Model, after before: SaveState? = nil) {
         slots = PropertyVisitor.slots(of: model)
         dirty = model.tracking.dirty
         repairs = model.tracking.repairs
         rejections = model.tracking.rejections
         serverID = model.serverID
-        // A model that holds itself is in the state already.
+        // A model that contains itself is in the snapshot already.
         guard !model.tracking.isVisiting else { return }
         model.tracking.isVisiting = true
         defer { model.tracking.isVisiting = false }
@@ -37,9 +39,9 @@ final class SaveState {
         for member in members { nested.append((member, SaveState(of: member))) }
     }
 
-    /// Takes a change back: gives a model the values from before it, where they were not set since.
+    /// Rolls a change back: restores the values of the snapshot that were not set since the change.
     ///
-    /// - Parameter after: the state behind the change.
+    /// - Parameter after: The snapshot after the change.
     func restore(_ model: Model, where after: SaveState) {
         model.transact(source: .rollback) {
             restoreValues(of: model, where: after)
@@ -66,7 +68,7 @@ final class SaveState {
             let isChanged =
                 !property.areSame(slot.value, after.slots[index].value) || entry(property) != after.entry(property)
             guard isChanged, property.areSame(current[index].value, after.slots[index].value) else { continue }
-            // What a load has brought meanwhile is newer than the value from before.
+            // A value that was loaded since is newer than the snapshot.
             let present = model.tracking.dirty.first { $0.property === property }
             if entry(property) == nil {
                 guard let present else { continue }
@@ -96,7 +98,7 @@ final class SaveState {
         dirty.first { $0.property === property }.map { ObjectIdentifier($0.original) }
     }
 
-    /// The rules that the change has broken, and whose values its setters have refused.
+    /// Returns the violations for which setters have refused values since another snapshot.
     func newRejections(since before: SaveState) -> [Violation] {
         rejections.filter { !before.rejections.contains($0) }
     }

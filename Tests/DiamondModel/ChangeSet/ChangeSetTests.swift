@@ -44,7 +44,7 @@ import Testing
             items.filters["even"] = nil
             items.remove(items[0])
             try items.move(from: 0, to: 1)
-            try items.exchange(0, 4)
+            try items.swapAt(0, 4)
             try items.replace(at: 0, with: Item.make(8))
         }
         #expect(

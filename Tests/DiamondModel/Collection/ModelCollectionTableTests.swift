@@ -140,7 +140,7 @@ private final class Game {
 
     private func exchange(_ first: Int, _ second: Int) {
         list.exchange(first, second)
-        try? collection.exchange(first, second)
+        try? collection.swapAt(first, second)
     }
 
     private func replace(at index: Int, _ random: inout SplitMix) {

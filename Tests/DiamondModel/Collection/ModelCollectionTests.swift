@@ -18,7 +18,7 @@ import Testing
         #expect(ids == [1, 2, 7, 3, 4, 5, 6])
         try items.move(from: 6, to: 1)
         #expect(ids == [1, 6, 2, 7, 3, 4, 5])
-        try items.exchange(0, 3)
+        try items.swapAt(0, 3)
         #expect(ids == [7, 6, 2, 1, 3, 4, 5])
         #expect(try items.replace(at: 1, with: Item.make(8)).id == 6)
         #expect(items.popLast()?.id == 5)

@@ -66,7 +66,7 @@ import Testing
 
     @Test func `A transient property is noticed, and is in no JSON`() throws {
         let city = try ByMacro.City(json: ["id": 1, "isExpanded": true])
-        #expect(!city.isExpanded && !city.repairs.contains { $0.place == "isExpanded" })
+        #expect(!city.isExpanded && !city.repairs.contains { $0.path == "isExpanded" })
         let changes = Guarded(0)
         withObservationTracking {
             _ = city.isExpanded

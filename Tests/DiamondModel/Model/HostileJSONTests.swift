@@ -96,7 +96,7 @@ import Testing
         let text = #"{"id":9223372036854775807,"name":"A","population":18446744073709551616,"area":1e308}"#
         let city = try ModelContext().model(City.self, from: Data(text.utf8))
         #expect(city.id == .max && city.population == 0)
-        #expect(city.repairs.contains { $0.place == "population" && $0.reason == .wrongType })
+        #expect(city.repairs.contains { $0.path == "population" && $0.reason == .wrongType })
         #expect(try city.json == JSONValue(reading: Data(text.utf8)))
         #expect(throws: ModelError.self) {
             try ModelContext().model(City.self, from: Data(#"{"id":9223372036854775808}"#.utf8))
@@ -116,7 +116,7 @@ import Testing
             ])
         districts[0].parent = ParentReference(districts[0])
         #expect(districts[0].changedJSON == ["parent": 1])
-        #expect(try Branch(json: ["parent": ["id": nil]]).repairs.map(\.place) == ["parent"])
+        #expect(try Branch(json: ["parent": ["id": nil]]).repairs.map(\.path) == ["parent"])
     }
 }
 
@@ -189,7 +189,7 @@ enum HostileJSON {
 
     /// Whether each member that no property could take is among the repairs, and each element in the collection.
     static func isAccounted(_ city: City, _ json: JSONValue) -> Bool {
-        let repaired = Set(city.repairs.map(\.place))
+        let repaired = Set(city.repairs.map(\.path))
         let isNamed = json["population"].map { Int(json: $0) != nil || repaired.contains("population") } ?? true
         let isHeaded = json["mayor"].map { $0.isObject || repaired.contains("mayor") } ?? true
         return isNamed && isHeaded && isAccounted(city.districts, json["districts"])

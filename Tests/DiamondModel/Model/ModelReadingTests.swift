@@ -13,7 +13,7 @@ import Testing
         let person = try Person(json: Data(text.utf8))
         #expect(person.name == "")
         #expect(person.repairs.map(\.reason) == [reason])
-        #expect(person.repairs.map(\.place) == ["name"])
+        #expect(person.repairs.map(\.path) == ["name"])
         #expect(throws: ModelError.self) { try Person(json: Data(text.utf8), strict: true) }
     }
 
@@ -43,7 +43,7 @@ import Testing
     @Test func `A bad element does not lose an array, and is written back while nobody sets the array`() throws {
         let place = try Place(json: ["geo": ["lat": 35], "tags": ["a", 1, "b", nil]])
         #expect(place.tags == ["a", "b"])
-        #expect(place.repairs.map(\.place) == ["tags[1]", "tags[3]"])
+        #expect(place.repairs.map(\.path) == ["tags[1]", "tags[3]"])
         #expect(place.json["tags"] == ["a", 1, "b", nil])
         place.tags.append("c")
         #expect(place.json["tags"] == ["a", "b", "c"])

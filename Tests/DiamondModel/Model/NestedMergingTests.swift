@@ -24,7 +24,7 @@ import Testing
         }
         #expect([wallet.json] + others.map(\.json) == before.0)
         #expect(context.count == before.1)
-        #expect(events.isEmpty && wallet.repairs.map(\.place) == ["spare"])
+        #expect(events.isEmpty && wallet.repairs.map(\.path) == ["spare"])
         for token in tokens { token.cancel() }
     }
 
@@ -69,9 +69,9 @@ import Testing
         // It stays, with the values that it had.
         #expect(wallet.accounts.map(\.modelID) == [7, 8])
         #expect(wallet.accounts.rejected.map(\.error.code) == [.invalid, .malformed])
-        #expect(wallet.repairs.map(\.place) == ["spare", "accounts[0]", "accounts[2]"])
+        #expect(wallet.repairs.map(\.path) == ["spare", "accounts[0]", "accounts[2]"])
         try wallet.merge(["accounts": [["id": 7, "balance": 1]]])
-        #expect(wallet.accounts.rejected.isEmpty && wallet.repairs.map(\.place) == ["spare"])
+        #expect(wallet.accounts.rejected.isEmpty && wallet.repairs.map(\.path) == ["spare"])
     }
 
     @Test func `A merge with nested ones is one event`() throws {

@@ -1,15 +1,15 @@
 import Diamond
 
-/// A model that was deleted here, with its places in the collections that it has left.
+/// A model that was deleted here, with its earlier positions in collections.
 struct DeletedModel {
     let model: Model
-    let places: [CollectionPlace]
+    let positions: [CollectionPosition]
 }
 
-/// The place of a model in a collection that it has left, to come back to.
-struct CollectionPlace {
+/// The earlier position of a model in a collection, to undo its removal.
+struct CollectionPosition {
     let core: CollectionCore
-    /// The model behind it in the insertion order, and its own label in that.
+    /// The next model in the insertion order, and the model's own label in that order.
     private let next: Model?
     private let label: Int64
     private let pinnedIndex: Int?
@@ -25,19 +25,19 @@ struct CollectionPlace {
         hadChangedMembers = core.hasChangedMembers
     }
 
-    /// Takes a model out of every collection, and returns its places.
-    static func leave(_ model: Model) -> [CollectionPlace] {
-        var places = all(of: model)
+    /// Removes a model from every collection, and returns its positions.
+    static func remove(_ model: Model) -> [CollectionPosition] {
+        var positions = all(of: model)
         model.leaveCollections()
-        for index in places.indices { places[index].memberChanges = places[index].core.memberChanges }
-        return places
+        for index in positions.indices { positions[index].memberChanges = positions[index].core.memberChanges }
+        return positions
     }
 
-    static func all(of model: Model) -> [CollectionPlace] {
-        model.links.compactMap { link in (link as? Entry).flatMap(CollectionPlace.init) }
+    static func all(of model: Model) -> [CollectionPosition] {
+        model.links.compactMap { link in (link as? Entry).flatMap(CollectionPosition.init) }
     }
 
-    /// Puts the model back, unless another with its id has come in meanwhile.
+    /// Inserts the model again, unless the collection has another with its id by now.
     func restore(_ model: Model) {
         guard core.entries[model.modelID] == nil else { return }
         let isUnchanged = core.memberChanges == memberChanges
@@ -45,7 +45,7 @@ struct CollectionPlace {
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
     }
 
-    /// The entry to come before: the neighbor, or where that has left too, the first with a greater label.
+    /// The entry that follows the model: its earlier neighbor, or, if that has left too, the first with a greater label.
     private var neighbor: Entry? {
         next.flatMap(core.entry) ?? core.order.first { $0.label > label }
     }
