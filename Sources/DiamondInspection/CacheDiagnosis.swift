@@ -49,7 +49,7 @@ package struct CacheDiagnosis: Sendable {
         try store.requireCache()
         do throws(SQLiteError) {
             let expected = try CacheSchema.expected()
-            self = try SQLiteDatabase.look(at: store.cachePath, DiamondSchema.cache) {
+            self = try SQLiteDatabase.inspect(at: store.cachePath, configuration: DiamondSchema.cache) {
                 (connection) throws(SQLiteError) in
                 var diagnosis = self
                 try diagnosis.read(expected, on: connection)
@@ -117,6 +117,6 @@ extension CacheTable.Settings {
         if applicationID != DiamondSchema.cache.applicationID, applicationID != 0 || pages > 1 {
             return CacheError(SQLiteError(.foreignFile, "belongs to another program", path: store.cachePath))
         }
-        return DiamondSchema.cache.refusal(of: schemaVersion, store.cachePath).map { CacheError($0) }
+        return DiamondSchema.cache.refusal(of: schemaVersion, path: store.cachePath).map { CacheError($0) }
     }
 }

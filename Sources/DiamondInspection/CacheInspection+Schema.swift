@@ -8,7 +8,8 @@ extension CacheInspection {
     static func headerFindings(of store: Store) throws(SQLiteError) -> [CacheFinding] {
         let configuration = DiamondSchema.cache
         let expected = try CacheSchema.expected()
-        return try SQLiteDatabase.look(at: store.cachePath, configuration) { (connection) throws(SQLiteError) in
+        return try SQLiteDatabase.inspect(at: store.cachePath, configuration: configuration) {
+            (connection) throws(SQLiteError) in
             let settings = try CacheTable.settings(on: connection)
             let schema = try CacheTable.schema(on: connection)
             return settings.headerMistake(in: schema, expected: expected).map {
@@ -40,7 +41,7 @@ extension CacheInspection {
         let headers = findings.filter { $0.kind == .header }
         guard !headers.isEmpty else { return [] }
         let expected = try CacheSchema.expected()
-        let isDone = try SQLiteDatabase.stamp(store.cachePath, DiamondSchema.cache) {
+        let isDone = try SQLiteDatabase.stamp(path: store.cachePath, configuration: DiamondSchema.cache) {
             (connection) throws(SQLiteError) in
             let schema = try CacheTable.schema(on: connection)
             return try CacheTable.settings(on: connection).headerMistake(in: schema, expected: expected) != nil

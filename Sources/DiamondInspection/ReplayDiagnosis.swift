@@ -58,7 +58,8 @@ package struct ReplayDiagnosis: Sendable {
     }
 
     private mutating func read() throws(SQLiteError) {
-        self = try SQLiteDatabase.look(at: store.replayPath, store.replaySchema) { (connection) throws(SQLiteError) in
+        self = try SQLiteDatabase.inspect(at: store.replayPath, configuration: store.replaySchema) {
+            (connection) throws(SQLiteError) in
             var diagnosis = self
             try diagnosis.read(connection)
             return diagnosis
@@ -96,7 +97,7 @@ extension ReplayTable.Settings {
         guard applicationID == schema.applicationID || (applicationID == 0 && pages <= 1) else {
             return ReplayError(SQLiteError(.foreignFile, "belongs to another program", path: path))
         }
-        return schema.refusal(of: schemaVersion, path).map { ReplayError($0) }
+        return schema.refusal(of: schemaVersion, path: path).map { ReplayError($0) }
     }
 }
 

@@ -22,7 +22,7 @@ package struct ReplayInspection: Sendable {
     package init?(of store: Store) throws(ReplayError) {
         guard try store.hasQueue() else { return nil }
         do throws(SQLiteError) {
-            self = try SQLiteDatabase.look(at: store.replayPath, store.replaySchema) {
+            self = try SQLiteDatabase.inspect(at: store.replayPath, configuration: store.replaySchema) {
                 (connection) throws(SQLiteError) in try ReplayInspection(connection)
             }
         } catch {

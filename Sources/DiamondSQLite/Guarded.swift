@@ -4,13 +4,13 @@ public import Darwin
 public import Glibc
 #endif
 
-/// State behind a lock: the only way to it is the closure that holds the lock.
+/// State that is only accessible in a closure that holds its lock.
 ///
-/// A plain platform lock on purpose: ThreadSanitizer reports false races on `Synchronization.Mutex` on Linux. Never
-/// call out of the closure to code that could come back.
+/// A platform lock, because ThreadSanitizer reports false races on `Synchronization.Mutex` on Linux. The lock is not
+/// recursive: the closure must not call code that may access the same state.
 ///
 /// Inlinable, because a request takes some twenty locks, and a generic call to another module costs more than the lock.
-/// `public`, because Swift 6.3 inlines nothing that is `package`; no product offers this module.
+/// `public`, because Swift 6.3 does not inline `package` functions. No product contains this module.
 ///
 /// `@unchecked Sendable`: the state is touched only in `withLock`, while the lock is held.
 public struct Guarded<State>: @unchecked Sendable {
@@ -20,7 +20,7 @@ public struct Guarded<State>: @unchecked Sendable {
     @usableFromInline typealias Lock = pthread_mutex_t
     #endif
 
-    /// Lock and state in one piece of memory that does not move.
+    /// The lock and the state in one allocation, which does not move.
     @usableFromInline final class Storage: ManagedBuffer<Lock, State> {
         @inlinable deinit {
             withUnsafeMutablePointers { (lock, state) in
@@ -39,7 +39,7 @@ public struct Guarded<State>: @unchecked Sendable {
         #if !canImport(Darwin)
         storage.withUnsafeMutablePointerToHeader { _ = pthread_mutex_init($0, nil) }
         #endif
-        // Out of the closure, so that the state is moved: large ones were copied, and freed at once.
+        // Outside the closure, so that the state is moved. Inside, large states were copied.
         storage.withUnsafeMutablePointerToElements { $0 }.initialize(to: state)
     }
 
@@ -59,7 +59,7 @@ public struct Guarded<State>: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` with the state, alone; returns `nil` if the lock is taken.
+    /// Runs `body` with exclusive access to the state. Returns `nil`, without waiting, if the lock is held.
     @inlinable public func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
         storage.withUnsafeMutablePointers { (lock, state) in
             #if canImport(Darwin)

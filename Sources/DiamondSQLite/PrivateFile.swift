@@ -1,21 +1,20 @@
 import Foundation
 
-/// Files of a directory that belongs to this user alone, so that no other user can put a link or a pipe in their
-/// places.
+/// Checks that files and their directory belong to this user, so that no other user can replace them by a link or a pipe.
 ///
-/// As `ssh` does with keys, an owner is this user or root, and what others may write is refused. Another user's directory is
-/// refused for root, too: the files that root makes there would keep that user out.
+/// The rules are those of `ssh` for keys: the owner is this user or root, and others must not have write access. Root may not
+/// use another user's directory either: that user could not access the files that root creates there.
 package enum PrivateFile {
-    /// The flags with which such a file is opened: neither through a link, nor waiting for the other end of a pipe.
+    /// The flags for opening a private file: links are not followed, and a pipe without a reader or writer does not block.
     package static let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 
-    /// Opens a file, readable by its owner only where this makes it.
+    /// Opens a file. A file that this creates is accessible to its owner only.
     ///
-    /// - Parameter access: such as `O_RDWR | O_CREAT`.
-    /// - Returns: its descriptor.
-    package static func open(_ path: String, _ access: Int32) throws(SQLiteError) -> Int32 {
+    /// - Parameter access: Flags such as `O_RDWR | O_CREAT`.
+    /// - Returns: The file descriptor.
+    package static func open(_ path: String, access: Int32) throws(SQLiteError) -> Int32 {
         try checkDirectory(URL(filePath: path).deletingLastPathComponent().path)
-        // Before it is opened: an end of a pipe is taken by that.
+        // Checked before opening, because opening a pipe affects the process at its other end.
         try check(path)
         let descriptor = Foundation.open(path, access | flags, 0o600)
         guard descriptor >= 0 else { throw SQLiteError(errno: errno, "cannot be opened", path: path) }
@@ -27,30 +26,31 @@ package enum PrivateFile {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         if let kind = kind(of: status) { throw SQLiteError(.notAFile, "is \(kind), and no file", path: path) }
-        try checkOwner(status, path)
+        try checkOwner(status, path: path)
     }
 
-    /// Refuses a directory that is another user's, or that others may write into. A missing one is refused by the code
-    /// that makes files in it.
+    /// Throws for a directory that belongs to another user, or into which others may write. A missing directory is accepted:
+    /// the code that creates files in it fails.
     ///
-    /// With the umask 002, which is the default on many systems, `mkdir` makes directories into which a group may write. If
-    /// others have access to nothing in such a directory, this removes the group's right to write.
+    /// With the umask 002, the default on many systems, `mkdir` creates directories into which a group may write. If no
+    /// file in such a directory is accessible to others, this removes the group's write permission.
     ///
-    /// - Parameter isOwn: whether the store has made it: then it is no link either. The directory of a store may be one.
+    /// - Parameter isOwn: Whether the store has created the directory, which must not be a link then. The store's directory
+    ///   itself may be a link.
     package static func checkDirectory(_ path: String, isOwn: Bool = false) throws(SQLiteError) {
         var status = stat()
         if isOwn { try check(path) }
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
-        try checkOwner(status, path)
+        try checkOwner(status, path: path)
         guard status.st_mode & 0o022 == 0 || makePrivate(path) else {
             throw SQLiteError(.notPrivate, "is a directory into which others may write", path: path)
         }
     }
 
-    /// Removes the group's right to write from a directory of this user. A directory into which everybody may write, and one
-    /// with something that others have access to, stay as they are.
+    /// Removes the group's write permission from a directory of this user. A directory into which everybody may write, or
+    /// with files that are accessible to others, is not changed.
     ///
-    /// - Returns: whether only its owner may write into it now.
+    /// - Returns: Whether only the owner can write into the directory now.
     private static func makePrivate(_ path: String) -> Bool {
         let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -63,14 +63,13 @@ package enum PrivateFile {
         return fchmod(descriptor, status.st_mode & 0o7755) == 0
     }
 
-    /// Whether a file or directory belongs to this user, and no other user has access to it. All files of a store are
-    /// so.
+    /// Returns whether a file or directory belongs to this user, and no other user has access to it.
     private static func isPrivate(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
     }
 
-    /// The path with links among its directories followed, and none of its last part.
+    /// Returns the path with the links among its directories resolved. A link in the last component is not followed.
     static func resolved(_ path: String) -> String {
         let url = URL(filePath: path)
         guard let directory = realpath(url.deletingLastPathComponent().path, nil) else { return path }
@@ -78,13 +77,13 @@ package enum PrivateFile {
         return URL(filePath: String(cString: directory)).appending(path: url.lastPathComponent).path
     }
 
-    private static func checkOwner(_ status: stat, _ path: String) throws(SQLiteError) {
+    private static func checkOwner(_ status: stat, path: String) throws(SQLiteError) {
         guard status.st_uid != geteuid(), status.st_uid != 0 else { return }
         throw SQLiteError(.notOurs, "belongs to another user, \(status.st_uid)", path: path)
     }
 
-    /// Returns the kind of a thing in the place of a file; `nil` for a file, and for a directory, which is not opened
-    /// as one.
+    /// Returns the kind of something that is no file; `nil` for a file, and for a directory, which cannot be opened as a
+    /// file anyway.
     private static func kind(of status: stat) -> String? {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR: nil

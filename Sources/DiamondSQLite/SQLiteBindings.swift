@@ -1,27 +1,29 @@
-/// Room for what is bound to the statements that are in use, one behind the other: SQLite's own copies are an allocation
-/// each, of which a store has seven.
+/// A buffer for the values that are bound to the statements in use. Without it SQLite allocates a copy of each value; writing
+/// a response binds seven.
 struct SQLiteBindings {
     private static let size = 16 << 10
 
-    private var room: UnsafeMutableRawPointer?
+    private var buffer: UnsafeMutableRawPointer?
     private var used = 0
 
-    /// - Returns: where the copy is; `nil` where it has no room.
-    mutating func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
+    /// Copies bytes into the buffer.
+    ///
+    /// - Returns: The address of the copy; `nil` if the buffer is full.
+    mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
         guard let start = bytes.baseAddress, bytes.count <= Self.size - used else { return nil }
-        let room = room ?? .allocate(byteCount: Self.size, alignment: 1)
-        self.room = room
-        let place = room + used
-        place.copyMemory(from: start, byteCount: bytes.count)
+        let buffer = buffer ?? .allocate(byteCount: Self.size, alignment: 1)
+        self.buffer = buffer
+        let destination = buffer + used
+        destination.copyMemory(from: start, byteCount: bytes.count)
         used += bytes.count
-        return UnsafeRawPointer(place)
+        return UnsafeRawPointer(destination)
     }
 
     mutating func removeAll() { used = 0 }
 
-    /// Not before every statement is closed.
+    /// Deallocates the buffer. All statements have to be finalized before.
     mutating func free() {
-        room?.deallocate()
-        room = nil
+        buffer?.deallocate()
+        buffer = nil
     }
 }

@@ -1,33 +1,48 @@
-/// The settings with which one database file is opened.
+import CDiamondSQLite
+
+/// The settings for opening a database file.
 package struct SQLiteConfiguration: Sendable {
     package enum Synchronous: String, Sendable {
-        /// A commit survives the death of the process; the newest may be lost with the power.
+        /// A commit survives a crash of the process. The latest commits may be lost in a power failure.
         case normal = "NORMAL"
-        /// A commit survives the loss of power.
+        /// A commit survives a power failure.
         case full = "FULL"
     }
 
     package var synchronous: Synchronous = .normal
-    /// Bytes; fixed when the file is made. 8,192 measured best for bodies of 1 to 64 KiB.
+    /// The page size in bytes, fixed when the file is created. 8,192 was fastest for bodies of 1 to 64 KiB.
     package var pageSize = 8192
-    /// Milliseconds to wait for another connection's lock. Processes take turns in no order, and whose turn it is may wait
-    /// for a slow disk more than once: seconds where it is busy.
+    /// The time in milliseconds to wait for another connection's lock. It is long because SQLite grants the lock in no
+    /// particular order, and each process before this one may wait for a slow disk.
     package var busyTimeout: Int32 = 30_000
-    /// Readers kept open while idle.
+    /// The maximum number of idle read connections that stay open.
     package var idleReaders = 4
-    /// Pages of write-ahead log after which a write is followed by a checkpoint.
+    /// The length of the write-ahead log in pages from which a write is followed by a checkpoint.
     package var checkpointLength: Int32 = 1000
-    /// Whether the file may be made when it is missing.
+    /// Whether a missing file is created.
     package var create = true
-    /// The name of the registered VFS that the file is opened with; `nil` is SQLite's default.
+    /// The name of the registered VFS for the file; `nil` for SQLite's default.
     package var vfs: String?
-    /// Marks the file as ours (`PRAGMA application_id`).
+    /// The id that identifies the files of this package (`PRAGMA application_id`).
     package var applicationID: Int32
-    /// One script per shipped version of the schema, the first for version 1.
+    /// The scripts that create and migrate the schema, one for each released version, beginning with version 1.
     package var migrations: [String]
 
     package init(applicationID: Int32, migrations: [String]) {
         self.applicationID = applicationID
         self.migrations = migrations
+    }
+}
+
+/// The SQLite library that the program is linked with.
+package enum SQLiteLibrary {
+    /// The version, such as `3.45.1`.
+    package static var version: String { String(cString: sqlite3_libversion()) }
+
+    /// The options of its build, such as `SECURE_DELETE` or `THREADSAFE=1` (https://sqlite.org/compile.html).
+    package static var options: [String] {
+        var options: [String] = []
+        while let option = sqlite3_compileoption_get(Int32(options.count)) { options.append(String(cString: option)) }
+        return options
     }
 }

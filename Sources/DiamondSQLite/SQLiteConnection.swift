@@ -1,18 +1,18 @@
 import CDiamondSQLite
 
-/// One connection, for as long as the closure of `SQLiteDatabase.read` or `write` runs.
+/// A connection that is valid in the closure of `SQLiteDatabase.read` or `write`.
 ///
-/// It cannot be copied or kept: the compiler refuses to let it out of the closure. Its statements end with it.
+/// It is noncopyable and borrowed, so that it cannot leave the closure. Neither can its statements.
 package struct SQLiteConnection: ~Copyable {
     let handle: SQLiteHandle
 
-    /// The statement for a literal, prepared once per connection and reused.
+    /// Returns the statement for a literal. It is prepared once per connection.
     package func statement(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
         let (pointer, place) = try handle.statement(for: sql)
         return SQLiteStatement(handle: handle, pointer: pointer, place: place)
     }
 
-    /// A statement made at run time, prepared for this one use. Build it from literals only; values are bound.
+    /// Prepares SQL that is composed at run time, for one use. Compose it from literals only, and bind the values.
     package func statement(composed sql: String) throws(SQLiteError) -> SQLiteStatement {
         let text = sql.utf8CString
         let pointer = try text.withUnsafeBufferPointer { (text) throws(SQLiteError) in
@@ -21,34 +21,34 @@ package struct SQLiteConnection: ~Copyable {
         return SQLiteStatement(handle: handle, pointer: pointer, place: nil)
     }
 
-    /// Runs SQL that takes and returns nothing.
+    /// Runs SQL without parameters, ignoring its rows.
     package func execute(_ sql: String) throws(SQLiteError) {
         try handle.execute(sql)
     }
 
-    /// The first column of the first row, or zero.
+    /// Returns the first column of the first row; zero if there is no row.
     package func integer(_ sql: StaticString) throws(SQLiteError) -> Int64 {
         let statement = try statement(sql)
         return try statement.step() ? statement.int64(0) : 0
     }
 
-    /// Rows changed by the last `INSERT`, `UPDATE` or `DELETE`, triggers not counted.
+    /// The number of rows that the last `INSERT`, `UPDATE` or `DELETE` has changed, without those changed by triggers.
     package var changes: Int { Int(sqlite3_changes64(handle.pointer)) }
 
-    /// The id of the row that the last `INSERT` has added, triggers not counted. `RETURNING` would tell the same, but makes
-    /// and frees a table of its own each time: a fifth of the whole statement.
+    /// The id of the row that the last `INSERT` has added, ignoring triggers. `RETURNING` would return the same id, but
+    /// creates a temporary table each time, which takes a fifth of the statement's time.
     package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 
-    /// Runs `body` in a savepoint, and undoes what it did where it says so, or throws.
+    /// Runs `body` in a savepoint. Rolls back its changes if it throws, or if it returns `false` with its result.
     ///
-    /// - Parameter body: returns its result, and whether what it did is to stay.
-    package func undoing<Result>(
+    /// - Parameter body: Returns its result, and whether to keep its changes.
+    package func withSavepoint<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> (Result, Bool)
     ) throws(SQLiteError) -> Result {
         try statement("SAVEPOINT diamond").run()
         do {
-            let (result, stays) = try body(self)
-            if !stays { try statement("ROLLBACK TO diamond").run() }
+            let (result, keepsChanges) = try body(self)
+            if !keepsChanges { try statement("ROLLBACK TO diamond").run() }
             try statement("RELEASE diamond").run()
             return result
         } catch {

@@ -1,11 +1,11 @@
 /// Access to a database for comparing and repairing its schema.
 extension SQLiteDatabase {
     /// Runs `body` on an in-memory database created by a configuration's scripts. It has the expected schema.
-    package static func fresh<Result>(
-        _ configuration: SQLiteConfiguration,
+    package static func inMemory<Result>(
+        configuration: SQLiteConfiguration,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        // Read and write.
+        // SQLITE_OPEN_READWRITE.
         let handle = try SQLiteHandle(path: ":memory:", flags: 2, vfs: nil)
         for script in configuration.migrations { try handle.execute(script) }
         return try body(SQLiteConnection(handle: handle))
@@ -17,11 +17,11 @@ extension SQLiteDatabase {
     /// - Parameter isStillWrong: Checked in the transaction, because another process may have fixed the file.
     /// - Returns: Whether it was still wrong.
     package static func stamp(
-        _ path: String,
-        _ configuration: SQLiteConfiguration,
+        path: String,
+        configuration: SQLiteConfiguration,
         where isStillWrong: (borrowing SQLiteConnection) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
-        let handle = try open(PrivateFile.resolved(path), configuration, readOnly: false)
+        let handle = try open(PrivateFile.resolved(path), configuration: configuration, readOnly: false)
         return try transaction(on: handle) { (connection) throws(SQLiteError) in
             guard try isStillWrong(connection) else { return false }
             try connection.execute(

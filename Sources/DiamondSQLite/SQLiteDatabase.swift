@@ -1,52 +1,53 @@
 import CDiamondSQLite
 import Foundation
 
-/// One SQLite file in WAL mode: one writer at a time, and any number of readers at the same time.
+/// A SQLite file in WAL mode, with one writer at a time and any number of concurrent readers.
 ///
-/// Calls block the calling thread for the work and, in `write`, for the writers before it. The file stays open until
-/// the last reference goes.
+/// Calls block the calling thread during the work. `write` also waits for earlier writers. The file is closed with the last
+/// reference.
 package final class SQLiteDatabase: Sendable {
     package let path: String
-    /// The path with the links to its directory followed once. A store that the links lead to later is another one.
-    private let place: String
+    /// The path with the links to its directory resolved once. If a link changes later, it leads to another store.
+    private let resolvedPath: String
     private let configuration: SQLiteConfiguration
     private let writer: Guarded<SQLiteHandle>
     private let readers = Guarded<[SQLiteHandle]>([])
-    /// A connection of its own for checkpoints, used while the writer holds its lock.
+    /// A separate connection for checkpoints, used while the writer holds the write lock.
     private let checkpointer: SQLiteHandle
     private let process = getpid()
 
-    /// Opens the file, makes it (readable by its owner only) where it is missing, and migrates it.
+    /// Opens the file and migrates it. A missing file is created, accessible to its owner only.
     package init(path: String, configuration: SQLiteConfiguration) throws(SQLiteError) {
-        let place = PrivateFile.resolved(path)
-        try PrivateFile.checkDirectory(URL(filePath: place).deletingLastPathComponent().path)
-        if configuration.create { try Self.makeFile(place) }
-        let writer = try Self.open(place, configuration, readOnly: false)
-        try Self.prepareFile(writer, path, configuration)
+        let resolvedPath = PrivateFile.resolved(path)
+        try PrivateFile.checkDirectory(URL(filePath: resolvedPath).deletingLastPathComponent().path)
+        if configuration.create { try Self.makeFile(resolvedPath) }
+        let writer = try Self.open(resolvedPath, configuration: configuration, readOnly: false)
+        try Self.prepareFile(writer, path: path, configuration: configuration)
         writer.watchLog()
-        checkpointer = try Self.open(place, configuration, readOnly: false)
-        (self.path, self.place) = (path, place)
+        checkpointer = try Self.open(resolvedPath, configuration: configuration, readOnly: false)
+        self.path = path
+        self.resolvedPath = resolvedPath
         self.configuration = configuration
         self.writer = Guarded(writer)
     }
 
-    /// Runs `body` on a connection that sees one state of the file for each statement.
+    /// Runs `body` on a read connection. Each of its statements reads a consistent snapshot of its own.
     package func read<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try refuseFork()
-        let handle = try takeReader()
-        defer { giveBack(handle) }
+        let handle = try borrowReader()
+        defer { returnReader(handle) }
         return try body(SQLiteConnection(handle: handle))
     }
 
-    /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing. A file that a newer
-    /// program has migrated in the meantime is not written any more.
+    /// Runs `body` in a `BEGIN IMMEDIATE` transaction, which is rolled back if it throws. Throws if a newer program has
+    /// migrated the file since it was opened.
     ///
     /// - Parameters:
-    ///   - patience: how long it waits for another process that writes, before that is the error `busy`; `nil` for the
-    ///     configuration's time.
-    ///   - overwrites: whether what is deleted is written over with zeros, which takes as much room in the log.
+    ///   - patience: The time to wait for another process that writes, before the error `busy`; `nil` for the
+    ///     configuration's `busyTimeout`.
+    ///   - overwrites: Whether deleted content is overwritten with zeros, which also takes space in the log.
     package func write<Result>(
         patience: Duration? = nil,
         overwrites: Bool = true,
@@ -60,7 +61,7 @@ package final class SQLiteDatabase: Sendable {
             defer { if !overwrites { try? handle.execute("PRAGMA secure_delete = ON") } }
             let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
                 // A newer program may have migrated the file since this one opened it.
-                try configuration.version(of: connection, path)
+                try configuration.version(of: connection, path: path)
                 return try body(connection)
             }
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
@@ -68,29 +69,29 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Whether a write would wait for no other process, as far as that can be said before: another may come in between.
-    package var mayWriteAtOnce: Bool {
+    /// Whether a write could begin now without waiting for another process. The answer may change at any time.
+    package var canWriteImmediately: Bool {
         let isFree = try? write(patience: .zero) { (connection) throws(SQLiteError) in true }
         return isFree == true
     }
 
-    /// Runs `body` on a connection of its own that only reads, to a file as it is: nothing is made, refused or migrated.
-    package static func look<Result>(
+    /// Runs `body` on a separate read-only connection. Does not create or migrate the file, and accepts any schema.
+    package static func inspect<Result>(
         at path: String,
-        _ configuration: SQLiteConfiguration,
+        configuration: SQLiteConfiguration,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         let path = PrivateFile.resolved(path)
         do throws(SQLiteError) {
-            return try body(SQLiteConnection(handle: open(path, configuration, readOnly: true)))
+            return try body(SQLiteConnection(handle: open(path, configuration: configuration, readOnly: true)))
         } catch {
-            // What a lost process or power left behind has to be rolled back first, and that is writing.
+            // After a crash SQLite first has to recover the file, which needs write access.
             guard error.code.primary == .readOnly else { throw error }
-            return try body(SQLiteConnection(handle: open(path, configuration, readOnly: false)))
+            return try body(SQLiteConnection(handle: open(path, configuration: configuration, readOnly: false)))
         }
     }
 
-    /// Bytes of the file and of its log and index beside it.
+    /// The size of the file, its write-ahead log and the log's index in bytes.
     package var size: Int64 {
         ["", "-wal", "-shm"].reduce(0) { sum, suffix in
             let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
@@ -98,40 +99,40 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Releases some free pages at the end of the file.
+    /// Removes up to a number of free pages from the file.
     package func vacuum(pages: Int) throws(SQLiteError) {
         try refuseFork()
         try writer.withLock { (handle) throws(SQLiteError) in
-            // It frees one page a step: run to the end.
+            // The pragma frees one page per step.
             let connection = SQLiteConnection(handle: handle)
             try connection.statement(composed: "PRAGMA incremental_vacuum(\(pages))").run()
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
         }
     }
 
-    /// Brings the log into the file and empties it, as far as readers allow: what was deleted is then in neither, and
-    /// the file is as short as it can be. What fails is left for the next time.
+    /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, neither the log nor the file
+    /// contains deleted content, and the file has its minimum size. If it fails, the next call repeats it.
     package func emptyLog() {
         writer.withLock { handle in
-            // In its turn among the writers; to cut off what is in the file by then, nobody is kept waiting for long.
+            // The checkpoint waits for its turn among the writers; the truncation keeps others waiting for half a second at most.
             guard (try? checkpoint(behind: handle)) != nil else { return }
-            Self.cutOffLog(on: handle)
+            Self.truncateLog(on: handle)
             sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         }
     }
 
-    /// Checkpoints and truncates the write-ahead log, so that a copy of the file alone is complete. Called at the end of use.
+    /// Checkpoints and truncates the write-ahead log without waiting, so that a copy of the file alone is complete. Called at
+    /// the end of use.
     ///
-    /// Does not wait: if another connection writes, or still reads older pages, that connection does it at its own end. What
-    /// fails is left for the next time.
+    /// If another connection writes, or still reads older pages, the log stays until that connection ends.
     package func emptyLogIfFree() {
         guard getpid() == process else { return }
         _ = writer.withLockIfFree { handle in
             sqlite3_busy_timeout(handle.pointer, 0)
             defer { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) }
             guard (try? checkpoint(behind: handle)) != nil else { return }
-            // Otherwise the next process to open the file reads the whole log, and copies it again.
-            Self.cutOffLog(on: handle, waiting: false)
+            // Otherwise the next process that opens the file reads and copies the whole log again.
+            Self.truncateLog(on: handle, waiting: false)
         }
     }
 
@@ -140,20 +141,20 @@ package final class SQLiteDatabase: Sendable {
         return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
-    private func takeReader() throws(SQLiteError) -> SQLiteHandle {
+    private func borrowReader() throws(SQLiteError) -> SQLiteHandle {
         if let idle = readers.withLock({ $0.popLast() }) { return idle }
-        return try Self.open(place, configuration, readOnly: true)
+        return try Self.open(resolvedPath, configuration: configuration, readOnly: true)
     }
 
-    private func giveBack(_ handle: SQLiteHandle) {
+    private func returnReader(_ handle: SQLiteHandle) {
         readers.withLock { idle in
             if idle.count < configuration.idleReaders { idle.append(handle) }
         }
     }
 
-    // SQLite before 3.51.3 can corrupt the file when a checkpoint runs beside another connection's commit that resets
-    // the log. The write lock keeps every such commit away, in this process and in others; the checkpoint itself runs
-    // on a sibling connection because SQLite refuses it on one that is in a transaction.
+    // SQLite before 3.51.3 can corrupt the file if a checkpoint runs during a commit of another connection that resets the
+    // log. The write lock prevents such commits, in this process and in others. The checkpoint runs on another connection,
+    // because SQLite refuses it on a connection with an open transaction.
     private func checkpoint(behind handle: SQLiteHandle) throws(SQLiteError) {
         try handle.execute("BEGIN IMMEDIATE")
         defer { try? handle.execute("ROLLBACK") }
@@ -185,13 +186,15 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Empties the log where no reader needs it, for which it waits half a second: as long nobody else can write.
+    /// Truncates the log if no reader needs it.
     ///
-    /// - Parameter waiting: whether it waits at all.
+    /// Waits for readers for up to half a second, during which no other connection can write.
     ///
-    /// It takes the write lock itself, and where that is taken SQLite would go on without it, beside a commit (see
-    /// `checkpoint(behind:)`): interrupted, it copies nothing.
-    static func cutOffLog(on handle: SQLiteHandle, waiting: Bool = true) {
+    /// If another connection holds the write lock, SQLite would checkpoint without that lock, during a commit (see
+    /// `checkpoint(behind:)`). The busy handler interrupts it instead, before it copies pages.
+    ///
+    /// - Parameter waiting: Whether to wait for readers.
+    static func truncateLog(on handle: SQLiteHandle, waiting: Bool = true) {
         let pointer = UnsafeMutableRawPointer(handle.pointer)
         if waiting {
             sqlite3_busy_handler(
@@ -208,8 +211,8 @@ extension SQLiteDatabase {
         return 0
     }
 
-    // SQLite would make the file with the process's umask. Only ever made here when it is missing: closing a second
-    // descriptor of an open database drops the POSIX locks of the whole process.
+    // SQLite would create the file with the process's umask. `O_EXCL`, because opening and closing an existing database file
+    // would release the POSIX locks of the whole process.
     private static func makeFile(_ path: String) throws(SQLiteError) {
         let descriptor = Foundation.open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0o600)
         guard descriptor < 0 else { return _ = close(descriptor) }
@@ -217,22 +220,24 @@ extension SQLiteDatabase {
         throw SQLiteError(errno: errno, "cannot be made", path: path)
     }
 
-    /// - Parameter path: no directory of it is a link.
+    /// Opens a connection.
+    ///
+    /// - Parameter path: The path, without links among its directories.
     static func open(
         _ path: String,
-        _ configuration: SQLiteConfiguration,
+        configuration: SQLiteConfiguration,
         readOnly: Bool
     ) throws(SQLiteError) -> SQLiteHandle {
         try PrivateFile.checkDirectory(URL(filePath: path).deletingLastPathComponent().path)
-        // SQLite opens all of them, and waits for the other end of a pipe.
+        // SQLite opens all of these files, and would block on a pipe.
         for suffix in ["", "-wal", "-shm", "-journal"] { try PrivateFile.check(path + suffix) }
         let access = (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOFOLLOW
         let handle = try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
-        // First of all, or the switch to WAL below loses against another process that is opening too.
+        // Set first: otherwise the switch to WAL fails while another process opens the file.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
         diamond_sqlite3_defensive(handle.pointer, 1)
-        // Or a statement that an index on some rows might serve is compiled anew for each value bound to it.
+        // Otherwise SQLite prepares a statement again for each bound value if a partial index might apply to it.
         diamond_sqlite3_stable_plans(handle.pointer, 1)
         try handle.execute(
             """
@@ -246,27 +251,28 @@ extension SQLiteDatabase {
 
     private static func prepareFile(
         _ handle: SQLiteHandle,
-        _ path: String,
-        _ configuration: SQLiteConfiguration
+        path: String,
+        configuration: SQLiteConfiguration
     ) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
         let isNew = try connection.integer("PRAGMA page_count") == 0
         if isNew {
             try handle.execute("PRAGMA page_size = \(configuration.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
         } else {
-            try refuseForeign(connection, path, configuration)
+            try checkApplicationID(of: connection, path: path, configuration: configuration)
         }
         let migration = SQLiteMigration(path: path, configuration: configuration)
-        // Before the switch to WAL, which writes: a file that is refused stays as it is.
+        // Checked before the switch to WAL, which would change a file that is refused.
         try migration.check(handle)
         try handle.execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 16777216")
         try migration.run(on: handle)
     }
 
-    private static func refuseForeign(
-        _ connection: borrowing SQLiteConnection,
-        _ path: String,
-        _ configuration: SQLiteConfiguration
+    /// Throws for a file of another program. An empty file is accepted.
+    private static func checkApplicationID(
+        of connection: borrowing SQLiteConnection,
+        path: String,
+        configuration: SQLiteConfiguration
     ) throws(SQLiteError) {
         let id = try connection.integer("PRAGMA application_id")
         let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0

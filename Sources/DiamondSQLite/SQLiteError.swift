@@ -1,11 +1,11 @@
 import CDiamondSQLite
 import Foundation
 
-/// A failure of SQLite, or of the file behind it.
+/// A failure of SQLite or of its file.
 ///
-/// Keeps the extended result code and the SQL, never the arguments: they may be secrets.
+/// Contains the extended result code and the SQL, but no bound values: they may be secrets.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// SQLite's extended result codes (https://sqlite.org/rescode.html), and our own below zero.
+    /// An extended result code of SQLite (https://sqlite.org/rescode.html), or a negative code of this package.
     package struct Code: RawRepresentable, Hashable, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -15,15 +15,15 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let ioError = Code(rawValue: SQLITE_IOERR)
         /// No space for the file that processes share (`SQLITE_IOERR_SHMSIZE`).
         package static let noSharedMemory = Code(rawValue: SQLITE_IOERR | 19 << 8)
-        /// The file was removed or renamed while it was open (`SQLITE_IOERR_VNODE`): Apple's SQLite finds that at once.
+        /// The file was removed or renamed while it was open (`SQLITE_IOERR_VNODE`). Reported by Apple's SQLite.
         package static let fileReplaced = Code(rawValue: SQLITE_IOERR | 27 << 8)
         package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         package static let full = Code(rawValue: SQLITE_FULL)
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
-        /// The SQL does not go with the file. Ours goes with every file that is what it says of itself, so this one is not: a
-        /// table or a column is missing, or its format or version is another.
-        package static let unfit = Code(rawValue: SQLITE_ERROR)
+        /// The SQL does not match the file (`SQLITE_ERROR`). The file does not have the schema of its recorded version: a
+        /// table or a column is missing, or the format is another.
+        package static let schemaMismatch = Code(rawValue: SQLITE_ERROR)
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// The file was written by a newer version of this package.
         package static let newerSchema = Code(rawValue: -1)
@@ -31,17 +31,17 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let foreignFile = Code(rawValue: -2)
         /// The database was opened before a fork and used after it.
         package static let forked = Code(rawValue: -3)
-        /// A link or a pipe stands in the place of a file.
+        /// The path leads to a link, a pipe, a socket or a device instead of a file.
         package static let notAFile = Code(rawValue: -4)
         /// The file or its directory belongs to another user.
         package static let notOurs = Code(rawValue: -5)
-        /// Others may write into the directory.
+        /// Other users may write into the directory.
         package static let notPrivate = Code(rawValue: -6)
 
-        /// Whether the file is not safe to be used.
+        /// Whether the file is not safe to use, because another user may control it.
         package var isUnsafe: Bool { [.notAFile, .notOurs, .notPrivate].contains(self) }
 
-        /// The code without its extension: `SQLITE_BUSY_SNAPSHOT` is a `busy`.
+        /// The primary result code: `busy` for `SQLITE_BUSY_SNAPSHOT`.
         package var primary: Code { rawValue < 0 ? self : Code(rawValue: rawValue & 0xFF) }
     }
 
@@ -58,26 +58,26 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         self.sql = sql
     }
 
-    /// A call of the system that failed, by its `errno`.
+    /// Creates the error of a failed system call from its `errno`.
     package init(errno: Int32, _ message: String, path: String) {
         let reason = String(cString: strerror(errno))
         self.init([ENOSPC, EDQUOT].contains(errno) ? .full : .cannotOpen, "\(message), \(reason)", path: path)
     }
 
-    /// One line for people: the file, what happened, and what to do.
+    /// A line for the user: the file, the failure and the remedy.
     package var summary: String {
         "\(path): \(message)\(sqliteCode)\(remedy.map { ": \($0)" } ?? "")"
     }
 
     private var sqliteCode: String { code.isUnsafe ? "" : " (SQLite \(code.rawValue))" }
 
-    /// The summary, and the statement for developers.
+    /// The summary and the SQL, for developers.
     package var description: String {
         guard let sql else { return summary }
         return "\(summary), in `\(sql.split(whereSeparator: \.isWhitespace).joined(separator: " "))`"
     }
 
-    /// The remedy for the person in front of the machine.
+    /// The action that the user can take; `nil` if there is none.
     package var remedy: String? {
         guard code != .noSharedMemory else { return "free space on the disk" }
         return switch code.primary {
@@ -86,7 +86,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         case .full: "free space on the disk"
         case .ioError: "check the disk and its free space"
         case .cannotOpen: "check that the directory exists and is writable for this user"
-        case .corrupt, .notADatabase, .unfit: "move the file away; it will be made anew"
+        case .corrupt, .notADatabase, .schemaMismatch: "move the file away; it will be made anew"
         case .newerSchema: "update this program, or use another store directory"
         case .foreignFile: "use another store directory"
         case .notAFile: "remove it, or use another store directory"

@@ -1,19 +1,19 @@
 import CDiamondSQLite
 
-/// One open `sqlite3 *` with its prepared statements; used by one thread at a time.
+/// An open `sqlite3 *` with its prepared statements, used by one thread at a time.
 ///
-/// `@unchecked Sendable`: the code that takes a handle out of `SQLiteDatabase`'s writer lock or reader pool is the only
-/// one to touch it until it goes back.
+/// `@unchecked Sendable`: only the code that holds `SQLiteDatabase`'s writer lock, or that has borrowed the handle from the
+/// pool of readers, uses it.
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
-    // Unchecked: every value that is bound looks at them, and what is used by one thread at a time, and calls nobody back,
-    // has no overlap for the runtime to find.
+    // Exclusivity is unchecked because these are accessed for every bound value. Accesses cannot overlap: one thread at a
+    // time uses the handle, and nothing calls back.
     @exclusivity(unchecked) private var statements = SQLiteStatementCache()
     /// The number of statements in use.
     @exclusivity(unchecked) private var uses = 0
     @exclusivity(unchecked) private var bindings = SQLiteBindings()
-    /// Length of the write-ahead log in pages after this handle's last commit.
+    /// The length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 
     init(path: String, flags: Int32, vfs: String?) throws(SQLiteError) {
@@ -37,12 +37,12 @@ final class SQLiteHandle: @unchecked Sendable {
         bindings.free()
     }
 
-    /// The last failure on this handle.
+    /// Returns the error of the last call on this handle.
     func error(_ code: Int32, sql: String? = nil) -> SQLiteError {
         SQLiteError(.init(rawValue: code), String(cString: sqlite3_errmsg(pointer)), path: path, sql: sql)
     }
 
-    /// Runs SQL that returns nothing: pragmas, schema, `BEGIN`.
+    /// Runs SQL and ignores its rows, for pragmas, the schema and `BEGIN`.
     func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(pointer, sql, nil, nil, nil)
         if code != SQLITE_OK { throw error(code, sql: sql) }
@@ -58,10 +58,10 @@ final class SQLiteHandle: @unchecked Sendable {
         return statement
     }
 
-    /// The statement for `sql`, from the cache or prepared, and its place there; no place for one that is used inside of
-    /// itself.
+    /// Returns the statement for `sql`, cached or newly prepared, with its place in the cache. The place is `nil` if the
+    /// cached statement is in use, and another was prepared.
     func statement(for sql: StaticString) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
-        let lookup = statements.take(sql.utf8Start)
+        let lookup = statements.checkOut(sql.utf8Start)
         if case .found(let statement, let place) = lookup { return (statement, place) }
         let start = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
         let text = UnsafeBufferPointer(start: start, count: sql.utf8CodeUnitCount)
@@ -74,21 +74,21 @@ final class SQLiteHandle: @unchecked Sendable {
     func recycle(_ statement: OpaquePointer, at place: Int) {
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
-        statements.giveBack(place)
+        statements.checkIn(place)
     }
 
     func beginUse() { uses += 1 }
 
-    /// A statement has gone back, or is no more: it has nothing bound.
+    /// Records that a statement was recycled or finalized, and has no bound values.
     func endUse() {
         uses -= 1
         if uses == 0 { bindings.removeAll() }
     }
 
-    /// Keeps bytes as long as any statement is in use; `nil` where there is no room.
-    func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? { bindings.keep(bytes) }
+    /// Copies bytes to memory that is valid as long as any statement is in use; `nil` if the buffer is full.
+    func copyForBinding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? { bindings.copy(bytes) }
 
-    /// Keeps ``logLength`` up to date. With automatic checkpoints off the hook is free.
+    /// Updates ``logLength`` after each commit. SQLite's own use of this hook, automatic checkpoints, is off.
     func watchLog() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_wal_hook(

@@ -1,25 +1,25 @@
-/// Brings a file's schema to the newest version, by `PRAGMA user_version`.
+/// Migrates a file's schema to the newest version. `PRAGMA user_version` has the version.
 struct SQLiteMigration {
     var path: String
     var configuration: SQLiteConfiguration
 
     private var newest: Int64 { Int64(configuration.migrations.count) }
 
-    /// Refuses a file that this program cannot use.
+    /// Throws for a file that this program cannot use.
     func check(_ handle: SQLiteHandle) throws(SQLiteError) {
-        // A name of its own: lent as a temporary, it crashes the optimizer of Swift 6.3.
+        // A variable, because a temporary crashes the optimizer of Swift 6.3.
         let connection = SQLiteConnection(handle: handle)
-        try configuration.version(of: connection, path)
+        try configuration.version(of: connection, path: path)
     }
 
-    /// Runs the missing scripts in one transaction; a newer file is refused untouched.
+    /// Runs the missing scripts in one transaction. Throws for a newer file, which is not changed.
     func run(on handle: SQLiteHandle) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
-        guard try configuration.version(of: connection, path) < newest else { return }
+        guard try configuration.version(of: connection, path: path) < newest else { return }
         try handle.execute("BEGIN IMMEDIATE")
         do {
             // Read again: another process may have migrated while this one waited for the lock.
-            try migrate(from: configuration.version(of: connection, path), on: handle)
+            try migrate(from: configuration.version(of: connection, path: path), on: handle)
             try handle.execute("COMMIT")
         } catch {
             try? handle.execute("ROLLBACK")
@@ -36,19 +36,19 @@ struct SQLiteMigration {
 }
 
 extension SQLiteConfiguration {
-    /// Returns why a file of this version cannot be used, or `nil` if these migrations know it.
-    package func refusal(of version: Int64, _ path: String) -> SQLiteError? {
+    /// Returns the error for a file of a newer version; `nil` for a known version.
+    package func refusal(of version: Int64, path: String) -> SQLiteError? {
         guard version > migrations.count else { return nil }
         let message = "has schema version \(version), this program knows \(migrations.count)"
         return SQLiteError(.newerSchema, message, path: path)
     }
 
-    /// The version of the file's schema; throws where these migrations do not know it.
+    /// Returns the version of the file's schema. Throws for an unknown version.
     @discardableResult
-    func version(of connection: borrowing SQLiteConnection, _ path: String) throws(SQLiteError) -> Int64 {
+    func version(of connection: borrowing SQLiteConnection, path: String) throws(SQLiteError) -> Int64 {
         let version = try connection.integer("PRAGMA user_version")
         guard version >= 0 else { throw SQLiteError(.corrupt, "has schema version \(version)", path: path) }
-        if let refusal = refusal(of: version, path) { throw refusal }
+        if let refusal = refusal(of: version, path: path) { throw refusal }
         return version
     }
 }

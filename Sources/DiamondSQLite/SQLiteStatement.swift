@@ -1,12 +1,12 @@
 import CDiamondSQLite
 package import Foundation
 
-/// A prepared statement: bind from 1, step, read columns from 0, as SQLite counts. Goes back to its connection's
-/// cache when it goes out of scope.
+/// A prepared statement. Parameters are numbered from 1 and columns from 0, as in SQLite. A cached statement returns to its
+/// connection's cache at the end of its scope.
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
     let pointer: OpaquePointer
-    /// In the connection's cache; none for one that ends with its use.
+    /// The place in the connection's cache; `nil` for a statement that is finalized after its use.
     private let place: Int?
 
     init(handle: SQLiteHandle, pointer: OpaquePointer, place: Int?) {
@@ -38,37 +38,37 @@ package struct SQLiteStatement: ~Copyable {
         try check(value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: index) })
     }
 
-    /// Binds UTF-8 that is copied at once.
+    /// Binds UTF-8, copied immediately.
     package func bind(utf8: [UInt8], at index: Int32) throws(SQLiteError) {
         try check(utf8.withUnsafeBytes { bindText($0, at: index) })
     }
 
-    /// Binds bytes that are copied at once.
+    /// Binds bytes, copied immediately.
     package func bind(_ value: Data?, at index: Int32) throws(SQLiteError) {
         guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
         try check(value.withUnsafeBytes { bindBlob($0, at: index) })
     }
 
-    /// Binds bytes that are copied at once.
+    /// Binds bytes, copied immediately.
     package func bind(bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
         try check(bindBlob(bytes, at: index))
     }
 
     private func bindText(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
-        // An empty string has no address, and SQLite takes no address for NULL.
+        // An empty string may have no address, which SQLite would bind as NULL.
         guard let start = bytes.baseAddress, !bytes.isEmpty else {
             return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
         }
-        if let kept = handle.keep(bytes) {
-            return diamond_sqlite3_bind_text_static(pointer, index, kept, UInt64(bytes.count))
+        if let copy = handle.copyForBinding(bytes) {
+            return diamond_sqlite3_bind_text_static(pointer, index, copy, UInt64(bytes.count))
         }
         return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(bytes.count))
     }
 
     private func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
         guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(pointer, index, 0) }
-        if let kept = handle.keep(bytes) {
-            return diamond_sqlite3_bind_blob_static(pointer, index, kept, UInt64(bytes.count))
+        if let copy = handle.copyForBinding(bytes) {
+            return diamond_sqlite3_bind_blob_static(pointer, index, copy, UInt64(bytes.count))
         }
         return diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
     }
@@ -90,7 +90,7 @@ package struct SQLiteStatement: ~Copyable {
         sqlite3_reset(pointer)
     }
 
-    /// Runs to the end with bytes that are lent to SQLite instead of copied.
+    /// Binds bytes without copying them, and runs to the end.
     package func run(lending bytes: Data, at index: Int32) throws(SQLiteError) {
         let error = bytes.withUnsafeBytes { bytes in
             diamond_sqlite3_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
@@ -102,7 +102,7 @@ package struct SQLiteStatement: ~Copyable {
         if let error { throw error }
     }
 
-    /// Returns the failure of a step. Call it at once: the handle has the message of its last call alone.
+    /// Returns the error of a step. Call it immediately: the handle has only the message of its last call.
     private func failure(of code: Int32) -> SQLiteError? {
         guard code != SQLITE_DONE, code != SQLITE_ROW else { return nil }
         return handle.error(code, sql: String(cString: sqlite3_sql(pointer)))
@@ -114,7 +114,7 @@ package struct SQLiteStatement: ~Copyable {
 
     package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
-    /// The column as text; NULL and bytes that are not UTF-8 are mended, never trapped on.
+    /// Returns the column as text: an empty string for NULL, and replacement characters for invalid UTF-8.
     package func text(_ column: Int32) -> String {
         guard let start = sqlite3_column_text(pointer, column) else { return "" }
         let count = Int(sqlite3_column_bytes(pointer, column))
@@ -125,7 +125,7 @@ package struct SQLiteStatement: ~Copyable {
         withBytes(column) { Data($0) }
     }
 
-    /// Lends the column's bytes until the next step, without a copy.
+    /// Runs `body` with the column's bytes, without a copy. The bytes are valid in `body`.
     package func withBytes<Result, Failure: Error>(
         _ column: Int32,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

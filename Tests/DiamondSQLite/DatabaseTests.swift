@@ -91,12 +91,12 @@ import Testing
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (a) VALUES (1)")
-            try? connection.undoing { (connection) throws(SQLiteError) in
+            try? connection.withSavepoint { (connection) throws(SQLiteError) in
                 try connection.execute("INSERT INTO item (a) VALUES (2)")
                 try connection.execute("no such statement")
                 return ((), true)
             }
-            try connection.undoing { (connection) throws(SQLiteError) in
+            try connection.withSavepoint { (connection) throws(SQLiteError) in
                 try connection.execute("INSERT INTO item (a) VALUES (3)")
                 return ((), true)
             }
@@ -178,14 +178,14 @@ import Testing
         var impatient = TemporaryFile.configuration()
         impatient.busyTimeout = 0
         let (database, other) = (try file.open(impatient), try file.open())
-        let handle = try SQLiteDatabase.open(file.path, impatient, readOnly: false)
+        let handle = try SQLiteDatabase.open(file.path, configuration: impatient, readOnly: false)
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (d) VALUES (zeroblob(1000000))")
         }
         let before = try size()
         try other.write { (_) throws(SQLiteError) in
             // Its turn has not come, or another was faster when it had been.
-            if isTurn { SQLiteDatabase.cutOffLog(on: handle) } else { database.emptyLog() }
+            if isTurn { SQLiteDatabase.truncateLog(on: handle) } else { database.emptyLog() }
         }
         #expect(try size() == before)
         database.emptyLog()

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `is made for its owner only, and opened again`() throws {
-        for _ in 0..<2 { close(try PrivateFile.open(path("a"), O_RDWR | O_CREAT)) }
+        for _ in 0..<2 { close(try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT)) }
         let mode = try FileManager.default.attributesOfItem(atPath: path("a"))[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
     }
@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: Impostor.allCases) func `is no link and no pipe`(impostor: Impostor) throws {
         let victim = try folder.file("victim", Data("victim".utf8))
         try impostor.take(path("a"), victim: victim.path)
-        let error = #expect(throws: SQLiteError.self) { try PrivateFile.open(path("a"), O_RDWR | O_CREAT) }
+        let error = #expect(throws: SQLiteError.self) { try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT) }
         #expect(error?.code == .notAFile)
         #expect(error?.summary.hasPrefix(path("a")) == true)
         #expect(error?.summary.hasSuffix("remove it, or use another store directory") == true)
@@ -48,7 +48,7 @@ import Testing
         try impostor.take(file.path + suffix, victim: victim.path)
         #expect(throws: SQLiteError.self) { try file.open() }
         let error = #expect(throws: SQLiteError.self) {
-            try SQLiteDatabase.look(at: file.path, TemporaryFile.configuration()) {
+            try SQLiteDatabase.inspect(at: file.path, configuration: TemporaryFile.configuration()) {
                 (connection) throws(SQLiteError) in try connection.integer("PRAGMA page_count")
             }
         }
@@ -61,7 +61,7 @@ import Testing
 
     private func expectNoFile(_ file: TemporaryFile, mode: Int) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: file.directory.path)
-        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, O_RDWR | O_CREAT)) }] {
+        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, access: O_RDWR | O_CREAT)) }] {
             let error = #expect(throws: SQLiteError.self) { try body() }
             #expect(error?.code == .notPrivate && error?.summary.contains("chmod go-w") == true)
         }
@@ -115,7 +115,7 @@ import Testing
                 at: file.directory.appending(path: "own"), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         }
-        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, O_RDWR | O_CREAT)) }] {
+        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, access: O_RDWR | O_CREAT)) }] {
             chmod(file.directory.path, mode_t(modes.0))
             try body()
             #expect(try mode(file.directory) == modes.1)

@@ -11,15 +11,15 @@ import Testing
         // Addresses that nobody reads, as far apart as literals are.
         let texts = (0..<1_000).compactMap { UnsafePointer<UInt8>(bitPattern: 0x1000 + $0 * 24) }
         for (index, text) in texts.enumerated() {
-            try #require(cache.take(text) == .missing)
+            try #require(cache.checkOut(text) == .missing)
             let statement = try #require(OpaquePointer(bitPattern: index + 1))
             #expect(cache.add(statement, for: text) == index)
         }
-        for text in texts { try #require(cache.take(text) == .taken) }
-        for place in texts.indices { cache.giveBack(place) }
+        for text in texts { try #require(cache.checkOut(text) == .inUse) }
+        for place in texts.indices { cache.checkIn(place) }
         for (index, text) in texts.enumerated().reversed() {
             let statement = try #require(OpaquePointer(bitPattern: index + 1))
-            try #require(cache.take(text) == .found(statement, place: index))
+            try #require(cache.checkOut(text) == .found(statement, place: index))
         }
         #expect(Array(cache.all).count == texts.count)
     }

@@ -79,7 +79,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
-        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .unfit: .corrupt,
+        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .schemaMismatch: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .notAFile: .cannotOpen, .notOurs: .cannotOpen,
         .notPrivate: .cannotOpen,
     ]

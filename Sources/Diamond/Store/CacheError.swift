@@ -65,7 +65,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
-        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .unfit: .corrupt,
+        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .schemaMismatch: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .cannotSeal: .cannotSeal,
         .entryGone: .entryGone, .forked: .forked, .notAFile: .cannotOpen, .notOurs: .cannotOpen,
         .notPrivate: .cannotOpen,

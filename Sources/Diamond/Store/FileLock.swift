@@ -20,7 +20,7 @@ final class FileLock {
         patience: Duration,
         sleep: (Duration) -> Void = { usleep(useconds_t($0.milliseconds * 1000)) }
     ) throws(SQLiteError) {
-        descriptor = try PrivateFile.open(path, O_CREAT | O_RDWR)
+        descriptor = try PrivateFile.open(path, access: O_CREAT | O_RDWR)
         var rest = patience
         while try !Self.tryLock(descriptor, path: path, isShared: isShared) {
             guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }

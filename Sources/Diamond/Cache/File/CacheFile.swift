@@ -86,7 +86,7 @@ package final class CacheFile: Sendable {
     }
 
     /// Whether a write could begin now without waiting for another process.
-    var mayWriteAtOnce: Bool { database.mayWriteAtOnce }
+    var canWriteImmediately: Bool { database.canWriteImmediately }
 
     /// Returns some unused pages to the file system.
     func vacuum(pages: Int) throws(CacheError) {

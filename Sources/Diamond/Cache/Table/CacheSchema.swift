@@ -44,7 +44,7 @@ package struct CacheSchema: Hashable, Sendable {
 
     /// Returns the schema of a store of this version.
     package static func expected() throws(SQLiteError) -> CacheSchema {
-        try SQLiteDatabase.fresh(DiamondSchema.cache, CacheTable.schema)
+        try SQLiteDatabase.inMemory(configuration: DiamondSchema.cache, CacheTable.schema)
     }
 
     /// Tables first, because the others stand on them; what has to go before what has to come.

@@ -125,7 +125,7 @@ final class CacheWriter: Sendable {
     /// - Returns: `false` if another process writes, or more than a little has to be evicted. The queue's thread does
     ///   that.
     private func flushHere() -> Bool {
-        guard file.mayWriteAtOnce else { return false }
+        guard file.canWriteImmediately else { return false }
         return timed {
             guard !(drain() ?? evictIfNeeded()) else { return false }
             write(drainUsageRecords())

@@ -38,7 +38,7 @@ final class OwnerLock: Sendable {
     }
 
     private static func make(_ path: String) throws(ReplayError) -> Int32 {
-        do throws(SQLiteError) { return try PrivateFile.open(path, O_CREAT | O_EXCL | O_RDWR) } catch {
+        do throws(SQLiteError) { return try PrivateFile.open(path, access: O_CREAT | O_EXCL | O_RDWR) } catch {
             throw ReplayError(error)
         }
     }

@@ -7,7 +7,7 @@ final class QueueWakeFile: Sendable {
 
     /// - Parameter create: whether the file may be created. If it does not exist, no process watches it.
     init(_ path: String, create: Bool) {
-        descriptor = (try? PrivateFile.open(path, (create ? O_CREAT : 0) | O_WRONLY)) ?? -1
+        descriptor = (try? PrivateFile.open(path, access: (create ? O_CREAT : 0) | O_WRONLY)) ?? -1
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -65,7 +65,7 @@ final class SentLog: Sendable {
     // MARK: The file
 
     private func openForWriting() throws(SQLiteError) -> Int32 {
-        try PrivateFile.open(path, O_RDWR | O_APPEND | O_CREAT)
+        try PrivateFile.open(path, access: O_RDWR | O_APPEND | O_CREAT)
     }
 
     /// Returns the bytes of the newest records.
@@ -90,7 +90,7 @@ final class SentLog: Sendable {
     /// Replaces the file atomically. If the process dies, either the old or the new file remains.
     private func replace(with bytes: Data) throws(SQLiteError) {
         let newPath = path + ".new"
-        let descriptor = try PrivateFile.open(newPath, O_WRONLY | O_CREAT | O_TRUNC)
+        let descriptor = try PrivateFile.open(newPath, access: O_WRONLY | O_CREAT | O_TRUNC)
         defer { close(descriptor) }
         try write(bytes, to: descriptor)
         guard rename(newPath, path) == 0 else {

@@ -47,7 +47,7 @@ extension ReplayQueue {
             // No process would rescue a job claimed by an owner whose row is gone.
             let isAlive = try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
             let before = ledger
-            let result = try connection.undoing {
+            let result = try connection.withSavepoint {
                 (connection) throws(SQLiteError) -> (Result<Added, ReplayError>, Bool) in
                 let addition = try ReplayTable.add(
                     draft, limit: limit, owner: isAlive ? owner : nil, rules: rules, on: connection, ledger: &ledger)

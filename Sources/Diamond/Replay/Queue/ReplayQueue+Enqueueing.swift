@@ -76,7 +76,8 @@ extension ReplayQueue {
             }
             // The transaction may have other writes. Undo only this one.
             let before = ledger
-            return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
+            return try connection.withSavepoint {
+                (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
                 let additions = try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
                 if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
                 ledger = before

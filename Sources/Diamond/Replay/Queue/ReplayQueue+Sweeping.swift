@@ -190,7 +190,9 @@ extension ReplayQueue {
             guard isDryRun else { return try body(connection, &ledger) }
             // A copy of the ledger, so that no transition is reported or counted.
             var copy = ledger
-            return try connection.undoing { (connection) throws(SQLiteError) in (try body(connection, &copy), false) }
+            return try connection.withSavepoint { (connection) throws(SQLiteError) in
+                (try body(connection, &copy), false)
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ import Testing
             state.withLock { state in
                 guard let database = state.database else { return }
                 state.calls += 1
-                if !database.mayWriteAtOnce { state.refusals += 1 }
+                if !database.canWriteImmediately { state.refusals += 1 }
             }
         }
 

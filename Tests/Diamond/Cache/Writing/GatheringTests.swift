@@ -34,7 +34,8 @@ import Testing
                 cache.store(try .stub("\(number)"))
                 await cache.flush()
             }
-            let other = try SQLiteDatabase.open(temporary.store.cachePath, configuration, readOnly: false)
+            let other = try SQLiteDatabase.open(
+                temporary.store.cachePath, configuration: configuration, readOnly: false)
             try other.execute("BEGIN IMMEDIATE")
             cache.store(entry)
             async let isFlushed: Void = cache.flush()
