@@ -8,9 +8,9 @@ private struct ConstantReachability: Reachability {
 }
 
 extension Engine.Configuration {
-    /// Returns the configuration of an engine that sends nothing, with a clock that only advances when the test moves it.
+    /// Creates the configuration of an engine for tests, with a clock that only advances when the test moves it.
     ///
-    /// Nothing is sent again, because a retry would wait for the clock. Set ``Engine/Configuration/retry`` to test
+    /// Requests are not retried, because a retry would wait for the clock. Set ``Engine/Configuration/retry`` to test
     /// retries.
     ///
     /// - Parameter store: `nil` for an engine without a cache.
@@ -18,14 +18,14 @@ extension Engine.Configuration {
         self.init(store: store?.store)
         self.transport = transport
         self.clock = clock
-        // The directory stays as long as the engine.
+        // Retains the store, whose directory is needed as long as the engine.
         now = { withExtendedLifetime(store) { clock.date } }
-        // What the queue waits for comes when the test moves the clock.
+        // The queue's waits also end when the test advances the clock.
         uptime = { Int64(clock.date.timeIntervalSince1970 * 1000) }
         retry = .never
-        // Whatever network the machine has.
+        // Independent of the machine's network.
         reachability = ConstantReachability()
-        // Whatever language the machine speaks.
+        // Independent of the machine's languages.
         headers = [.userAgent: "Diamond"]
     }
 }

@@ -1,18 +1,18 @@
 import Diamond
 import Foundation
 
-/// Masks texts and numbers of members whose names say that they are secret, however far below them, and secret items of
-/// URLs in other texts. The rest stays as it is written, and a number stays one, for those who decode it.
+/// Masks secrets in JSON: the strings and numbers in members with secret names, at any depth, and secret items of URLs in
+/// other strings.
 ///
-/// A text that is no JSON is read as if it were. Texts are read by bytes: as a character, a quote is none where a
-/// combining mark follows.
+/// Everything else keeps its spelling. A masked number becomes 0, so that it still decodes. Other text is read as if it were
+/// JSON. It is read as bytes, because a quote followed by a combining mark is another `Character`.
 struct JSONMasking {
     private let bytes: [UInt8]
     private var position = 0
     private var masked: [UInt8] = []
-    /// Whether each array or object that is being read is secret.
+    /// The open arrays and objects, outermost first: whether each is secret.
     private var containers: [Bool] = []
-    /// Whether the value that comes next is a secret member's.
+    /// Whether the next value belongs to a member with a secret name.
     private var isMemberSecret = false
 
     static func masked(_ text: String) -> String {
@@ -29,23 +29,23 @@ struct JSONMasking {
         switch bytes[position] {
         case .quote: readText()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): readNumber()
-        default: readSign()
+        default: readPunctuation()
         }
     }
 
     private mutating func readText() {
         let content = content
         let end = content.endIndex < bytes.count ? content.endIndex + 1 : content.endIndex
-        // Every text: else the quote that ends one could be taken for one that begins a name.
+        // Strings are always read to their end: otherwise a closing quote could be mistaken for the start of a name.
         let isName = bytes[end...].first { !$0.isBlank } == UInt8(ascii: ":")
         masked.append(.quote)
         masked += isName ? Array(content) : isSecret ? Array(Masking.mask.utf8) : Self.shown(content)
         masked += bytes[content.endIndex..<end]
-        isMemberSecret = isName && SecretNames.contains(member: Self.meant(content) ?? Self.written(content))
+        isMemberSecret = isName && SecretNames.contains(member: Self.unescaped(content) ?? Self.literal(content))
         position = end
     }
 
-    /// The content of the text that begins here, to its quote or, where that is missing, to the end.
+    /// The content of the string at the current position, up to its closing quote, or to the end if that is missing.
     private var content: ArraySlice<UInt8> {
         let start = position + 1
         var end = start
@@ -60,8 +60,8 @@ struct JSONMasking {
         position = number.endIndex
     }
 
-    /// Reads a byte between texts and numbers.
-    private mutating func readSign() {
+    /// Reads a byte outside strings and numbers.
+    private mutating func readPunctuation() {
         let byte = bytes[position]
         switch byte {
         case UInt8(ascii: "{"), UInt8(ascii: "["): containers.append(isSecret)
@@ -76,15 +76,15 @@ struct JSONMasking {
     // MARK: Texts
 
     private static func shown(_ content: ArraySlice<UInt8>) -> [UInt8] {
-        guard let meant = meant(content) else { return Array(Masking.items(written(content)).utf8) }
-        let masked = Masking.items(meant)
-        return masked == meant ? Array(content) : escaped(masked)
+        guard let text = unescaped(content) else { return Array(Masking.items(literal(content)).utf8) }
+        let masked = Masking.items(text)
+        return masked == text ? Array(content) : escaped(masked)
     }
 
-    private static func written(_ content: ArraySlice<UInt8>) -> String { String(decoding: content, as: UTF8.self) }
+    private static func literal(_ content: ArraySlice<UInt8>) -> String { String(decoding: content, as: UTF8.self) }
 
-    /// `nil` where that is as it is written, or where it is no text of JSON.
-    private static func meant(_ content: ArraySlice<UInt8>) -> String? {
+    /// Returns the string without escapes; `nil` if it has none, or is malformed.
+    private static func unescaped(_ content: ArraySlice<UInt8>) -> String? {
         guard content.contains(.backslash) else { return nil }
         return try? JSONDecoder().decode(String.self, from: Data([.quote] + content + [.quote]))
     }

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// Masks the parts of a message whose names say that they are secret.
+/// Masks the parts of a message that have secret names.
 enum Masking {
     static let mask = "•••"
 
@@ -17,19 +17,19 @@ enum Masking {
         return masked
     }
 
-    /// Masks items of the queries and fragments of URLs in a text.
+    /// Masks secret items in the queries and fragments of URLs in a text.
     static func items(_ text: String) -> String { SecretNames.masked(urlsIn: text) }
 
     /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its `Content-Length`.
     static func response(body: Data, headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
-        let shown = self.body(body, headers)
+        let shown = self.body(body, headers: headers)
         var masked = self.headers(headers)
         if shown.count != body.count, masked[.contentLength] != nil { masked[.contentLength] = "\(shown.count)" }
         return (shown, masked)
     }
 
     /// Masks a form or JSON text. Other text is masked like JSON, which changes only parts that look like JSON.
-    static func body(_ data: Data, _ headers: HTTPFields) -> Data {
+    static func body(_ data: Data, headers: HTTPFields) -> Data {
         let type = headers[.contentType]?.lowercased() ?? ""
         return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
     }

@@ -2,10 +2,10 @@ public import Foundation
 
 /// Recorded HTTP exchanges. Write them to a file, and replay them later without a network.
 ///
-/// The file is JSON that people can read and change. A ``RecordingTransport`` masks a value (`•••`, and 0 for a number)
-/// where a name says that it is secret, such as `Authorization`, `api_key` and `token`: headers, the values of cookies,
-/// parameters of URLs also in headers and texts of JSON, members of JSON with all below them, items of forms. Mask
-/// other secrets yourself before you commit the file.
+/// The file is JSON that people can read and change. A ``RecordingTransport`` masks values with secret names, such as
+/// `Authorization`, `api_key` and `token`: a text becomes `•••`, and a number 0. It masks headers, cookie values, URL
+/// parameters (also in headers and JSON strings), JSON members with everything in them, and form items. Mask other secrets
+/// yourself before you commit the file.
 public struct Recording: Codable, Hashable, Sendable {
     /// One exchange.
     public struct Exchange: Codable, Hashable, Sendable {
@@ -17,7 +17,7 @@ public struct Recording: Codable, Hashable, Sendable {
         public var requestBody: Body?
         /// The status of the response.
         public var status: Int
-        /// `Name: value`.
+        /// The fields of the response, each as `Name: value`.
         public var headers: [String]
         /// The body of the response, with its content coding removed.
         public var body: Body
@@ -25,8 +25,8 @@ public struct Recording: Codable, Hashable, Sendable {
         /// Creates an exchange. The default is a GET with an empty response of status 200.
         ///
         /// - Parameters:
-        ///   - url: absolute, however written; its secrets need not be masked, nor those of the body.
-        ///   - headers: `Name: value`.
+        ///   - url: The absolute URL. Secrets in the URL and in the body need not be masked.
+        ///   - headers: The fields, each as `Name: value`.
         public init(
             method: String = "GET",
             url: String,
@@ -35,12 +35,16 @@ public struct Recording: Codable, Hashable, Sendable {
             headers: [String] = [],
             body: Body = .text("")
         ) {
-            (self.method, self.url, self.requestBody) = (method, url, requestBody)
-            (self.status, self.headers, self.body) = (status, headers, body)
+            self.method = method
+            self.url = url
+            self.requestBody = requestBody
+            self.status = status
+            self.headers = headers
+            self.body = body
         }
     }
 
-    /// Bytes as people read them, where they are text.
+    /// The bytes of a body: readable text if they are valid UTF-8, otherwise base64.
     public enum Body: Codable, Hashable, Sendable {
         case text(String)
         case base64(Data)
@@ -55,15 +59,16 @@ public struct Recording: Codable, Hashable, Sendable {
     /// Creates a recording from exchanges.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-    /// - Throws: the error of reading the file, and `DecodingError` where it is no recording, or one of another
-    ///   version.
+    /// Reads a recording from a file.
+    ///
+    /// - Throws: The error of reading the file; `DecodingError` if it is no recording, or one of another version.
     public init(contentsOf file: URL) throws {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }
 
     /// Writes the recording to a file atomically. Replaces an existing file.
     ///
-    /// - Throws: the error of writing the file.
+    /// - Throws: The error of writing the file.
     public func write(to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -96,7 +101,7 @@ extension Recording.Body {
     }
 }
 
-/// `{"text": …}` or `{"base64": …}`.
+/// Encodes `{"text": …}` or `{"base64": …}`.
 extension Recording.Body {
     private enum CodingKeys: String, CodingKey { case text, base64 }
 

@@ -25,7 +25,7 @@ public final class RecordingTransport: Transport {
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         var response = try await transport.send(request)
         let body = try await response.body.collect()
-        exchanges.withLock { $0.append(Recording.Exchange(request, response, body)) }
+        exchanges.withLock { $0.append(Recording.Exchange(request, response: response, body: body)) }
         response.body = BodyStream(body)
         return response
     }
@@ -34,7 +34,7 @@ public final class RecordingTransport: Transport {
 }
 
 extension Recording.Exchange {
-    fileprivate init(_ request: TransportRequest, _ response: TransportResponse, _ body: Data) {
+    fileprivate init(_ request: TransportRequest, response: TransportResponse, body: Data) {
         let (shown, headers) = Masking.response(body: body, headers: response.headers)
         self.init(
             method: request.method.rawValue,
@@ -51,25 +51,26 @@ extension Recording.Body {
     /// Creates the body of a request with masked secrets, or returns `nil` if it has none or is streamed.
     fileprivate init?(_ request: TransportRequest) {
         guard case .bytes(let data) = request.body else { return nil }
-        self.init(Masking.body(data, request.headers))
+        self.init(Masking.body(data, headers: request.headers))
     }
 }
 
 extension Recording {
-    /// The key of an exchange: method, URL and body of the request, with masked secrets, also for handwritten recordings.
-    struct Question: Hashable {
+    /// The key by which a request finds its recorded exchange: method, URL and body. Secrets are masked, also those of
+    /// handwritten recordings.
+    struct ExchangeKey: Hashable {
         let method: String
         let url: String
         let body: Body?
 
         init(_ request: TransportRequest) {
-            self.init(request.method.rawValue, Masking.url(request.url), Body(request))
+            self.init(method: request.method.rawValue, url: Masking.url(request.url), body: Body(request))
         }
 
-        init(_ exchange: Exchange) { self.init(exchange.method, exchange.url, exchange.requestBody) }
+        init(_ exchange: Exchange) { self.init(method: exchange.method, url: exchange.url, body: exchange.requestBody) }
 
-        // What is masked already stays as it is.
-        private init(_ method: String, _ url: String, _ body: Body?) {
+        // Masking a second time changes nothing.
+        private init(method: String, url: String, body: Body?) {
             self.method = method
             self.url = Masking.url(url)
             self.body = body.map { Body(Masking.body($0.data)) }

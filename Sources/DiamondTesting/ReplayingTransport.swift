@@ -4,44 +4,45 @@ import HTTPTypes
 
 /// Replays the responses of a ``Recording``, without a network.
 ///
-/// A request is answered with the response recorded for the same method, URL and body, secrets masked. Asked again, it
-/// gets the next one, and the last one again when there is no more. A body that goes up in pieces, such as a file or a
-/// form with several parts, is not recorded: requests with one are told apart by method and URL alone. A request that
-/// was not recorded fails with ``TransportError/Code-swift.struct/cannotConnect``.
+/// A request gets the response that was recorded for the same method, URL and body, compared with masked secrets. If there
+/// are several, each repetition gets the next response, and the last one is repeated. Streamed bodies, such as files and
+/// multipart forms, are not recorded: such requests are compared by method and URL only. A request that was not recorded
+/// fails with ``TransportError/Code-swift.struct/cannotConnect``.
 public final class ReplayingTransport: Transport {
     private struct State {
-        /// By their places in the recording: two may be the same.
-        var exchanges: [Recording.Question: [Int]]
-        var asked: Set<Int> = []
+        /// The indexes of the exchanges that were not used yet, or of the last one, by key.
+        var exchanges: [Recording.ExchangeKey: [Int]]
+        /// The indexes of the exchanges that were used.
+        var used: Set<Int> = []
     }
 
     private let state: Guarded<State>
     private let recording: Recording
 
-    /// Creates a transport that answers from a recording: `Recording(contentsOf:)` reads one.
+    /// Creates a transport that replays a recording. Read one with `Recording(contentsOf:)`.
     public init(_ recording: Recording) {
         self.recording = recording
         let exchanges = recording.exchanges
         state = Guarded(
-            State(exchanges: Dictionary(grouping: exchanges.indices) { Recording.Question(exchanges[$0]) }))
+            State(exchanges: Dictionary(grouping: exchanges.indices) { Recording.ExchangeKey(exchanges[$0]) }))
     }
 
     /// The exchanges that no request has used so far.
     public var unused: [Recording.Exchange] {
-        let asked = state.withLock { $0.asked }
-        return recording.exchanges.indices.filter { !asked.contains($0) }.map { recording.exchanges[$0] }
+        let used = state.withLock { $0.used }
+        return recording.exchanges.indices.filter { !used.contains($0) }.map { recording.exchanges[$0] }
     }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
-        let question = Recording.Question(request)
-        let place = state.withLock { state -> Int? in
-            guard let place = state.exchanges[question]?.first else { return nil }
-            if (state.exchanges[question]?.count ?? 0) > 1 { state.exchanges[question]?.removeFirst() }
-            state.asked.insert(place)
-            return place
+        let key = Recording.ExchangeKey(request)
+        let index = state.withLock { state -> Int? in
+            guard let index = state.exchanges[key]?.first else { return nil }
+            if (state.exchanges[key]?.count ?? 0) > 1 { state.exchanges[key]?.removeFirst() }
+            state.used.insert(index)
+            return index
         }
-        if let place { return try TransportResponse(recording.exchanges[place]) }
-        let message = "nothing was recorded for \(question.method) \(question.url): record it, with the same body"
+        if let index { return try TransportResponse(recording.exchanges[index]) }
+        let message = "nothing was recorded for \(key.method) \(key.url): record it, with the same body"
         throw TransportError(.cannotConnect, message)
     }
 

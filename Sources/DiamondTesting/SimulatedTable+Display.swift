@@ -21,11 +21,12 @@ extension SimulatedTable: TableDisplay {
     public func show(_ presentation: Presentation, more: NextPageState) {
         self.presentation = presentation
         self.more = more
-        asksForMore = more == .ready
+        needsMore = more == .ready
     }
 
     public func setEditing(_ isEditing: Bool) { self.isEditing = isEditing }
 
+    /// Runs a change of the table. Records a failure if it throws, or if another change is running.
     private func exclusively(_ name: String, _ body: () throws -> Void) {
         if isBusy { return fail("\(name) came while another change was under way") }
         isBusy = true
@@ -49,7 +50,7 @@ extension SimulatedTable: SimulatedTableSource {
         return Cell(id: id, content: content(object), state: source.state(at: path))
     }
 
-    /// The JSON of a model, or the value itself.
+    /// Returns the JSON of a model, or the value itself.
     public static func content(_ object: Any) -> AnyHashable {
         if let model = object as? Model { return model.json }
         return object as? AnyHashable ?? AnyHashable(String(describing: object))
@@ -60,10 +61,9 @@ extension SimulatedTable: SimulatedTableSource {
         counts.enumerated().map { section, count in (0..<count).map { cell(at: RowPath(section: section, row: $0)) } }
     }
 
-    /// The first failure, or the first difference between what the table shows and what its source asks for; `nil` when all is
-    /// well.
+    /// The first failure, or the first difference between the table's cells and its source; `nil` if there is none.
     ///
-    /// While the controller is suspended only failures count.
+    /// Differences are ignored while the controller is suspended.
     public var problem: String? {
         if let failure = failures.first { return failure }
         if controller.isSuspended { return nil }
@@ -86,10 +86,10 @@ extension SimulatedTable: SimulatedTableSource {
 // MARK: Loading
 
 extension SimulatedTable {
-    /// Loads further pages for as long as the rows on screen ask for them, as a view does by itself.
+    /// Loads further pages as long as the rows on screen require it, as a view does automatically.
     public nonisolated(nonsending) func loadMore() async {
-        while asksForMore {
-            asksForMore = false
+        while needsMore {
+            needsMore = false
             await controller.source.loadMore(showing: lastRowOnScreen)
         }
     }
@@ -105,11 +105,11 @@ extension SimulatedTable {
 // MARK: Gestures
 
 extension SimulatedTable {
-    /// Drags a row to a place, as a user does: the table moves it, then tells the source.
+    /// Drags a row, as a user does: the table moves the row, then notifies the source.
     ///
     /// - Parameters:
-    ///   - path: the row's place.
-    ///   - target: the place that it has afterwards; one past the end stands for the end.
+    ///   - path: The path of the row.
+    ///   - target: The path of the row after the move. A row past the end means the end.
     public func drag(from path: RowPath, to target: RowPath) {
         guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row),
             shown.indices.contains(target.section)
@@ -120,17 +120,17 @@ extension SimulatedTable {
         end { controller.source.move(from: path, to: target) }
     }
 
-    /// Takes a row out, as a swipe does, then tells the source.
+    /// Removes a row, as a swipe does, then notifies the source.
     public func swipeToDelete(_ path: RowPath) {
         guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row) else { return }
         shown[path.section].remove(at: path.row)
         end { controller.source.remove(at: path, isShown: true) }
     }
 
-    /// Ends a gesture. Views accept no batches during a gesture.
-    private func end(_ tell: () -> Bool) {
+    /// Ends a gesture: notifies the source without batches, which views do not accept during a gesture.
+    private func end(_ notify: () -> Bool) {
         controller.hold()
-        _ = tell()
+        _ = notify()
         controller.release()
     }
 }

@@ -6,10 +6,10 @@ package protocol SimulatedTableSource: AnyObject {
     func cell(at path: RowPath) -> SimulatedTable.Cell
 }
 
-/// A stand-in for UITableView and UICollectionView: it knows the cells on show, the batch, and what its source answers, and
-/// refuses what these refuse.
+/// A simulation of `UITableView` and `UICollectionView` that checks batches as these do.
 ///
-/// It asks the source for its counts before, in and after each batch. What it refuses goes to ``failures``.
+/// It compares the counts of its source with its cells before, during and after each batch. Operations that UIKit would refuse
+/// are added to ``failures``.
 ///
 /// ```swift
 /// let table = SimulatedTable(TableSource([.collection(cities)]))
@@ -17,7 +17,7 @@ package protocol SimulatedTableSource: AnyObject {
 /// #expect(table.problem == nil)
 /// ```
 public final class SimulatedTable {
-    /// A cell on show.
+    /// A displayed cell.
     public struct Cell: Hashable {
         /// The identity of the row that the cell represents.
         public var id: AnyHashable
@@ -33,7 +33,7 @@ public final class SimulatedTable {
         }
     }
 
-    /// The cells on show, by section.
+    /// The displayed cells, by section.
     public internal(set) var shown: [[Cell]] = []
     /// The controller of the table, whose source can be exchanged.
     public let controller: TableController
@@ -51,11 +51,11 @@ public final class SimulatedTable {
     public internal(set) var presentation: Presentation?
     /// The last state of the next-page row that the table received.
     public internal(set) var more: NextPageState?
-    /// The number of rows that fit on the screen, from the first on. 20 by default.
+    /// The number of rows on screen, beginning with the first. 20 by default.
     public var rowsOnScreen = 20
-    /// Whether the table was told that there is more, and has not asked for it yet.
-    var asksForMore = false
-    /// Whether the controls for editing are shown.
+    /// Whether a next page is available and was not requested yet.
+    var needsMore = false
+    /// Whether the editing controls are shown.
     public internal(set) var isEditing = false
 
     let content: (Any) -> AnyHashable
@@ -64,15 +64,15 @@ public final class SimulatedTable {
     /// Creates a table that shows a source.
     ///
     /// - Parameters:
-    ///   - source: the source.
-    ///   - content: returns what a cell shows of a model or value. By default the JSON of a model, and the value otherwise.
+    ///   - source: The source.
+    ///   - content: Returns the content of the cell for a model or value. By default the JSON of a model, or the value itself.
     public init(_ source: TableSource, content: @escaping (Any) -> AnyHashable = SimulatedTable.content) {
         controller = TableController(source)
         self.content = content
         controller.display = self
     }
 
-    /// Creates a table that is given batches by hand.
+    /// Creates a table without a source, for calling ``performBatchUpdates(_:source:update:)`` directly.
     package convenience init() { self.init(TableSource([])) }
 
     package func reload(from source: some SimulatedTableSource) {
@@ -81,7 +81,7 @@ public final class SimulatedTable {
         }
     }
 
-    /// Performs a batch; the source has to answer as before until `update` is called, and as after it then.
+    /// Performs a batch. The source has to return the old counts until `update` is called, and the new ones from then on.
     package func performBatchUpdates(
         _ batch: TableBatch, source: some SimulatedTableSource, update: () throws -> Void
     ) throws {
@@ -96,7 +96,7 @@ public final class SimulatedTable {
             guard let old else {
                 return (0..<source.counts[section]).map { source.cell(at: RowPath(section: section, row: $0)) }
             }
-            return try rows(of: section, from: old, before, batch, source)
+            return try rows(of: section, from: old, in: before, batch: batch, source: source)
         }
         guard source.counts == shown.map(\.count) else {
             throw InvalidBatch("the source answers otherwise after the batch")
@@ -104,15 +104,16 @@ public final class SimulatedTable {
     }
 
     private func rows(
-        of section: Int, from old: Int, _ before: [[Cell]], _ batch: TableBatch, _ source: some SimulatedTableSource
+        of section: Int, from old: Int, in before: [[Cell]], batch: TableBatch, source: some SimulatedTableSource
     ) throws -> [Cell] {
         let gone = Set((batch.deletions + batch.moves.map(\.from)).filter { $0.section == old }.map(\.row))
-        let kept = before[old].indices.filter { !gone.contains($0) }.map { before[old][$0] }
+        let staying = before[old].indices.filter { !gone.contains($0) }.map { before[old][$0] }
         let arriving =
             batch.insertions.filter { $0.section == section }.count
             + batch.moves.filter { $0.to.section == section }.count
-        guard kept.count + arriving == source.counts[section] else {
-            throw InvalidBatch("section \(section): \(kept.count) rows stay and \(arriving) come, not \(source.counts)")
+        guard staying.count + arriving == source.counts[section] else {
+            throw InvalidBatch(
+                "section \(section): \(staying.count) rows stay and \(arriving) come, not \(source.counts)")
         }
         var cells = [Cell?](repeating: nil, count: source.counts[section])
         for path in batch.insertions where path.section == section { cells[path.row] = source.cell(at: path) }
@@ -120,11 +121,11 @@ public final class SimulatedTable {
         for move in batch.moves where move.to.section == section {
             cells[move.to.row] = before[move.from.section][move.from.row]
         }
-        var rest = kept.makeIterator()
+        var rest = staying.makeIterator()
         return cells.compactMap { $0 ?? rest.next() }
     }
 
-    /// Configures rows again, after the batch. Each has to be the row that the source has at the path.
+    /// Configures rows again, after the batch. The table and the source must have the same row at each path.
     package func configure(_ paths: [RowPath], source: some SimulatedTableSource) throws {
         guard source.counts == shown.map(\.count) else {
             throw InvalidBatch("the source answers \(source.counts), the table shows \(shown.map(\.count))")
@@ -141,10 +142,11 @@ public final class SimulatedTable {
         }
     }
 
-    /// The sections that stay, and the checks of all operations against them.
+    /// The sections before and after a batch. Checks all operations against them.
     private struct Layout {
-        /// For each section after the batch, the one before that it was.
+        /// The old index of each section after the batch; `nil` for an inserted one.
         let surviving: [Int?]
+        /// The new indexes of the remaining sections, by their old ones.
         let pairs: [Int: Int]
 
         init(_ batch: TableBatch, old: [Int], new: [Int]) throws {

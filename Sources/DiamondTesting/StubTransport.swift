@@ -3,7 +3,7 @@ import DiamondSQLite
 public import Foundation
 public import HTTPTypes
 
-/// A transport that answers from a closure, without a network, and remembers what it was asked.
+/// A transport that calls a closure for each request, without a network, and records the requests.
 ///
 /// ```swift
 /// let transport = StubTransport { request throws(TransportError) in
@@ -12,37 +12,39 @@ public import HTTPTypes
 /// }
 /// ```
 public final class StubTransport: Transport {
-    /// A function that makes an answer for a request, or fails as a transport does.
+    /// A function that returns the response to a request, or throws as a transport does.
     public typealias Answer = @Sendable (TransportRequest) async throws(TransportError) -> TransportResponse
 
     private let answer: Answer
-    private let asked = Guarded<[TransportRequest]>([])
+    private let received = Guarded<[TransportRequest]>([])
 
-    /// - Parameter answer: called for each request, by many tasks at once.
+    /// Creates a transport.
+    ///
+    /// - Parameter answer: Called for each request, concurrently.
     public init(_ answer: @escaping Answer) { self.answer = answer }
 
-    /// Answers everything with one status, headers and body.
+    /// Creates a transport that responds to every request with the same status, headers and body.
     public convenience init(status: Int = 200, headers: HTTPFields = [:], body: String = "body") {
         self.init { _ in .stub(status: status, headers: headers, body: body) }
     }
 
-    /// Answers nothing, until its exchanges are canceled.
+    /// Returns a transport that never responds. An exchange ends when it is canceled.
     ///
-    /// - Parameter whenCanceled: called for each.
+    /// - Parameter whenCanceled: Called for each canceled exchange.
     public static func silent(whenCanceled: @escaping @Sendable () -> Void = {}) -> StubTransport {
         StubTransport { _ throws(TransportError) in
-            // Ends with the waiting task, and by nothing else.
+            // The stream ends only when the task is canceled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             whenCanceled()
             throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
         }
     }
 
-    /// Every request so far, in order.
-    public var requests: [TransportRequest] { asked.withLock { $0 } }
+    /// The requests so far, in order.
+    public var requests: [TransportRequest] { received.withLock { $0 } }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
-        asked.withLock { $0.append(request) }
+        received.withLock { $0.append(request) }
         return try await answer(request)
     }
 
@@ -50,12 +52,12 @@ public final class StubTransport: Transport {
 }
 
 extension TransportResponse {
-    /// A response that is there, whole.
+    /// Creates a complete response.
     public static func stub(status: Int = 200, headers: HTTPFields = [:], body: String = "body") -> TransportResponse {
         stub(status: status, headers: headers, body: Data(body.utf8))
     }
 
-    /// A response that is there, whole.
+    /// Creates a complete response.
     public static func stub(status: Int = 200, headers: HTTPFields = [:], body: Data) -> TransportResponse {
         TransportResponse(
             status: HTTPResponse.Status(code: status, reasonPhrase: ""), headers: headers, body: BodyStream(body))

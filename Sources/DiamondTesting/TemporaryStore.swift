@@ -1,14 +1,14 @@
 public import Diamond
 public import Foundation
 
-/// A store in a directory of its own, gone with the last reference.
+/// A store in a temporary directory, which is removed when this object is deallocated.
 public final class TemporaryStore: Sendable {
-    /// Made when the first engine opens the store.
+    /// The directory. It is created when the first engine opens the store.
     public let directory: URL
     /// The store for an engine: `Engine.Configuration(store: temporary.store)`.
     public var store: Store { Store(directory: directory) }
 
-    /// Makes nothing on disk yet.
+    /// Creates a store with a unique path. Nothing is written to disk yet.
     public init() {
         directory = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
     }

@@ -1,13 +1,13 @@
 import DiamondSQLite
 public import Foundation
 
-/// A clock that stands still until it is moved; who sleeps by it wakes when it has come so far.
+/// A clock that only advances with ``advance(by:)``, which also wakes sleeping tasks.
 ///
 /// ```swift
 /// let clock = TestClock()
 /// configuration.now = { clock.date }
 /// configuration.clock = clock
-/// clock.advance(by: .seconds(61))  // what was fresh for a minute is stale
+/// clock.advance(by: .seconds(61))  // a response that was fresh for a minute is stale
 /// ```
 public final class TestClock: Clock {
     public typealias Duration = Swift.Duration
@@ -38,18 +38,20 @@ public final class TestClock: Clock {
     private let state = Guarded(State())
     private let begin: Date
 
-    /// - Parameter date: what ``date`` begins with: 2026-01-01T00:00:00Z.
+    /// Creates a clock.
+    ///
+    /// - Parameter date: The first value of ``date``. 2026-01-01T00:00:00Z by default.
     public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { begin = date }
 
-    /// The present instant: as far as the clock was moved.
+    /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
-    /// A nanosecond.
+    /// One nanosecond.
     public let minimumResolution = Duration.nanoseconds(1)
 
-    /// The wall clock's time.
+    /// The current date of the clock.
     public var date: Date { begin + TimeInterval(now.sinceBegin / .seconds(1)) }
 
-    /// The time that each sleeper has still to sleep, the shortest first.
+    /// The remaining times of the sleeping tasks, the shortest first.
     public var sleeping: [Duration] {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
     }
@@ -61,13 +63,13 @@ public final class TestClock: Clock {
         }
         defer { state.withLock { _ = $0.canceled.remove(number) } }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in sleep(number, until: deadline, waiter) }
+            try await withCheckedThrowingContinuation { waiter in sleep(number, until: deadline, waiter: waiter) }
         } onCancel: {
             cancel(number)
         }
     }
 
-    private func sleep(_ number: Int, until deadline: Instant, _ waiter: CheckedContinuation<Void, any Error>) {
+    private func sleep(_ number: Int, until deadline: Instant, waiter: CheckedContinuation<Void, any Error>) {
         let outcome = state.withLock { state -> Result<Void, any Error>? in
             if state.canceled.remove(number) != nil { return .failure(CancellationError()) }
             guard deadline > state.now else { return .success(()) }
@@ -85,7 +87,7 @@ public final class TestClock: Clock {
         sleeper?.waiter.resume(throwing: CancellationError())
     }
 
-    /// Moves on, and wakes who has slept long enough, in the order of their times.
+    /// Advances the clock, and wakes the tasks whose deadlines are reached, in the order of their deadlines.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)
