@@ -11,7 +11,7 @@ extension FixIt {
 
     // MARK: Classes
 
-    /// Makes a class of a struct or an actor.
+    /// Changes a struct or an actor to a class.
     static func keyword(of declaration: some DeclGroupSyntax) -> [FixIt] {
         let keyword =
             declaration.as(StructDeclSyntax.self)?.structKeyword ?? declaration.as(ActorDeclSyntax.self)?.actorKeyword
@@ -27,7 +27,7 @@ extension FixIt {
 
     // MARK: Properties
 
-    /// Declares the properties of one declaration one by one; `nil` where one has neither a type nor a default.
+    /// Splits a declaration of several properties; `nil` if one of them has neither a type nor a default.
     static func split(_ declaration: VariableDeclSyntax) -> FixIt? {
         let bindings = declaration.bindings
         guard bindings.allSatisfy({ $0.typeAnnotation != nil || $0.initializer != nil }) else { return nil }
@@ -70,7 +70,7 @@ extension FixIt {
         return FixIt("mark it '@Nullable'", declaration, new.with(\.leadingTrivia, declaration.leadingTrivia))
     }
 
-    /// Makes an optional property one that is never nil; `nil` where the type has no usual default.
+    /// Changes an optional property to one that is never `nil`; `nil` if its type has no usual default.
     static func unwrap(_ binding: PatternBindingSyntax, to wrapped: TypeSyntax) -> FixIt? {
         let value = wrapped.usualDefault
         guard value != TypeSyntax.placeholder, var annotation = binding.typeAnnotation else { return nil }

@@ -3,7 +3,7 @@ import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// The expansion of `@Key`, `@Rule`, `@Server`, `@Transient` and `@Nullable`, which `@Modeled` reads: nothing.
+/// The empty expansion of `@Key`, `@Rule`, `@Server`, `@Transient` and `@Nullable`. `@Modeled` reads these attributes.
 public protocol MarkerExpansion: PeerMacro {}
 
 extension MarkerExpansion {

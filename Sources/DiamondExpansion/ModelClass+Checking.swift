@@ -28,7 +28,7 @@ extension ModelClass {
         return context.contains { $0.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil }
     }
 
-    /// The properties under `#if`.
+    /// The properties inside `#if`, which are not supported.
     private var conditional: [DeclSyntax] {
         declaration.memberBlock.members.compactMap { $0.decl.as(IfConfigDeclSyntax.self) }.flatMap(\.members)
             .filter { ModelProperty($0) != nil }
@@ -36,7 +36,7 @@ extension ModelClass {
 }
 
 extension IfConfigDeclSyntax {
-    /// The members of all branches.
+    /// The members of all branches of an `#if`.
     fileprivate var members: [DeclSyntax] {
         clauses.flatMap { clause -> [DeclSyntax] in
             guard case .decls(let items)? = clause.elements else { return [] }

@@ -11,7 +11,7 @@ struct ModelClass {
         self.declaration = declaration
     }
 
-    /// The class around a property.
+    /// Creates the class that contains a property.
     init?(_ context: [Syntax]) {
         guard let declaration = context.first?.as(ClassDeclSyntax.self) else { return nil }
         self.declaration = declaration
@@ -19,10 +19,11 @@ struct ModelClass {
 
     var name: String { declaration.name.text }
 
-    /// The type that holds the constants, as an accessor names it. A subclass's `Self` may have others of the same name.
+    /// The name by which accessors refer to the type with the constants. `Self` could be a subclass with constants of the same
+    /// names.
     var constants: String { declaration.modifiers.has(.final) ? "Self" : name }
 
-    /// The names of the classes that the syntax shows to be models.
+    /// The names of the types that are known to be models from the syntax.
     var modelNames: Set<String> {
         let superclass = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription
         return Set(["Model", name, superclass ?? "Model"])
@@ -31,10 +32,10 @@ struct ModelClass {
     /// The properties that can be declared.
     var properties: [ModelProperty] { candidates.filter { $0.problems(in: self).isEmpty } }
 
-    /// All members that are stored and tracked.
+    /// All stored and tracked members.
     var candidates: [ModelProperty] { declaration.memberBlock.members.compactMap { ModelProperty($0.decl) } }
 
-    /// The override that shows the properties to a visitor.
+    /// The override of `visit(_:)`.
     var visit: DeclSyntax {
         let lines = ["super.visit(visitor)"] + properties.map { $0.visit(in: self) }
         return """
@@ -44,7 +45,7 @@ struct ModelClass {
             """
     }
 
-    /// The access of an override: that of the class, as far as it is above internal.
+    /// The access level of an override: that of the class if it is above `internal`.
     private var visitAccess: String {
         let levels: [Keyword] = [.open, .public, .package]
         guard let level = levels.first(where: declaration.modifiers.has) else { return "" }
@@ -53,12 +54,12 @@ struct ModelClass {
 }
 
 extension DeclModifierListSyntax {
-    /// Whether a modifier without a detail, such as `(set)`, is among these.
+    /// Returns whether the list contains a modifier without a detail such as `(set)`.
     func has(_ keyword: Keyword) -> Bool { contains { $0.name.tokenKind == .keyword(keyword) && $0.detail == nil } }
 }
 
 extension AttributeListSyntax {
-    /// The attributes of a name, with or without a module before it.
+    /// Returns the attributes with a name, with or without a module prefix.
     func named(_ name: String) -> [AttributeSyntax] {
         compactMap { $0.as(AttributeSyntax.self) }.filter { attribute in
             let written = attribute.attributeName.trimmedDescription

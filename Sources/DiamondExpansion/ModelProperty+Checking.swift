@@ -3,12 +3,12 @@ import SwiftDiagnostics
 import SwiftSyntax
 
 extension ModelProperty {
-    /// The reasons why the member cannot be a property of a model; the first that is found.
+    /// The first reason that is found why the member cannot be a property of a model.
     func problems(in model: ModelClass) -> [Diagnostic] {
         [formProblem, typeProblem(in: model), letProblem, defaultProblem].lazy.compactMap { $0 }.prefix(1).map { $0 }
     }
 
-    /// The wrong form of a declaration.
+    /// The problem of the declaration's form.
     private var formProblem: Diagnostic? {
         if declaration.bindings.count > 1 { return complain(.several, at: declaration.bindings, .split(declaration)) }
         if !binding.pattern.is(IdentifierPatternSyntax.self) { return complain(.pattern, at: binding.pattern) }
@@ -19,7 +19,7 @@ extension ModelProperty {
         return complain(.transientServer, at: declaration.attributes)
     }
 
-    /// A value that is a constant, or a collection that is not.
+    /// The problem of a `let` with a value, or of a `var` with a collection.
     private var letProblem: Diagnostic? {
         let keyword = declaration.bindingSpecifier
         let isLet = keyword.tokenKind == .keyword(.let)
@@ -29,7 +29,7 @@ extension ModelProperty {
             : complain(.variableCollection, at: keyword, .replace(keyword, by: .let))
     }
 
-    /// A type whose values change unnoticed, or that needs a word.
+    /// The problem of a type whose values change unobserved, or that needs an attribute.
     private func typeProblem(in model: ModelClass) -> Diagnostic? {
         if let typeName, Self.isMutableObject(typeName) { return complain(.mutableObject(typeName), at: binding) }
         if let element = elementName, model.modelNames.contains(element) {
@@ -50,14 +50,14 @@ extension ModelProperty {
         Diagnostic(node: node, message: problem, fixIts: fix.map { [$0] } ?? [])
     }
 
-    /// The name of an array's elements.
+    /// The name of an array's element type.
     private var elementName: String? {
         if let type { return type.elementName }
         let called = initial?.as(FunctionCallExprSyntax.self)?.calledExpression
         return called?.as(ArrayExprSyntax.self)?.elements.first?.expression.baseName
     }
 
-    /// Whether a name is that of one of Foundation's objects that change in place.
+    /// Returns whether a name is that of a mutable Foundation class.
     private static func isMutableObject(_ name: String) -> Bool {
         let others: Set<String> = ["NSCache", "NSCountedSet", "NSHashTable", "NSMapTable", "NSPointerArray"]
         return name.hasPrefix("NSMutable") || others.contains(name)

@@ -8,7 +8,7 @@ struct ModelProperty {
     let binding: PatternBindingSyntax
     let attributes: PropertyAttributes
 
-    /// Creates the property of a declaration; `nil` for members that are not tracked: computed, static, lazy, weak ones.
+    /// Creates the property of a declaration; `nil` for a computed, static, lazy or weak member, which is not tracked.
     init?(_ declaration: some DeclSyntaxProtocol) {
         guard let declaration = declaration.as(VariableDeclSyntax.self), let binding = declaration.bindings.first,
             !binding.isComputed, !Self.untracked.contains(where: declaration.modifiers.hasAny)
@@ -20,24 +20,24 @@ struct ModelProperty {
 
     private static let untracked: [Keyword] = [.static, .class, .lazy, .weak, .unowned]
 
-    /// The name as it is written, in backticks where it needs them.
+    /// The name as written in the source, with its backticks.
     var name: String { binding.pattern.trimmedDescription }
     /// The name without backticks.
     var plainName: String { name.filter { $0 != "`" } }
     var type: TypeSyntax? { binding.typeAnnotation?.type.trimmed }
     var initial: ExprSyntax? { binding.initializer?.value.trimmed }
 
-    /// Whether the syntax shows a ModelCollection.
+    /// Whether the declaration names `ModelCollection`.
     var isCollection: Bool { typeName == "ModelCollection" }
 
-    /// The name of the type that is written, or that an initializer is called of, without its generic arguments.
+    /// The name of the declared type, or of the type whose initializer is called, without generic arguments.
     var typeName: String? {
         if let type { return type.baseName }
         return initial?.as(FunctionCallExprSyntax.self)?.calledExpression.baseName
     }
 }
 
-// MARK: The code
+// MARK: Generated code
 
 extension ModelProperty {
     /// The declaration: `static let name = Property(\City.name, "name")`.
@@ -53,7 +53,7 @@ extension ModelProperty {
         return "private var \(raw: stored)\(raw: type)\(raw: initial)"
     }
 
-    /// The getter, and the setter of what the app may set.
+    /// The getter, and the setter unless only the server sets the property.
     func accessors(in model: ModelClass) -> [AccessorDeclSyntax] {
         let constant = "\(model.constants).\(name)"
         let getter: AccessorDeclSyntax = "get { read(\(raw: constant), from: \(raw: stored)) }"
@@ -66,7 +66,7 @@ extension ModelProperty {
         ]
     }
 
-    /// The line of `visit(_:)`.
+    /// The property's line in `visit(_:)`.
     func visit(in model: ModelClass) -> String {
         let constant = "\(model.constants).\(name)"
         if isCollection { return "visitor.visit(\(constant), with: \(name))" }
@@ -75,7 +75,7 @@ extension ModelProperty {
 
     private var stored: String { "_\(plainName)" }
 
-    /// The access of the constant, which is the property's.
+    /// The access level of the constant, which is that of the property.
     private var access: String {
         let levels: [Keyword] = [.open, .public, .package, .fileprivate, .private]
         guard let level = levels.first(where: declaration.modifiers.has) else { return "" }
@@ -84,14 +84,14 @@ extension ModelProperty {
 }
 
 extension DeclModifierListSyntax {
-    /// Whether a modifier, with or without a detail, is among these.
+    /// Returns whether the list contains a modifier, with or without a detail such as `(set)`.
     func hasAny(_ keyword: Keyword) -> Bool { contains { $0.name.tokenKind == .keyword(keyword) } }
 }
 
 extension PatternBindingSyntax {
     var isComputed: Bool { accessorBlock != nil && observers.isEmpty }
 
-    /// `willSet` and `didSet`.
+    /// The `willSet` and `didSet` observers.
     var observers: [AccessorDeclSyntax] {
         guard case .accessors(let accessors)? = accessorBlock?.accessors else { return [] }
         return accessors.filter { [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind) }

@@ -3,7 +3,7 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// The expansion of `@Modeled`: the override of `visit(_:)`, and an attribute for each property that writes the rest.
+/// The expansion of `@Modeled`: the override of `visit(_:)`, and an attribute for each property that generates its members.
 public protocol ModeledExpansion: MemberMacro, MemberAttributeMacro {}
 
 extension ModeledExpansion {

@@ -1,7 +1,7 @@
 #if Macros
 import SwiftDiagnostics
 
-/// A declaration that `@Modeled` refuses, said to its author.
+/// The error message for a declaration that `@Modeled` does not support.
 struct Problem: DiagnosticMessage {
     let id: String
     let message: String

@@ -37,11 +37,11 @@ struct PropertyAttributes {
         }
     }
 
-    /// The arguments of `Property`, in its order.
+    /// Returns the arguments for the initializer of `Property`, in their order.
     ///
     /// - Parameters:
-    ///   - keyPath: the property.
-    ///   - name: the property's name, which is its key where no other is given.
+    ///   - keyPath: The property.
+    ///   - name: The property's name. It is the key unless an attribute gives another.
     func arguments(keyPath: String, name: String) -> [String] {
         var arguments = [isNullable ? "nullable: \(keyPath)" : keyPath, key ?? "\"\(name)\""]
         if !alternatives.isEmpty { arguments.append("or: \(alternatives.joined(separator: ", "))") }

@@ -2,17 +2,17 @@
 import SwiftSyntax
 
 extension TypeSyntax {
-    /// The name without its module and its generic arguments.
+    /// The name without module and generic arguments.
     var baseName: String? { self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text }
 
-    /// The type that is wrapped by an optional.
+    /// The wrapped type of an optional; `nil` for another type.
     var wrapped: TypeSyntax? {
         if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType }
         if let forced = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return forced.wrappedType }
         return baseName == "Optional" ? argument : nil
     }
 
-    /// The name of the elements of an array.
+    /// The name of an array's element type; `nil` for another type.
     var elementName: String? {
         if let array = self.as(ArrayTypeSyntax.self) { return array.element.baseName }
         return baseName == "Array" ? argument?.baseName : nil
@@ -45,7 +45,7 @@ extension TypeSyntax {
 }
 
 extension ExprSyntax {
-    /// The name of a type that is called, without its module and its generic arguments.
+    /// The name of the type whose initializer is called, without module and generic arguments.
     var baseName: String? {
         if let reference = self.as(DeclReferenceExprSyntax.self) { return reference.baseName.text }
         if let member = self.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text }
