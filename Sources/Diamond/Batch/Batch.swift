@@ -27,7 +27,7 @@ public final class Batch: Sendable {
     ///   - connections: the connections. Each occurrence is an item.
     ///   - isFailingFast: whether the first failure or canceled item cancels the others.
     ///   - isFailure: returns whether a response counts as a failure; by default none does, whatever its status. Called once
-    ///     for each response, on any thread; be short.
+    ///     for each response, on any thread. It must return quickly.
     public init(
         _ connections: [Connection],
         isFailingFast: Bool = false,

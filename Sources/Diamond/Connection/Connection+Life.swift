@@ -82,7 +82,7 @@ extension Connection {
                 rest
             )
         }
-        // Freed where no lock is held.
+        // Released outside the lock.
         withExtendedLifetime(rest) {}
         file?.close()
         // First: a waiter that is resumed, or finds the engine idle, must not find the connection among its members.

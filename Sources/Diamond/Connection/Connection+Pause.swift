@@ -16,7 +16,7 @@ extension Connection {
     /// (<doc:Replaying>).
     ///
     /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled. In a serial lane it blocks
-    /// the connections behind it. The call has no effect once the connection has finished.
+    /// the connections after it. The call has no effect once the connection has finished.
     public func pause() {
         performInCore(notifyingKVO: false) { core in
             // Computed under the same lock: a dependency may have just updated the request.

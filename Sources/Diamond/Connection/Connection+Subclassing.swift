@@ -76,7 +76,9 @@ extension Connection {
 }
 
 extension ConnectionError {
-    /// - Parameter type: what it was to become, or what was to make something of it.
+    /// Creates the error of a body that could not be decoded.
+    ///
+    /// - Parameter type: the type of the output, or of the connection that decodes.
     init(undecodable response: Response, as type: Any.Type, _ error: any Error) {
         let place = RequestURL.masked(Array(response.url.utf8))
         let reason = (error as? DecodingError)?.reason ?? "see the cause"

@@ -60,7 +60,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var updatedRequest = IndirectOptional<Request>.none
         /// The job of a durable request, until the connection has finished.
         var durableRequest: DurableRequest?
-        /// The file to which the body is written; `nil` where the body is collected.
+        /// The file to which the body is written; `nil` if the body is collected in memory.
         var file: ConnectionFile?
     }
 

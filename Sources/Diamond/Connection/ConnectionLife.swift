@@ -25,7 +25,7 @@ struct ConnectionLife {
         case run
         /// Resume the waiters and cancel the run. The end of the run follows.
         case interrupt
-        /// Resume the waiters and finish. No run is under way.
+        /// Resume the waiters and finish. There is no run.
         case end
         /// Cancel the run, and ignore its outcome.
         case suspend
@@ -39,7 +39,7 @@ struct ConnectionLife {
 
     private var phase = Phase.ready
     // Small members together, because a queue may hold very many connections.
-    /// Whether a run is under way or about to begin.
+    /// Whether there is a run, or one is about to begin.
     private(set) var isUnderWay = false
     /// Whether the run may have sent something.
     private var hasBegun = false
@@ -77,7 +77,7 @@ struct ConnectionLife {
         if case .some = settled { true } else { false }
     }
 
-    /// The outcome, or the one that takes effect when the last pause ends.
+    /// The outcome. While the connection is paused, it takes effect when the last pause ends.
     var known: Outcome? { outcome ?? held.value }
 
     /// Finishes a connection that has not started, with a known outcome.

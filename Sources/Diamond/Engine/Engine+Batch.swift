@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Batches of requests.
 extension Engine {
-    /// Makes a batch of requests, ready to be given dependencies and enqueued.
+    /// Creates a batch of requests. Add its dependencies, then enqueue it.
     ///
     /// - Parameters:
     ///   - requests: the requests, in the order of their start and of their results.
@@ -19,7 +19,7 @@ extension Engine {
     /// Runs the connections of a batch in their order, each when its dependencies have finished. Connections that any
     /// engine runs already are left as they are.
     public func enqueue(_ batch: Batch) {
-        // All are added before the first starts: if it failed fast, it would cancel others that no engine has.
+        // All are added before the first starts, because a failure of the first may cancel the others.
         let added = batch.connections.filter(add)
         for connection in added { connection.start() }
     }

@@ -28,13 +28,13 @@ extension Engine {
         // After the transport, so that exchanges on the wire get its error.
         pipeline.sharing.exchanges.cancelBegun()
         lanes.ignorePauses()
-        // With a real clock: the configured clock may be a test's, which stands still.
+        // A real clock, because a test's clock may not advance.
         await waitForIdle(limit: .seconds(5), clock: ExchangeClock(ContinuousClock()))
         await pipeline.replays?.opened?.close()
         await cache?.flush()
     }
 
-    /// Waits until no work is under way, and canceled work has stored the part that it had received.
+    /// Waits until no work is running, and canceled downloads have stored what they had received.
     private func waitForIdle(limit: Duration, clock: ExchangeClock) async {
         _ = await clock.limit(limit) { [activity, store = pipeline.resumeStore] in
             await activity.idle()

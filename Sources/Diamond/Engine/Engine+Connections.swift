@@ -2,14 +2,14 @@ public import Foundation
 
 /// Requests as operations. See <doc:RunningConnections>.
 extension Engine {
-    /// Makes a connection of a request, ready to be given dependencies and enqueued.
+    /// Creates a connection for a request. Add its dependencies, then enqueue it.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
         connection.setRegistry(members)
         return connection
     }
 
-    /// Makes a connection of this engine that writes the body of its response into a file, as ``Connection/init(_:to:)`` does.
+    /// Creates a connection of this engine that writes the body of its response into a file, as ``Connection/init(_:to:)`` does.
     public func connection(for request: Request, to file: URL) -> Connection {
         let connection = connection(for: request)
         connection.write(to: file)
@@ -22,7 +22,7 @@ extension Engine {
         return connection
     }
 
-    /// Makes a connection from the snapshot of another, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this
+    /// Creates a connection from the snapshot of another, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this
     /// engine.
     public func connection(from snapshot: ConnectionSnapshot) -> Connection {
         let connection = Connection(snapshot)
@@ -73,7 +73,7 @@ extension Engine {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: the request. In a serial lane, the requests behind it wait until `callback` has returned.
+    ///   - request: the request. In a serial lane, later requests wait until `callback` has returned.
     ///   - executor: the executor of `callback`; `nil` for ``Configuration/callbackExecutor``.
     ///   - callback: called once, also if the connection is canceled.
     /// - Returns: the connection, to be canceled or paused.
@@ -95,7 +95,7 @@ extension Engine {
     /// Cancels the unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or
     /// URL of their requests. Calls to ``send(_:)->Response`` are canceled with their tasks.
     ///
-    /// - Parameter predicate: called in no order; be short.
+    /// - Parameter predicate: called in no order. It must return quickly.
     /// - Returns: the number of canceled connections.
     @discardableResult
     public func cancel(where predicate: (Connection) -> Bool) -> Int {
@@ -106,7 +106,7 @@ extension Engine {
 
     /// Cancels the connections of this engine whose requests have this key (``key(of:)``). The requests count as they
     /// were given, without the changes by dependencies. If a key is not known yet, the credential provider is asked; if
-    /// the calling task is canceled meanwhile, those connections stay.
+    /// the calling task is canceled during that, those connections are not canceled.
     ///
     /// - Returns: the number of canceled connections.
     @discardableResult

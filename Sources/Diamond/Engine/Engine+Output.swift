@@ -65,7 +65,7 @@ extension Engine {
 
     /// Returns the absolute URL of a request, for this package's other targets.
     ///
-    /// - Throws: ``ConnectionError`` `badRequest` for one that leads away from the base URL.
+    /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.
     package func url(of request: Request) throws(ConnectionError) -> String {
         do throws(MalformedURL) { return try pipeline.environment.resolvedURL(of: request) } catch {
             throw ConnectionError(RequestError(error))

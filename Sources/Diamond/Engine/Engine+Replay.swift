@@ -37,7 +37,7 @@ extension Engine {
 
     /// Makes a replayer for tests.
     ///
-    /// - Parameter pass: called at points where a test may end the process.
+    /// - Parameter pass: called at the points at which a test may end the process.
     package func replayer(
         width: Int = 8,
         identities: (@Sendable () async -> Set<String>)? = nil,

@@ -87,7 +87,7 @@ extension Engine {
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
     ///   - file: the URL of the file. Its directory has to exist.
     ///   - limit: the greatest size in bytes; none by default.
-    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return quickly.
     /// - Throws: ``ConnectionError``; no file appears then. `cannotWrite`, before anything is sent if the directory does not
     ///   exist or is not writable; `badStatus` for a status other than 2xx, with the response.
     @concurrent
@@ -118,7 +118,7 @@ extension Engine {
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
     ///   - sink: the sink, which must not be used for another download at the same time.
     ///   - limit: the greatest size in bytes; none by default.
-    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return quickly.
     /// - Throws: ``ConnectionError``: `cannotWrite` if the sink throws, with that error as the cause; `badStatus` for a status
     ///   other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` if the engine is closed, both
     ///   without waiting for the sink.

@@ -1,6 +1,6 @@
 /// Uploads of bodies that are produced while they are sent. See <doc:Uploading>.
 extension Engine {
-    /// Sends a request with a body that the app produces meanwhile, and returns the response.
+    /// Sends a request with a body that the app produces during the upload, and returns the response.
     ///
     /// ```swift
     /// let source = UploadSource(length: backup.size) { backup.pieces() }
@@ -16,7 +16,7 @@ extension Engine {
     ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the query. In
     ///     a serial lane it waits for its permit, but in no order with connections.
     ///   - source: the source of the body.
-    ///   - progress: called for every piece that is sent or received, on the thread of the transfer; be short.
+    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return quickly.
     /// - Throws: ``ConnectionError``: `badRequest` if the request has a body of its own, or a method that carries none, or if
     ///   the source fails; then the ``ConnectionError/cause`` is a ``TransportError`` with the source's error as its cause.
     ///   `cannotQueue` if ``Request/replay`` asks for a durable request. A response with an error status is returned, not
@@ -30,7 +30,7 @@ extension Engine {
         try await pipeline.upload(request, from: Upload(source, progress: progress))
     }
 
-    /// Sends a call with a body that the app produces meanwhile, and decodes the body of its response, as
+    /// Sends a call with a body that the app produces during the upload, and decodes the body of its response, as
     /// ``send(_:)->Call.Output`` does.
     @concurrent
     public func upload<Call: Endpoint>(

@@ -40,7 +40,7 @@ extension Connection {
     /// if that has happened. A connection that was canceled before any engine or queue ran it counts as over, although it
     /// has not finished.
     ///
-    /// - Parameter handler: called on any thread; be short.
+    /// - Parameter handler: called on any thread. It must return quickly.
     func afterCallbacks(_ handler: @escaping ConnectionCallbacks.OutcomeHandler) {
         let outcome = core.withLock { core -> ConnectionLife.Outcome? in
             if !core.callbacks.isOver { core.callbacks.add(handler) }

@@ -31,7 +31,7 @@ extension Connection {
                 defer { core.failedDependencies = .some(newValue) }
                 return core.failedDependencies
             }
-            // Freed where no lock is held, because its closure is the app's.
+            // Released outside the lock, because its closure is the app's.
             withExtendedLifetime(former) {}
         }
     }

@@ -69,7 +69,7 @@ enum DependencyGraph {
         let target = edge.references.connection
         edge.isOver = target?.isOver ?? false
         guard edge.isOver || !dependent.isWatched || node.gate != nil || gate != nil else { return (.needsGate, false) }
-        if let target, !edge.isOver, let cycle = order.move(node, behind: target.node) {
+        if let target, !edge.isOver, let cycle = order.move(node, after: target.node) {
             return (.cycle(cycle.compactMap(\.connection?.request)), false)
         }
         node.enter(edge)
@@ -196,7 +196,7 @@ enum DependencyGraph {
         state.withLock { state in
             let node = connection.node
             let end = last.node
-            let isBehind = state.order.move(node, behind: end) == nil
+            let isBehind = state.order.move(node, after: end) == nil
             if isBehind {
                 node.predecessor = end
                 end.successor = node

@@ -135,7 +135,7 @@ final class DependencyNode: @unchecked Sendable {
         }
     }
 
-    /// Updates the marks after the node was placed behind another node.
+    /// Updates the marks after the node was placed after another node.
     ///
     /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
     /// - Returns: whether that may have closed a cycle through an operation that is no connection. Only a node that

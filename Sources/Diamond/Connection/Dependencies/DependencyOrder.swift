@@ -1,5 +1,4 @@
-/// A topological order of the connections, in which each stands behind its dependencies. It is maintained as edges are
-/// added.
+/// A topological order of the connections, in which each one follows its dependencies. It is updated with each added edge.
 ///
 /// An edge that agrees with the order costs one comparison. So do chains that are built from one end to the other, and
 /// lines that grow at their end. Any other edge moves the nodes between its two ends, and finds a cycle if it closes one
@@ -9,11 +8,11 @@ struct DependencyOrder {
     private var highest = 0
     private var releaseLater: [AnyObject] = []
 
-    /// Moves a connection behind one that it is to wait for.
+    /// Moves a connection after one that it depends on.
     ///
     /// - Returns: the cycle that prevents it, from the dependent through the target to the dependent; `nil` if there is
     ///   none.
-    mutating func move(_ dependent: DependencyNode, behind target: DependencyNode) -> [DependencyNode]? {
+    mutating func move(_ dependent: DependencyNode, after target: DependencyNode) -> [DependencyNode]? {
         guard dependent !== target else { return [dependent, dependent] }
         let place = target.order ?? (dependent.order == nil ? next() : before())
         target.order = place
@@ -25,8 +24,8 @@ struct DependencyOrder {
             dependent.order = next()
             return nil
         }
-        // The affected nodes: those that the target waits for and that stand behind the dependent, and those that wait for
-        // the dependent and stand before the target.
+        // Two groups of nodes are affected: those that the target waits for, as far as they follow the dependent, and those
+        // that wait for the dependent, as far as they precede the target.
         let awaited = Search(
             from: target, over: { $0.awaited(releaseLater: &$1) }, in: { $0 >= own }, releaseLater: &releaseLater)
         if let path = awaited.path(to: dependent) { return [dependent] + path }

@@ -16,7 +16,7 @@ final class FreedOperations {
         pthread_getspecific(key).map { Unmanaged<FreedOperations>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Releases the references, and those that are added meanwhile.
+    /// Releases the references, also those that are added during the call.
     func free() {
         guard !references.isEmpty else { return }
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())

@@ -40,7 +40,7 @@ extension Connection {
         registry?.addStarted(self)
     }
 
-    /// Makes a started connection a member of its engine, unless it has left that meanwhile.
+    /// Adds a started connection to its engine, unless it has left the engine since.
     ///
     /// - Parameter add: called only if the connection becomes a member; returns its slot in the registry.
     /// - Returns: whether the connection has become a member.
@@ -62,7 +62,7 @@ extension Connection {
         registry.gate.add(run)
     }
 
-    /// Finishes the connection with an outcome while no run is under way.
+    /// Finishes a connection without a run.
     func endRun(with outcome: ConnectionLife.Outcome) { perform(notifyingKVO: true) { $0.endRun(with: outcome) } }
 
     private func end(_ run: ConnectionRun, with outcome: ConnectionLife.Outcome) {

@@ -45,7 +45,7 @@ final class ConnectionRegistry: Sendable {
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
         let isInOrder = lanes.isSerial(lane) && !Hook.isRunning
-        // Freed where no lock is held, because they may hold objects of the app.
+        // Released outside the lock, because they may retain objects of the app.
         var former: ConnectionRegistry?
         var releaseLater: [AnyObject] = []
         let (isNew, isInLine) = state.withLock { state in

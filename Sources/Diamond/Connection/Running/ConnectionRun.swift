@@ -86,7 +86,7 @@ extension ConnectionRun: CallerRun {
             defer { state.onPriorityChange = change }
             return state.onPriorityChange
         }
-        // Freed where no lock is held.
+        // Released outside the lock.
         withExtendedLifetime(old) {}
     }
 

@@ -33,7 +33,7 @@ extension Pipeline {
         // A pause from here on would abandon a complete body, which would be requested again.
         guard caller.run?.concludeIfAllowed() != false else { throw .cancelled }
         try await validate(response.head, for: caller)
-        // The connection may have been canceled meanwhile.
+        // The connection may have been canceled since.
         guard caller.run?.concludeIfAllowed() != false else { throw .cancelled }
         try await target.publish()
     }

@@ -25,7 +25,7 @@ final class SharedStreams: Sendable {
         var count = 0
     }
 
-    /// The number of bytes that a consumer may be behind the fastest one.
+    /// The maximum number of bytes by which the fastest consumer may be ahead of the slowest one.
     private static let window = 1 << 20
 
     private let state = Guarded(State())
@@ -81,7 +81,7 @@ final class SharedStreams: Sendable {
         let removed = state.withLock { state in
             state.sessions[key]?.number == number ? state.sessions.removeValue(forKey: key) : nil
         }
-        // Freed where no lock is held.
+        // Released outside the lock.
         withExtendedLifetime(removed) {}
     }
 }
