@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Mutant.allCases) func `The table finds a wrong generator out`(mutant: Mutant) {
+    @Test(arguments: Mutant.allCases) func `The table detects a wrong generator`(mutant: Mutant) {
         var random = SplitMix(state: 1)
         let isFound = (0..<2000).contains { _ in
             let scene = Scene(&random)

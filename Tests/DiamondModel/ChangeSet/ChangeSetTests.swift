@@ -81,7 +81,7 @@ import Testing
         #expect(changes[0].moves.map { [$0.from.row, $0.to.row] } == [[0, 4]])
     }
 
-    @Test func `Observers hear of a change before and after it`() throws {
+    @Test func `Observers are notified before and after a change`() throws {
         var heard: [String] = []
         let token = items.observeEvents { [items] event in
             switch event {
@@ -107,7 +107,9 @@ import Testing
         #expect(all[0].insertions.isEmpty)
     }
 
-    @Test func `A change that an observer makes is told after the present one, to all in one order`() throws {
+    @Test func `A change that an observer makes is reported after the current one, to all observers in one order`()
+        throws
+    {
         var first: [Int] = []
         var second: [Int] = []
         let tokens = [
@@ -123,7 +125,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `The collection hears of nested models one level deep`() throws {
+    @Test func `The collection observes nested models one level deep`() throws {
         let cities = ModelCollection<City>(context: ModelContext())
         try cities.set([["id": 1, "mayor": ["name": "A"]]])
         var updates = 0

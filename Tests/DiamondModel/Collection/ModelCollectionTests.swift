@@ -205,7 +205,7 @@ import Testing
         #expect(second.map(\.id) == [2])
     }
 
-    @Test func `A collection that is dropped leaves its models in peace`() throws {
+    @Test func `A collection that is deallocated does not affect its models`() throws {
         let item = Item.make(1)
         do { _ = try ModelCollection([item]) }
         item.rank = 3

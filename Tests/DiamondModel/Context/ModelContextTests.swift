@@ -17,7 +17,7 @@ import Testing
         #expect(context.existing(City.self, id: "07") as City? == nil)
     }
 
-    @Test func `A context keeps nothing alive`() throws {
+    @Test func `A context retains no model`() throws {
         do { _ = try context.model(City.self, from: ["id": 7]) }
         #expect(context.count == 0)
         let next = try context.model(City.self, from: ["id": 7])
@@ -87,7 +87,7 @@ import Testing
         #expect(district.changedJSON == ["city_id": 2])
     }
 
-    @Test func `Ids travel as values`() throws {
+    @Test func `Ids are sent between isolation domains as values`() throws {
         let id = try context.model(City.self, from: ["id": 1]).typedID
         #expect(try JSONDecoder().decode(TypedID<City>.self, from: JSONEncoder().encode(id)) == id)
         let local = City().modelID

@@ -40,7 +40,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `An id that another model has is refused, whoever sets it`() throws {
+    @Test func `An id that another model has is refused from every setter`() throws {
         label.slug = "b"
         #expect(label.slug == "a" && label.rejections.map(\.rule) == ["unique"])
         label["slug"] = "b"

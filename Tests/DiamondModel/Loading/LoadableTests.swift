@@ -113,7 +113,7 @@ private final class Source: Sendable {
         #expect(LoadState(hasSource: { false }).isLoaded)
     }
 
-    @Test func `A load brings the data, and tells when it has begun and ended`() async throws {
+    @Test func `A load delivers the data, and reports its begin and end`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading { object, event in
             #expect(object === forecast)
@@ -130,7 +130,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `Loads that are alike are one`() async throws {
+    @Test func `Equal loads share one load`() async throws {
         let first = await begin()
         let second = Task { try await forecast.load() }
         await untilTrue { true }
@@ -140,7 +140,7 @@ private final class Source: Sendable {
         #expect(source.loads.count == 1)
     }
 
-    @Test func `A load with another policy takes the place of the one that is under way, for its callers too`()
+    @Test func `A load with another policy replaces the running one, also for its callers`()
         async throws
     {
         let first = await begin()
@@ -152,7 +152,7 @@ private final class Source: Sendable {
         #expect(source.canceled == 1)
     }
 
-    @Test func `A load of more joins the load from the beginning`() async throws {
+    @Test func `A load of the next page joins the load from the beginning`() async throws {
         let first = await begin()
         source.answer(0, .success("rain"))
         try await first.value
@@ -165,7 +165,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "sun")
     }
 
-    @Test func `More of what was never loaded is the beginning`() async throws {
+    @Test func `A load of the next page starts at the beginning when nothing was loaded`() async throws {
         let task = Task { try await forecast.load(more: true) }
         await source.hasBegun(1)
         source.answer(0, .success("rain"))
@@ -173,7 +173,7 @@ private final class Source: Sendable {
         #expect(source.loads == [Load()])
     }
 
-    @Test func `More leaves the age as it is, and is nothing where there is no more`() async throws {
+    @Test func `A load of the next page keeps the age, and does nothing after the last page`() async throws {
         let first = await begin()
         source.answer(0, .success("rain"))
         try await first.value
@@ -188,7 +188,7 @@ private final class Source: Sendable {
     }
 
     @Test(arguments: [true, false])
-    func `A load that fails, by its source or by what it brings, leaves the data and clears the flags`(
+    func `A failed load keeps the data and clears the flags`(
         _ isRefused: Bool
     ) async throws {
         let first = await begin()
@@ -238,7 +238,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `Canceling ends the load for all, and what comes late is not taken in`() async throws {
+    @Test func `Canceling ends the load for all callers, and late data is not applied`() async throws {
         let task = await begin()
         forecast.cancel()
         #expect(!forecast.isLoading)
@@ -289,7 +289,7 @@ private final class Source: Sendable {
         #expect(source.loads.count == 2)
     }
 
-    @Test func `Resetting ends what is under way, and takes the object for a new one`() async throws {
+    @Test func `Resetting ends the running load, and the object counts as never loaded`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading([.reset, .canceled]) { events.append($1.kind) }
         let task = await begin()
@@ -300,7 +300,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `An observer that is dropped while an event is told does not hear it`() async throws {
+    @Test func `An observer that is removed during an event does not receive it`() async throws {
         var heard = 0
         var second: ObserverToken?
         let first = forecast.loadState.observe { _ in second = nil }
@@ -313,7 +313,7 @@ private final class Source: Sendable {
         first.cancel()
     }
 
-    @Test func `A caller that is canceled when the data is there leaves no load behind`() async throws {
+    @Test func `A caller that is canceled after the data has arrived leaves no running load`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         // The caller is told on this actor, which does not come to it before it is canceled.
@@ -327,7 +327,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "sun")
     }
 
-    @Test func `A load that is canceled for all when the data is there brings nothing`() async throws {
+    @Test func `A load that is canceled after its data has arrived applies nothing`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         source.waitForEnd()
@@ -336,7 +336,7 @@ private final class Source: Sendable {
         #expect(forecast.text.isEmpty && !forecast.isLoading && !forecast.isLoaded)
     }
 
-    @Test func `Data that is marked while it is loaded is outdated`() async throws {
+    @Test func `Data that is invalidated during its load is outdated`() async throws {
         let task = await begin()
         try await forecast.invalidate()
         source.answer(0, .success("rain"))
@@ -356,7 +356,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain" && source.loads.count == 1)
     }
 
-    @Test func `A load that has taken the place of others ends with the last of all their callers`() async throws {
+    @Test func `A load that has replaced others ends with the last of all their callers`() async throws {
         let first = await begin()
         first.cancel()
         let second = await begin(Load(policy: .reload), after: 1)
@@ -398,7 +398,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `A presenter off screen tells nothing, and once when it is back`() async throws {
+    @Test func `A presenter off screen reports nothing, and reports once when it is back`() async throws {
         let presenter = LoadPresenter(forecast)
         var shown: [String] = []
         let token = presenter.observe { shown.append($0.name) }

@@ -64,7 +64,7 @@ import Testing
         _ = token
     }
 
-    @Test func `A transient property is noticed, and is in no JSON`() throws {
+    @Test func `A transient property is observed, and is in no JSON`() throws {
         let city = try ByMacro.City(json: ["id": 1, "isExpanded": true])
         #expect(!city.isExpanded && !city.repairs.contains { $0.path == "isExpanded" })
         let changes = Guarded(0)

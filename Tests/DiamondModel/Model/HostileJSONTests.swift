@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A merge of any shapes is taken whole, or changes nothing`() throws {
+    @Test func `A merge of any shapes is applied as a whole, or changes nothing`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(60, soaking: 10_000) {
             let context = ModelContext()

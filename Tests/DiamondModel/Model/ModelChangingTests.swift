@@ -26,7 +26,7 @@ import Testing
         #expect(!city.isDirty && city.json["mayor"]?["name"] == "B")
     }
 
-    @Test func `A collection may end while a model of it tells a change`() throws {
+    @Test func `A collection may be deallocated while its model reports a change`() throws {
         let person = Person()
         var second: ModelCollection<Person>? = nil
         let first = try ModelCollection([person])
@@ -46,7 +46,7 @@ import Testing
         #expect(!one.isDirty && !other.isDirty)
     }
 
-    @Test func `A write that is equal fires nothing`() {
+    @Test func `An equal write fires no event`() {
         var count = 0
         let token = city.observe { _ in count += 1 }
         city.name = "Nara"
@@ -55,7 +55,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A write tells the old and the new value, to all and by property`() {
+    @Test func `A write reports the old and the new value, to all observers and by property`() {
         var events: [ModelEvent] = []
         var names: [ValueChange<String>] = []
         let tokens = [city.observe { events.append($0) }, city.observe(City.name) { names.append($0) }]
@@ -82,7 +82,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `What was set since the last sync is dirty, until it is as it was`() {
+    @Test func `A property that was set since the last sync is dirty until it has its old value`() {
         city.name = "Kyoto"
         city.population = 6
         #expect(city.dirtyProperties.map(\.key) == ["name", "population"])
@@ -168,7 +168,7 @@ import Testing
         #expect(heard == ["A", "B"])
     }
 
-    @Test func `An observer that is canceled while others are told hears no more`() {
+    @Test func `An observer that is canceled during an event does not receive it`() {
         var heard: [String] = []
         var tokens: [ObserverToken] = []
         tokens.append(
@@ -180,7 +180,7 @@ import Testing
         #expect(heard == ["first"])
     }
 
-    @Test func `An observer may read and set the property that it is told of`() {
+    @Test func `An observer may read and set the property that has changed`() {
         let token = city.observe(City.name) { [city] change in if change.new == "x" { city.name = "y" } }
         city.name = "x"
         #expect(city.name == "y")
@@ -201,7 +201,7 @@ import Testing
         #expect(!copy.isEqual(to: city))
     }
 
-    @Test func `A model goes when nobody holds it, though others observe it or hold its parts`() {
+    @Test func `A model without references is deallocated, although it is observed or its parts are retained`() {
         weak var gone: City?
         var mayor: Person?
         do {
@@ -216,7 +216,7 @@ import Testing
 }
 
 @Suite struct ModelObservationTests {
-    @Test @MainActor func `Observations on the main actor hear of changes`() async throws {
+    @Test @MainActor func `Observations on the main actor receive changes`() async throws {
         let person = Person()
         let names = Observations { person.name }
         var heard: [String] = []

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         (#"{}"#, Repair.Reason.missing), (#"{"name": null}"#, .null), (#"{"name": 7}"#, .wrongType),
         (#"{"name": {"first": "A"}}"#, .wrongType), (#"{"name": ["A"]}"#, .wrongType),
-    ]) func `A property that the JSON does not hold has its default, and says so`(
+    ]) func `A property without a value in the JSON has its default and a repair`(
         text: String, reason: Repair.Reason
     ) throws {
         let person = try Person(json: Data(text.utf8))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "7", "[]", "null", #"{"name""#, #"{"a": 1, "a": 2}"#, String(repeating: "[", count: 5000)])
-    func `What is no object is an error`(text: String) {
+    func `JSON that is no object is an error`(text: String) {
         #expect { try Person(json: Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == .malformed }
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(place.repairs.isEmpty)
     }
 
-    @Test func `A repaired property writes its original JSON back until somebody sets it`() throws {
+    @Test func `A repaired property writes its original JSON back until it is set`() throws {
         let json: JSONValue = [
             "id": 3, "name": "Nara", "population": "many", "founded": nil, "extra": [1, ["x": nil]],
         ]

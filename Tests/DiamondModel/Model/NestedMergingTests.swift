@@ -62,7 +62,7 @@ import Testing
         #expect(other.repairs.map(\.description).contains("account.balance breaks the rule range"))
     }
 
-    @Test func `An element that a live model rejects is kept apart, and the rest is merged`() throws {
+    @Test func `An element that a live model rejects is stored as rejected, and the rest is merged`() throws {
         let element = wallet.accounts[0]
         try wallet.merge(["name": "B", "accounts": [["id": 7, "balance": -1], ["id": 8], 7]])
         #expect(wallet.name == "B" && element.balance == 0)

@@ -140,7 +140,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Sequences of events, heard to the end, partly, or never`() async throws {
+    @Test func `Sequences of events, read to the end, partly, or never`() async throws {
         do {
             let cities = try cities(in: ModelContext())
             let city = cities[0]
@@ -213,7 +213,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `What a refused merge has staged`() throws {
+    @Test func `The staged effects of a refused merge`() throws {
         let context = ModelContext()
         let wallet: Wallet = try context.model(from: ["id": 1, "limit": 1])
         let before = context.count

@@ -22,7 +22,7 @@ import Testing
         #expect(zip(list, list.dropFirst()).allSatisfy { $0.label < $1.label })
     }
 
-    @Test func `Many may be put in before the first`() {
+    @Test func `Many entries may be inserted before the first`() {
         var order = InsertionOrder()
         var list: [Entry] = []
         for _ in 0..<2000 {

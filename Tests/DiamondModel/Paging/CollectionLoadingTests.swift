@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .items(after: "since_id", limit: 3)])
-    func `A refresh adds what is new at the top, and keeps the rest and the position`(_ paging: Paging) async throws {
+    func `A refresh adds new items at the top, and keeps the rest and the position`(_ paging: Paging) async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(paging, list)
         try await notes.load()
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .items(after: "since_id", limit: 3)])
-    func `A refresh that does not reach to what is there begins from the start, so that no rows are missing`(
+    func `A refresh that may miss rows loads the list from the beginning`(
         _ paging: Paging
     ) async throws {
         let list = Guarded(Array(1...8))
@@ -89,7 +89,7 @@ import Testing
         #expect(notes.map(\.id) == Array(20...25) + Array(1...8))
     }
 
-    @Test func `A load from the beginning takes the place of what is there, in the order of the server`() async throws {
+    @Test func `A load from the beginning replaces the rows, in the order of the server`() async throws {
         let list = Guarded([3, 1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -100,7 +100,7 @@ import Testing
         #expect(notes[id: 3] === first)
     }
 
-    @Test func `Objects that the server does not have yet stay where a list is loaded`() async throws {
+    @Test func `Objects that the server does not have yet stay when a list is loaded`() async throws {
         let list = Guarded([1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -141,7 +141,7 @@ import Testing
         #expect(notes.loadState.error is PagingError)
     }
 
-    @Test func `Elements that cannot be taken in are kept apart, and the rest of the page is there`() async throws {
+    @Test func `Elements that cannot be read are stored as rejected, and the rest of the page is added`() async throws {
         let notes = ModelCollection<Note>()
         notes.source = PageSource { _ in Page(items: [["id": 1], 7, ["text": "no id"], ["id": 2], ["id": 1]]) }
         try await notes.load()
@@ -149,7 +149,7 @@ import Testing
         #expect(notes.rejected.map(\.index) == [1, 2, 4])
     }
 
-    @Test func `A server that leads in a circle has an end`() async throws {
+    @Test func `A server whose pages form a cycle ends the list`() async throws {
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .cursor()) { query in
             let next: JSONValue = query.position == .cursor("a") ? "b" : "a"
@@ -164,7 +164,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2, 3] && pages == 2)
     }
 
-    @Test func `Calls for the next page are one`() async throws {
+    @Test func `Concurrent calls for the next page share one load`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -182,7 +182,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2])
     }
 
-    @Test func `A page that is loaded when the list is loaded again is not taken in`() async throws {
+    @Test func `A page whose list is loaded again meanwhile is not applied`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -262,7 +262,7 @@ import Testing
         #expect(back.map(\.id) == Array(1...8))
     }
 
-    @Test func `It is time for more near the end, once`() async throws {
+    @Test func `The list needs more near the end, once`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -291,7 +291,7 @@ import Testing
         }
     }
 
-    @Test func `Another source is begun at its start, and the one under way brings nothing`() async throws {
+    @Test func `Another source begins at its start, and the running load applies nothing`() async throws {
         let gate = Gate()
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .offset(limit: 1)) { query in
@@ -312,7 +312,7 @@ import Testing
         #expect(notes.map(\.id) == [10, 11])
     }
 
-    @Test func `An archive of another scheme is begun at its start`() async throws {
+    @Test func `An archive of another scheme begins at its start`() async throws {
         let list = Guarded(Array(1...5))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -352,7 +352,7 @@ import Testing
         #expect(notes.map(\.id) == [3, 6, 7, 8])
     }
 
-    @Test func `A page that was on its way when rows moved up is asked for again`() async throws {
+    @Test func `A page during whose load rows have moved up is requested again`() async throws {
         let gate = Gate()
         let list = Guarded(Array(1...8))
         let api = StubAPI { call in
@@ -375,7 +375,7 @@ import Testing
         #expect(Set(notes.map(\.id)) == Set(2...8))
     }
 
-    @Test func `Newer items end at the first that is there, where a server knows one bound only`() async throws {
+    @Test func `Newer items end at the first existing item if a server knows only one bound`() async throws {
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .items(after: "since_id", limit: 3)) { query in
             let all = query.newerThan == nil ? [3, 2, 1] : Array((1...9).reversed())
@@ -387,7 +387,7 @@ import Testing
         #expect(notes.map(\.id) == [9, 8, 7, 6, 5, 4, 3, 2, 1])
     }
 
-    @Test func `Newer items are asked for until there are none`() async throws {
+    @Test func `Newer items are requested until there are none`() async throws {
         let asked = Guarded<[PageQuery]>([])
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .items(after: "since_id")) { query in
@@ -426,7 +426,7 @@ import Testing
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test func `The pages of a list have no cache key of the app's, and are not kept for later`() async throws {
+    @Test func `The pages of a list do not use the app's cache key, and are not queued`() async throws {
         let api = StubAPI { call in
             StubAPI.Answer(200, .array((call.path.contains("offset") ? [3] : [1, 2]).map(Self.row)))
         }
@@ -440,7 +440,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2, 3])
     }
 
-    @Test func `A next page at another origin is refused, also behind a redirect and from an archive`() async throws {
+    @Test func `A next page at another origin is refused, also after a redirect and from an archive`() async throws {
         let link = try #require(HTTPField.Name("Link"))
         let api = StubAPI { call in
             call.path == "notes"
@@ -460,7 +460,9 @@ import Testing
         #expect(!api.calls.contains { $0.path.contains("page=2") || $0.path.contains("/x") })
     }
 
-    @Test func `A row that an observer removes while a refresh merges is no place for new ones`() async throws {
+    @Test func `A row that an observer removes during a refresh does not determine the position of new ones`()
+        async throws
+    {
         let list = Guarded([2, 3])
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -500,7 +502,8 @@ import Testing
         #expect(api.calls.map(\.path) == ["notes"])
     }
 
-    @Test func `An upload sends deleted, changed and new objects, and what fails is sent by the next`() async throws {
+    @Test func `An upload sends deleted, changed and new objects, and the next one repeats failed calls`() async throws
+    {
         let failing = Guarded(true)
         let api = StubAPI { call in
             if call.path == "notes/2", failing.withLock({ $0 }) { return StubAPI.Answer(500) }

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [
         Paging.offset(limit: 7), .page(size: 7, sizeParameter: "perPage"), .cursor(limit: 7),
         .link(limit: 7, limitParameter: "limit"), .whole,
-    ]) func `Every scheme brings the whole list, in the order of the server`(_ paging: Paging) async throws {
+    ]) func `Every scheme loads the whole list, in the order of the server`(_ paging: Paging) async throws {
         let engine = engine(try await SampleServer.shared)
         let request = Request("cities", parameters: ["country": "DE", "minPopulation": 500_000])
         let whole = ModelCollection<SampleCity>()
@@ -37,7 +37,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `A list is served by the cache again, and asked for again once it is invalidated`() async throws {
+    @Test func `A list comes from the cache, and is requested again after it is invalidated`() async throws {
         let engine = engine(try await SampleServer.shared)
         let towns = ModelCollection<SampleCity>()
         let request = Request("cities", parameters: ["country": "FR", "minPopulation": 400_000])

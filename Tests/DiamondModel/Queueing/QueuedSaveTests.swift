@@ -58,7 +58,7 @@ import Testing
         #expect(error?.code == .invalid && note.text == "milk" && !note.hasQueuedSaves)
     }
 
-    @Test func `An object of no context is not queued`() async throws {
+    @Test func `An object without a context is not queued`() async throws {
         let note = Note()
         let error = await #expect(throws: ModelError.self) { try await note.save(.queued) { $0.text = "milk" } }
         #expect(error?.code == .noEngine && note.text == "")
@@ -101,7 +101,7 @@ import Testing
         #expect(saves.isEmpty)
     }
 
-    @Test func `What is set while the call is under way stays dirty, and is sent after it`() async throws {
+    @Test func `A value that is set during the call stays dirty, and is sent after it`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A change behind the call that makes the object waits for the server's id`(_ isDeletion: Bool) async throws {
+    func `A change after the call that creates the object waits for the server's id`(_ isDeletion: Bool) async throws {
         let program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -165,7 +165,7 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 9])
     }
 
-    @Test func `A new object that the server refuses later takes back what waited for its id`() async throws {
+    @Test func `A new object that the server refuses later reverts the calls that wait for its id`() async throws {
         let program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -192,7 +192,7 @@ import Testing
         #expect(try program.queue.counts().filter { $0.value > 0 && !$0.key.isEnd }.isEmpty)
     }
 
-    @Test func `A deletion that the server refuses later puts the object back into its place`() async throws {
+    @Test func `A deletion that the server refuses later restores the object's position`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>()
         for text in ["a", "b", "c"] {
@@ -227,7 +227,7 @@ import Testing
         #expect(!note.isDirty && !new.isDirty)
     }
 
-    @Test func `A save behind a refusal that nobody has collected makes the object, and the refusal is told`()
+    @Test func `A save after a refusal that was not collected creates the object, and the refusal is reported`()
         async throws
     {
         let program = try api.start()
@@ -275,7 +275,7 @@ import Testing
         #expect(api.notes.isEmpty && api.calls.map(\.method) == ["POST", "DELETE"])
     }
 
-    @Test func `A program that cannot record a save keeps it all the same`() async throws {
+    @Test func `A program that cannot record a save still has it in the queue`() async throws {
         struct DiskFull: Error {}
         let program = try api.start()
         let note = try newNote(program)
@@ -287,7 +287,7 @@ import Testing
         #expect(!note.hasQueuedSaves)
     }
 
-    @Test func `A list that is synced does not bring back what waits to be deleted`() async throws {
+    @Test func `A synced list does not restore an object whose deletion is queued`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)
         let note = Note()
@@ -304,7 +304,7 @@ import Testing
         #expect(api.notes.isEmpty && list.deleted.isEmpty)
     }
 
-    @Test func `A whole object that is written takes changes in`() async throws {
+    @Test func `A queued write of the whole object includes later changes`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -375,7 +375,7 @@ import Testing
         #expect(try program.waiting.map { $0.metadata["list"] } == ["users/1/items", "users/2/items"])
     }
 
-    @Test func `A server that honors no idempotency key is sent none`() async throws {
+    @Test func `A server that honors no idempotency key receives none`() async throws {
         let program = try api.start()
         let context = ModelContext(engine: program.engine)
         let item = Keyless()
@@ -387,7 +387,7 @@ import Testing
 
     // MARK: Restarts
 
-    @Test func `Another run of the program gets the objects back that wait, and their answers`() async throws {
+    @Test func `Another run of the program restores the queued objects and their answers`() async throws {
         var program = try api.start()
         let stored = try await storedNote(program)
         api.isOnline = false
@@ -437,7 +437,7 @@ import Testing
         #expect(api.calls.count == 1)
     }
 
-    @Test func `Calls from before the server gave the id go before those from after it`() async throws {
+    @Test func `Calls from before the server assigned the id are sent before later ones`() async throws {
         var program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())

@@ -44,7 +44,7 @@ private final class Profile {
         return (ResourceLoader(engine, capacity: capacity) { data, _ in try Picture(data) }, asked, engine)
     }
 
-    @Test func `A value is loaded when it is asked for, and then is in memory`() async throws {
+    @Test func `A value is loaded on request, and then is in memory`() async throws {
         let (loader, asked, _) = images { _ in "PNG1" }
         let person = Profile(loader)
         #expect(person.portrait.value.text == "default")
@@ -59,7 +59,7 @@ private final class Profile {
         #expect(other.portrait.value.text == "PNG1")
     }
 
-    @Test func `Those who ask at the same time load and decode once`() async throws {
+    @Test func `Concurrent callers load and decode once`() async throws {
         let gate = Gate()
         let (loader, asked, _) = images { _ in
             await gate.wait()
@@ -74,7 +74,7 @@ private final class Profile {
         #expect(asked.withLock { $0.count } == 1)
     }
 
-    @Test func `What comes for another URL is not shown, and its load is canceled by the next`() async throws {
+    @Test func `A value for another URL is not shown, and the next load cancels its load`() async throws {
         let first = Gate()
         let (loader, asked, _) = images { url in
             if url.hasSuffix("1") { await first.wait() }
@@ -93,7 +93,7 @@ private final class Profile {
         #expect(loader.existing("https://a.example/1") == nil)
     }
 
-    @Test func `What is no image is an error, and is stored nowhere`() async throws {
+    @Test func `Data that is no image is an error, and is not stored`() async throws {
         let store = TemporaryStore()
         let answers = Guarded(["<html>", "PNG1"])
         let (loader, asked, engine) = images(store: store) { _ in answers.withLock { $0.removeFirst() } }
@@ -107,7 +107,7 @@ private final class Profile {
         await engine.close()
     }
 
-    @Test func `The memory is bounded by cost, and what went is read from the cache again`() async throws {
+    @Test func `The memory is bounded by cost, and evicted values are read from the cache again`() async throws {
         let store = TemporaryStore()
         let (loader, asked, engine) = images(capacity: 10, store: store) { url in "PNG\(url.suffix(1))" }
         for number in 1...5 { _ = try await loader.value(of: "https://a.example/\(number)") }
@@ -118,7 +118,7 @@ private final class Profile {
         await engine.close()
     }
 
-    @Test func `Clearing forgets the value, and ends its load`() async throws {
+    @Test func `Clearing removes the value, and cancels its load`() async throws {
         let (loader, _, _) = images { _ in "PNG1" }
         let person = Profile(loader)
         person.portraitURL = "https://a.example/1"

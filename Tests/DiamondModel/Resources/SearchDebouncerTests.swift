@@ -90,7 +90,7 @@ import Testing
         #expect(log.heard == ["reset"])
     }
 
-    @Test func `A failure is told, and the same text may be searched for again`() async {
+    @Test func `A failure is reported, and the same text may be searched for again`() async {
         let search = search
         for _ in 0..<2 {
             let task = Task { await search.search("bad") }
@@ -101,7 +101,7 @@ import Testing
         #expect(log.heard == ["bad: Broken()", "bad: Broken()"])
     }
 
-    @Test func `A canceled task searches for nothing and tells nothing`() async {
+    @Test func `A canceled task searches for nothing and reports nothing`() async {
         let search = search
         let waiting = Task { await search.search("k") }
         await untilTrue { clock.sleeping.count == 1 }

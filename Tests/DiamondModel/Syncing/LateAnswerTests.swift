@@ -58,7 +58,7 @@ import Testing
         return task
     }
 
-    @Test func `A load brings all but what a save has sent since it began`() async throws {
+    @Test func `A load applies all values except those sent by a later save`() async throws {
         let note = try note()
         let load = await begin { try await note.load() }
         held.gate("PATCH notes/7").open()
@@ -69,7 +69,7 @@ import Testing
         #expect(note.json["text"] == "bread")
     }
 
-    @Test func `A change that waits arrives, also where a load has brought another value meanwhile`() async throws {
+    @Test func `A waiting change is applied, also after a load has set another value`() async throws {
         let note = try note()
         let save = await begin { try await note.save(.wait) { $0.text = "bread" } }
         held.gate("GET notes/7").open()
@@ -80,7 +80,7 @@ import Testing
         #expect(note.text == "bread" && !note.isDirty)
     }
 
-    @Test func `A change that is taken back gives way to what a load has brought meanwhile`() async throws {
+    @Test func `A change that is rolled back yields to a value that was loaded since`() async throws {
         let answers = Held(["GET notes/7": StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3])])
         let api = StubAPI { call in
             call.method == "PATCH" ? await answers.answer(call) : StubAPI.Answer(200, ["id": 7, "text": "theirs"])
@@ -96,7 +96,7 @@ import Testing
         #expect(note.text == "theirs" && !note.isDirty)
     }
 
-    @Test func `Of two loads the newer counts, whichever comes last`() async throws {
+    @Test func `The newer of two loads counts, in any order of their responses`() async throws {
         let note = try note()
         let notes = ModelCollection<Note>(context: context)
         notes.source = PageSource(api.engine, Request("notes"))
@@ -320,7 +320,7 @@ import Testing
         #expect(album.json["cover"]?["name"] == "b")
     }
 
-    @Test func `What is set in a nested object while a save is under way stays`() async throws {
+    @Test func `A value that is set in a nested object during a save stays`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()

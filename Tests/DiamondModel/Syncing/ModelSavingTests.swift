@@ -219,7 +219,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `An edit that the server has by now is no edit any more`() async throws {
+    @Test func `A value that the server has by now is no longer unsaved`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "mine", "stars": 1]) }
         let note = try note(api)
         note.text = "mine"

@@ -83,7 +83,7 @@ import Testing
         #expect(registry.representation(of: 8) == "8")
     }
 
-    @Test func `The state is handed to the representation`() {
+    @Test func `The representation receives the state`() {
         let registry = registry()
         registry.register(String.self) { text, state in state.contains(.selected) ? "*\(text)" : text }
         #expect(registry.representation(of: "x", state: .selected) == "*x")

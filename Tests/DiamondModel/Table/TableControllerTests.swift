@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Sources
 
-    @Test func `A source is exchanged, and its late changes are not heard`() throws {
+    @Test func `A source is replaced, and its late changes are ignored`() throws {
         let next = TableSource([.collection(others)])
         table.controller.source = next
         #expect(table.reloads == 2)

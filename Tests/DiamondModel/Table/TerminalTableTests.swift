@@ -69,7 +69,7 @@ import Testing
             ])
     }
 
-    @Test func `A table tells what it waits for`() async {
+    @Test func `A table shows the load that it waits for`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
         let source = TableSource([.collection(items)], loading: items)
