@@ -7,9 +7,9 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A credential that the server no longer takes` {
-    /// Knows one token, and the next after each refresh.
-    private final class Login: RefreshableCredentialProvider {
+@Suite(.timeLimit(.minutes(5))) struct `Refresh of a refused credential` {
+    /// Returns one token, and the next one after each refresh.
+    private final class StubRefreshProvider: RefreshableCredentialProvider {
         struct Refused: Error {}
 
         private struct State {
@@ -28,7 +28,7 @@ import Testing
 
         var refreshes: Int { refreshed.count }
 
-        /// What each was to make.
+        /// The tokens that each refresh was asked to replace.
         var refreshed: [Set<String>] { state.withLock { $0.refreshed } }
 
         func secret(_ name: String, for identity: String?) async throws -> String? {
@@ -48,16 +48,18 @@ import Testing
     private let temporary = TemporaryStore()
     private let gate = Gate()
 
-    private func engine(_ login: Login, _ transport: StubTransport, clock: TestClock = TestClock()) -> Engine {
+    private func engine(_ login: StubRefreshProvider, _ transport: StubTransport, clock: TestClock = TestClock())
+        -> Engine
+    {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
         configuration.credentials = login
-        // However long the machine takes, no time passes for the retry policy.
+        // A clock of its own: no time passes for the retry policy, however slow the machine is.
         configuration.clock = clock
         return Engine(configuration)
     }
 
-    /// Takes one token alone.
+    /// Returns a transport that accepts one token only.
     private func transport(taking token: String) -> StubTransport {
         StubTransport { request throws(TransportError) in
             .stub(status: request.headers[.authorization] == token ? 200 : 401, headers: [:])
@@ -70,8 +72,8 @@ import Testing
         return request
     }
 
-    @Test func `is made anew once for all who wait for it`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a refused credential is refreshed once for all requests that wait for it`() async throws {
+        let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t2")
         let engine = engine(login, transport)
         let connections = (0..<5).map { engine.enqueue(request($0)) }
@@ -85,9 +87,10 @@ import Testing
         #expect(login.refreshes == 1 && transport.requests.count == 10)
     }
 
-    @Test func `is not made anew twice for one request, nor for one that was sent with an older one`() async throws {
+    @Test func `a credential is not refreshed twice for one request, nor for a request with an older one`() async throws
+    {
         gate.open()
-        let login = Login(gate: gate)
+        let login = StubRefreshProvider(gate: gate)
         let hold = Gate()
         let transport = StubTransport { request throws(TransportError) in
             if request.url == "http://h/1", request.headers[.authorization] == "t1" { await hold.wait() }
@@ -105,8 +108,9 @@ import Testing
         #expect(login.refreshes == 2)
     }
 
-    @Test func `is not made anew for those who were filled with it before they got their place`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a credential is not refreshed for requests that were filled with it before their permit`() async throws
+    {
+        let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t2")
         let engine = engine(login, transport)
         var connections = [engine.enqueue(request(0))]
@@ -121,8 +125,8 @@ import Testing
         #expect(login.refreshes == 1)
     }
 
-    /// Has a newer one by itself, and makes none anew when it is asked to.
-    private final class Rotating: CredentialProvider {
+    /// Returns a newer token by itself, and refreshes nothing.
+    private final class RotatingProvider: CredentialProvider {
         let token = Guarded("t1")
 
         func secret(_ name: String, for identity: String?) async throws -> String? { token.withLock { $0 } }
@@ -130,8 +134,10 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .post])
-    func `that has ended in the line for the wire goes out as it is then`(method: HTTPRequest.Method) async throws {
-        let (provider, transport) = (Rotating(), transport(taking: "t2"))
+    func `a credential replaced while its request waits for a permit goes out as it is then`(method: HTTPRequest.Method)
+        async throws
+    {
+        let (provider, transport) = (RotatingProvider(), transport(taking: "t2"))
         var configuration = Engine.Configuration(store: temporary.store)
         (configuration.transport, configuration.credentials) = (transport, provider)
         configuration.clock = TestClock()
@@ -139,7 +145,7 @@ import Testing
         engine.lanes.pauseAll()
         var request = request(1)
         request.method = method
-        // One that waits without a task, and one in its own.
+        // One connection waits without a task, one in its own.
         let connection = engine.enqueue(request)
         request.url = "http://h/2"
         let task = Task { [request] in try await engine.send(request) }
@@ -151,8 +157,9 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == ["t2", "t2"])
     }
 
-    @Test func `keeps no connection from starting while a request of the same engine makes a new one`() async throws {
-        let (login, answered) = (Login(gate: gate), Guarded(0))
+    @Test func `a waiting connection starts while another request of its engine refreshes the credential`() async throws
+    {
+        let (login, answered) = (StubRefreshProvider(gate: gate), Guarded(0))
         let transport = StubTransport { request throws(TransportError) in
             if request.url == "http://h/login" { return .stub(status: 200, headers: [:]) }
             answered.withLock { $0 += 1 }
@@ -173,14 +180,16 @@ import Testing
         #expect(login.refreshes == 1)
     }
 
-    /// How what makes it anew asks.
+    /// How the refresh sends its own request.
     enum Way: CaseIterable { case call, callInSerialLane, calls }
 
-    @Test(arguments: Way.allCases) func `is not waited for by what makes it anew`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `a request sent by the refresh itself does not wait for that refresh`(way: Way)
+        async throws
+    {
         let box = Guarded<Engine?>(nil)
         defer { box.withLock { $0 = nil } }
-        /// Asks with the very token that it is to make anew.
-        struct Careless: RefreshableCredentialProvider {
+        /// Sends its request with the token that it is to refresh.
+        struct SelfAuthorizingProvider: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
             let request: Request
             let way: Way
@@ -199,7 +208,7 @@ import Testing
         }
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport(taking: "new")
-        configuration.credentials = Careless(engine: box, request: request(1), way: way)
+        configuration.credentials = SelfAuthorizingProvider(engine: box, request: request(1), way: way)
         configuration.clock = TestClock()
         if way == .callInSerialLane { configuration.lanes = [.default: .serial] }
         let engine = Engine(configuration)
@@ -211,9 +220,9 @@ import Testing
         }
     }
 
-    @Test func `is made anew for what making it has only begun, as for everybody`() async throws {
-        /// Asks for more when it makes its first token, and does not wait for it.
-        struct Prefetching: RefreshableCredentialProvider {
+    @Test func `a credential is refreshed for a request that its own refresh only started`() async throws {
+        /// Starts another request when it makes its first token, and does not wait for it.
+        struct PrefetchingProvider: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
             let request: Request
             let number = Guarded(1)
@@ -235,7 +244,7 @@ import Testing
         defer { box.withLock { $0 = nil } }
         var later = request(2)
         later.lane = "later"
-        let provider = Prefetching(engine: box, request: later)
+        let provider = PrefetchingProvider(engine: box, request: later)
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = StubTransport { request throws(TransportError) in
             let isTaken = request.headers[.authorization]?.hasSuffix("t\(taken.withLock { $0 })") == true
@@ -254,9 +263,9 @@ import Testing
         #expect(provider.number.withLock { $0 } == 3)
     }
 
-    @Test func `is not waited for by one that is made with it, and it with that`() async throws {
-        /// Makes each of two secrets with the other.
-        struct Circular: RefreshableCredentialProvider {
+    @Test func `two secrets refreshed together do not wait for each other`() async throws {
+        /// Makes each of two secrets with a request that needs the other.
+        struct CircularProvider: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
 
             func secret(_ name: String, for identity: String?) async throws -> String? { name }
@@ -273,7 +282,7 @@ import Testing
         defer { box.withLock { $0 = nil } }
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport(taking: "new")
-        configuration.credentials = Circular(engine: box)
+        configuration.credentials = CircularProvider(engine: box)
         configuration.clock = TestClock()
         let engine = Engine(configuration)
         box.withLock { $0 = engine }
@@ -283,15 +292,15 @@ import Testing
         #expect(error?.code == .noCredential)
     }
 
-    @Test func `fails its requests where it cannot be made anew, with the cause`() async throws {
+    @Test func `a failed refresh fails its requests, with the cause`() async throws {
         gate.open()
-        let engine = engine(Login(gate: gate, isRefusing: true), transport(taking: "t2"))
+        let engine = engine(StubRefreshProvider(gate: gate, isRefusing: true), transport(taking: "t2"))
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
-        #expect(error?.code == .noCredential && error?.cause is Login.Refused)
+        #expect(error?.code == .noCredential && error?.cause is StubRefreshProvider.Refused)
     }
 
-    @Test func `holds no place on the wire while it is made anew`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a refresh holds no permit of the wire`() async throws {
+        let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
         engine.lanes.width = 1
         let connection = engine.enqueue(request(1))
@@ -300,8 +309,8 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `is made anew once, also where requests name others beside it`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a credential is refreshed once, also where requests name further secrets`() async throws {
+        let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
         let first = engine.enqueue(request(1))
         await untilTrue { login.refreshes == 1 }
@@ -314,8 +323,8 @@ import Testing
         for connection in [first, second] { _ = try await connection.response }
     }
 
-    @Test func `is waited for by those who come when it may not be made again`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a request that may not refresh again still waits for a refresh under way`() async throws {
+        let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t6")
         let engine = engine(login, transport)
         gate.open()
@@ -328,9 +337,9 @@ import Testing
         #expect(login.refreshes == 5)
     }
 
-    @Test func `is made so often for each identity by itself`() async throws {
+    @Test func `each identity has its own number of refreshes`() async throws {
         gate.open()
-        let login = Login(gate: gate)
+        let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "none"))
         for number in 0..<20 {
             var request = request(number)
@@ -341,8 +350,8 @@ import Testing
     }
 
     @Test(arguments: [RetryPolicy(deadline: .seconds(10)), RetryPolicy(window: .seconds(10))])
-    func `is not waited for when no other attempt may begin`(policy: RetryPolicy) async throws {
-        let (login, clock) = (Login(gate: gate), TestClock())
+    func `a request whose policy allows no further attempt waits for no refresh`(policy: RetryPolicy) async throws {
+        let (login, clock) = (StubRefreshProvider(gate: gate), TestClock())
         let transport = transport(taking: "t2")
         let engine = engine(login, transport, clock: clock)
         var request = request(1)
@@ -356,8 +365,8 @@ import Testing
         gate.open()
     }
 
-    /// Makes nothing until it is canceled.
-    private struct Endless: RefreshableCredentialProvider {
+    /// Makes no token until it is canceled.
+    private struct EndlessProvider: RefreshableCredentialProvider {
         let begun = Gate()
         let ended = Gate()
 
@@ -372,8 +381,8 @@ import Testing
         }
     }
 
-    @Test func `is made no longer when the engine is closed, though nobody waits for it`() async throws {
-        let login = Endless()
+    @Test func `closing the engine cancels a refresh that no request waits for`() async throws {
+        let login = EndlessProvider()
         var configuration = Engine.Configuration(testing: transport(taking: "t2"))
         (configuration.credentials, configuration.retry) = (login, .default)
         let engine = Engine(configuration)
@@ -385,19 +394,19 @@ import Testing
         await untilTrue { login.ended.isOpen }
     }
 
-    @Test func `is not made anew for an engine that was closed`() async throws {
-        let refreshes = CredentialRefreshes(Endless(), clock: ExchangeClock(TestClock()))
+    @Test func `a closed engine refreshes no credential`() async throws {
+        let refreshes = CredentialRefreshes(EndlessProvider(), clock: ExchangeClock(TestClock()))
         refreshes.close()
         let wire = try WireRequest(request(1))
         let error = await #expect(throws: ConnectionError.self) { try await refreshes.refresh(wire, since: 0) }
         #expect(error?.code == .noCredential && error?.cause is CancellationError)
     }
 
-    @Test func `is not waited for by one who is canceled`() async throws {
-        let login = Login(gate: gate)
+    @Test func `a canceled request stops waiting for the refresh`() async throws {
+        let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
         var request = request(1)
-        // In the task of the one who asks.
+        // In the caller's task.
         request.cache = .reload
         let task = Task { [request] in try await engine.send(request) }
         await untilTrue { login.refreshes == 1 }

@@ -7,12 +7,12 @@ import Testing
 
 @testable import Diamond
 
-/// Ten seconds, whatever they go into.
+/// A deadline of ten seconds, whatever the time is spent on.
 @Suite(.timeLimit(.minutes(5))) struct `The deadline of a request` {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let misses = Guarded(0)
-    /// Whether `/start` leads to `/end` by now.
+    /// Whether `/start` redirects to `/end` by now.
     private let leads = Gate()
     /// Whether `/end` answers.
     private let answers = Gate()
@@ -38,7 +38,7 @@ import Testing
         guard await isOpen.value(whenCanceled: { false }) else { throw .cancelled(requestMayHaveBeenSent: true) }
     }
 
-    /// Lets go of who waits at a gate still.
+    /// Releases the exchanges that still wait at a gate.
     private func openAll() {
         leads.open()
         answers.open()
@@ -51,8 +51,8 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Who asks, and whether others may share what it asks for.
-    enum Asking: CaseIterable {
+    /// How the request is sent, and whether other callers may share its exchange.
+    enum Sending: CaseIterable {
         case task, connection, taskAlone, connectionAlone
 
         var isAlone: Bool { self == .taskAlone || self == .connectionAlone }
@@ -62,10 +62,10 @@ import Testing
     private func ask(
         _ engine: Engine,
         _ path: String = "start",
-        as asking: Asking = .task
+        as sending: Sending = .task
     ) -> Task<Response, any Error> {
-        let request = Request("http://h/\(path)", cache: asking.isAlone ? .noStore : .automatic)
-        guard asking.isConnection else { return Task { try await engine.send(request) } }
+        let request = Request("http://h/\(path)", cache: sending.isAlone ? .noStore : .automatic)
+        guard sending.isConnection else { return Task { try await engine.send(request) } }
         let connection = engine.enqueue(request)
         return Task { try await connection.response }
     }
@@ -75,7 +75,7 @@ import Testing
         return (error as? ConnectionError)?.code
     }
 
-    /// Counts the callers that have joined for the first time: each is a miss of the cache.
+    /// Counts the callers that have joined for the first time: each one is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
@@ -94,18 +94,19 @@ import Testing
 
     // MARK: Hops
 
-    @Test(arguments: Asking.allCases) func `is one for all hops of a redirect`(asking: Asking) async throws {
+    @Test(arguments: Sending.allCases) func `one deadline covers all hops of a redirect`(sending: Sending) async throws
+    {
         let transport = transport()
         let engine = engine(transport)
-        let task = ask(engine, as: asking)
+        let task = ask(engine, as: sending)
         await sleeping(10)
         clock.advance(by: .seconds(4))
         leads.open()
-        // From then on the first hop's timer is gone.
+        // From here on, the first hop's timer is gone.
         await untilTrue { transport.requests.count == 2 }
-        // Who may share the exchange watches the time beside it.
+        // A caller that may share the exchange watches the time by a second timer.
         await untilTrue { [clock] in
-            clock.sleeping == Array(repeating: .seconds(6), count: asking.isAlone ? 1 : 2)
+            clock.sleeping == Array(repeating: .seconds(6), count: sending.isAlone ? 1 : 2)
         }
         clock.advance(by: .seconds(6))
         #expect(await error(of: task) == .timedOut)
@@ -114,7 +115,7 @@ import Testing
         openAll()
     }
 
-    @Test func `is not the time of an attempt, which each hop has anew`() async throws {
+    @Test func `the time of an attempt begins again with each hop, unlike the deadline`() async throws {
         let engine = engine(transport())
         var request = Request("http://h/start", cache: .noStore)
         request.retry = RetryPolicy(attempts: 1, attemptTimeout: .seconds(5), deadline: .seconds(20))
@@ -128,11 +129,11 @@ import Testing
         #expect(try await task.value.status == .ok)
     }
 
-    @Test(arguments: Asking.allCases)
-    func `counts the wait for a place where a redirect leads to`(asking: Asking) async throws {
+    @Test(arguments: Sending.allCases)
+    func `the deadline includes the wait for a permit after a redirect`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
-        let task = ask(engine, as: asking)
+        let task = ask(engine, as: sending)
         await sleeping(10)
         engine.lanes.pauseAll()
         clock.advance(by: .seconds(4))
@@ -142,7 +143,7 @@ import Testing
         clock.advance(by: .seconds(6))
         #expect(await error(of: task) == .timedOut)
         #expect(transport.requests.map(\.url) == ["http://h/start"])
-        // It stands in line no more, and no place is kept for it.
+        // It has left the queue, and no permit is reserved for it.
         await untilTrue { engine.lanes.waiting == 0 }
         engine.lanes.resumeAll()
         await settled(engine)
@@ -150,7 +151,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/end")).status == .ok)
     }
 
-    @Test func `is not begun anew where what is stored was not confirmed`() async throws {
+    @Test func `the deadline does not begin again after a failed validation`() async throws {
         let isStored = Guarded(false)
         let transport = StubTransport { [leads, answers] request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=0", .eTag: "\"1\""]
@@ -177,10 +178,10 @@ import Testing
         openAll()
     }
 
-    // MARK: Those who share
+    // MARK: Shared exchanges
 
-    @Test(arguments: [Asking.task, .connection])
-    func `leaves time to who shares what a redirect of another has led to`(asking: Asking) async throws {
+    @Test(arguments: [Sending.task, .connection])
+    func `a caller that shares the target of another's redirect keeps its own time`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
         let observation = observation(of: engine)
@@ -190,11 +191,11 @@ import Testing
         leads.open()
         await sleeping(6, 6)
         clock.advance(by: .seconds(1))
-        let late = ask(engine, "end", as: asking)
+        let late = ask(engine, "end", as: sending)
         await joined(3)
         clock.advance(by: .seconds(5))
         #expect(await error(of: first) == .timedOut)
-        // Its own, and that of the exchange that it has begun.
+        // Its own timer, and that of the exchange which it has begun.
         await sleeping(5, 10)
         answers.open()
         #expect(try await late.value.status == .ok)
@@ -203,12 +204,12 @@ import Testing
         _ = observation
     }
 
-    @Test(arguments: [Asking.task, .connection])
-    func `is kept where a redirect leads to what another waits for`(asking: Asking) async throws {
+    @Test(arguments: [Sending.task, .connection])
+    func `the deadline stays the same where a redirect leads to an exchange under way`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
         let observation = observation(of: engine)
-        let redirected = ask(engine, as: asking)
+        let redirected = ask(engine, as: sending)
         await sleeping(10)
         clock.advance(by: .seconds(4))
         let other = ask(engine, "end")
@@ -227,18 +228,18 @@ import Testing
         _ = observation
     }
 
-    @Test(arguments: [Asking.task, .connection])
-    func `of one who came later to the first hop is as much later`(asking: Asking) async throws {
+    @Test(arguments: [Sending.task, .connection])
+    func `the deadline of a later caller of the first hop ends later by the same time`(sending: Sending) async throws {
         let engine = engine(transport())
         let observation = observation(of: engine)
         let first = ask(engine)
         await sleeping(10)
         clock.advance(by: .seconds(3))
-        let late = ask(engine, as: asking)
+        let late = ask(engine, as: sending)
         await joined(2)
         clock.advance(by: .seconds(1))
         leads.open()
-        // Theirs, and that of the exchange, which either has begun.
+        // The callers' timers, and that of the exchange.
         await untilTrue { [clock] in [[6, 6, 9], [6, 9, 9]].contains(clock.sleeping.map { $0 / .seconds(1) }) }
         clock.advance(by: .seconds(6))
         #expect(await error(of: first) == .timedOut)
@@ -250,15 +251,17 @@ import Testing
         _ = observation
     }
 
-    @Test(arguments: [Asking.task, .connection])
-    func `of one who has asked again goes on where that is redirected`(asking: Asking) async throws {
+    @Test(arguments: [Sending.task, .connection])
+    func `the deadline of a caller that sent the first hop again goes on after a redirect`(sending: Sending)
+        async throws
+    {
         let transport = transport()
         let engine = engine(transport)
         let observation = observation(of: engine)
         let first = ask(engine)
         await sleeping(10)
         clock.advance(by: .seconds(4))
-        let late = ask(engine, as: asking)
+        let late = ask(engine, as: sending)
         await joined(2)
         clock.advance(by: .seconds(6))
         #expect(await error(of: first) == .timedOut)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Diamond
 
-/// It waits at a gate, and cancellation does not open that.
-@Suite(.timeLimit(.minutes(5))) struct `Code of the app that does not return` {
-    /// Where it is.
-    enum Place: CaseIterable { case adapt, adaptAlone, identity, identityOfStream, identityOfKept, secret, prepare }
+/// Each waits at a gate that cancellation does not open.
+@Suite(.timeLimit(.minutes(5))) struct `App code that does not return` {
+    /// Where the app code is called.
+    enum HookPlace: CaseIterable { case adapt, adaptAlone, identity, identityOfStream, identityOfKept, secret, prepare }
 
-    /// Counts who comes and goes.
-    private struct Hold: Sendable {
+    /// Counts calls that have begun and returned.
+    private struct HookGate: Sendable {
         let gate = Gate()
         let entered = Guarded(0)
         let left = Guarded(0)
@@ -25,12 +25,12 @@ import Testing
         }
     }
 
-    private struct Signer: Interceptor {
-        let hold: Hold
-        /// The attempt that is held, of what is asked at a path that ends so.
+    private struct HeldInterceptor: Interceptor {
+        let hold: HookGate
+        /// The attempt that is held, of requests whose path has this suffix.
         var attempt = 1
         var suffix = ""
-        /// How many errors callers were to be told.
+        /// The number of errors that were to be reported to callers.
         let errors = Guarded(0)
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
@@ -39,10 +39,10 @@ import Testing
         func transform(_ error: inout ConnectionError) async { errors.withLock { $0 += 1 } }
     }
 
-    private struct Provider: RefreshableCredentialProvider {
-        let hold: Hold
+    private struct HeldProvider: RefreshableCredentialProvider {
+        let hold: HookGate
         let isHeldForIdentity: Bool
-        /// The first secrets are there at once.
+        /// The first secrets are returned at once.
         var known = Guarded(0)
 
         func identity(for request: Request) async throws -> String? {
@@ -60,15 +60,15 @@ import Testing
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
     }
 
-    private final class Prepared: Connection, @unchecked Sendable {
-        var hold: Hold?
+    private final class HeldConnection: Connection, @unchecked Sendable {
+        var hold: HookGate?
 
         override func prepare(_ request: inout Request) async throws { await hold?.pass() }
     }
 
     private let temporary = TemporaryStore()
     private let clock = TestClock()
-    private let hold = Hold()
+    private let hold = HookGate()
 
     private func engine(
         _ transport: StubTransport,
@@ -85,8 +85,8 @@ import Testing
 
     private func engine(
         _ transport: StubTransport,
-        heldAt place: Place,
-        _ signer: Signer,
+        heldAt place: HookPlace,
+        _ signer: HeldInterceptor,
         isLimited: Bool = true
     ) -> Engine {
         engine(transport) { configuration in
@@ -94,20 +94,20 @@ import Testing
             switch place {
             case .adapt, .adaptAlone: break
             case .identity, .identityOfStream, .identityOfKept:
-                configuration.credentials = Provider(hold: hold, isHeldForIdentity: true)
-            case .secret: configuration.credentials = Provider(hold: hold, isHeldForIdentity: false)
+                configuration.credentials = HeldProvider(hold: hold, isHeldForIdentity: true)
+            case .secret: configuration.credentials = HeldProvider(hold: hold, isHeldForIdentity: false)
             case .prepare: break
             }
             configuration.interceptors = [signer]
         }
     }
 
-    private func signer(heldAt place: Place) -> Signer {
-        // No attempt is held where something else is.
-        Signer(hold: hold, attempt: place == .adapt || place == .adaptAlone ? 1 : 0)
+    private func signer(heldAt place: HookPlace) -> HeldInterceptor {
+        // No attempt is held where another call is.
+        HeldInterceptor(hold: hold, attempt: place == .adapt || place == .adaptAlone ? 1 : 0)
     }
 
-    private func status(from engine: Engine, heldAt place: Place) async throws -> Int {
+    private func status(from engine: Engine, heldAt place: HookPlace) async throws -> Int {
         var request = Request("http://h/")
         switch place {
         case .adapt, .identity: break
@@ -118,7 +118,7 @@ import Testing
             request.credentials = [.bearer(.secret("token"))]
             request.identity = "anna"
         case .prepare:
-            let connection = Prepared(request)
+            let connection = HeldConnection(request)
             connection.hold = hold
             engine.enqueue(connection)
             return try await connection.response.status.code
@@ -131,12 +131,14 @@ import Testing
         return (error as? ConnectionError)?.code
     }
 
-    /// Whether nothing is left of a request.
+    /// Whether no trace of a request is left.
     private func settled(_ engine: Engine) async {
         await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
     }
 
-    @Test(arguments: Place.allCases) func `is not waited for after the deadline`(place: Place) async throws {
+    @Test(arguments: HookPlace.allCases) func `app code is not waited for after the deadline`(place: HookPlace)
+        async throws
+    {
         let (transport, signer) = (StubTransport(), signer(heldAt: place))
         let engine = engine(transport, heldAt: place, signer)
         let recorder = ActivityRecorder(engine.activity)
@@ -149,7 +151,7 @@ import Testing
         await settled(engine)
         let told = signer.errors.withLock { $0 }
         #expect(told <= 1)
-        // What it brings later is nobody's.
+        // Its late result reaches no caller.
         hold.gate.open()
         await untilTrue { [hold] in hold.left.withLock { $0 } == 1 }
         #expect(try await status(from: engine, heldAt: place) == 200)
@@ -158,9 +160,9 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: [Place.adapt, .adaptAlone, .identity, .secret, .prepare], [true, false])
-    func `is not waited for by one who is canceled, with a deadline or without`(
-        place: Place,
+    @Test(arguments: [HookPlace.adapt, .adaptAlone, .identity, .secret, .prepare], [true, false])
+    func `app code is not waited for after a cancel, with or without a deadline`(
+        place: HookPlace,
         isLimited: Bool
     ) async throws {
         let transport = StubTransport()
@@ -177,8 +179,8 @@ import Testing
         hold.gate.open()
     }
 
-    @Test(arguments: [Place.adapt, .adaptAlone, .identity, .secret])
-    func `is not waited for when the engine is closed`(place: Place) async throws {
+    @Test(arguments: [HookPlace.adapt, .adaptAlone, .identity, .secret])
+    func `app code is not waited for after the engine is closed`(place: HookPlace) async throws {
         let transport = StubTransport()
         let engine = engine(transport, heldAt: place, signer(heldAt: place), isLimited: false)
         let task = Task { try await status(from: engine, heldAt: place) }
@@ -190,8 +192,8 @@ import Testing
         await settled(engine)
     }
 
-    @Test(arguments: [Place.adapt, .adaptAlone])
-    func `is not called where the engine was closed before`(place: Place) async throws {
+    @Test(arguments: [HookPlace.adapt, .adaptAlone])
+    func `app code is not called where the engine was closed before`(place: HookPlace) async throws {
         let transport = StubTransport()
         let engine = engine(transport, heldAt: place, signer(heldAt: place), isLimited: false)
         engine.lanes.pauseAll()
@@ -203,17 +205,17 @@ import Testing
         #expect(transport.requests.isEmpty && hold.entered.withLock { $0 } == 0)
     }
 
-    /// Ten seconds for what is adapted.
+    /// Ten seconds for requests that are adapted.
     static let policies = [
         RetryPolicy(deadline: .seconds(10)), RetryPolicy(attemptTimeout: .seconds(10)),
         RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(60)),
     ]
 
-    @Test(arguments: policies) func `while it adapts is bound by the time of its attempt, too`(
+    @Test(arguments: policies) func `an interceptor that adapts is also bound by its attempt's time`(
         policy: RetryPolicy
     ) async throws {
         let transport = StubTransport()
-        let engine = engine(transport) { ($0.interceptors, $0.retry) = ([Signer(hold: hold)], policy) }
+        let engine = engine(transport) { ($0.interceptors, $0.retry) = ([HeldInterceptor(hold: hold)], policy) }
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { [clock, hold] in
             clock.limits == [.seconds(10)] && hold.entered.withLock { $0 } == 1
@@ -226,7 +228,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).status == .ok)
     }
 
-    /// Takes its time.
+    /// Takes a set time to adapt a request.
     private struct SlowSigner: Interceptor {
         let clock: TestClock
         var time = Duration.seconds(4)
@@ -235,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `but comes back leaves less of its attempt's time`(isStreamed: Bool) async throws {
+    func `an interceptor that returns late leaves less of its attempt's time`(isStreamed: Bool) async throws {
         let transport = StubTransport.silent()
         let engine = engine(transport) { configuration in
             configuration.interceptors = [SlowSigner(clock: clock)]
@@ -252,11 +254,11 @@ import Testing
         await settled(engine)
     }
 
-    @Test(arguments: policies) func `but comes back when its attempt's time is over lets nothing leave`(
+    @Test(arguments: policies) func `an interceptor that returns after its attempt's time sends nothing`(
         policy: RetryPolicy
     ) async throws {
         let transport = StubTransport()
-        // It holds its thread, so that nobody else notices how late it is.
+        // It blocks its thread, so that no other code notices how late it is.
         let engine = engine(transport) {
             ($0.interceptors, $0.retry) = ([SlowSigner(clock: clock, time: .seconds(10))], policy)
         }
@@ -265,7 +267,7 @@ import Testing
         await settled(engine)
     }
 
-    /// Fails as a server does that may have acted, or has none.
+    /// Fails as a server that may have processed the request, or as a host without one.
     private func failing(isSent: Bool) -> StubTransport {
         StubTransport { _ throws(TransportError) in
             if !isSent { throw TransportError(.cannotConnect, "refused") }
@@ -274,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `but comes back too late says whether the attempts before may have been sent`(
+    func `an interceptor that returns too late says whether earlier attempts may have been sent`(
         isSent: Bool
     ) async throws {
         let transport = failing(isSent: isSent)
@@ -285,13 +287,14 @@ import Testing
         await settled(engine)
     }
 
-    @Test(arguments: policies, [true, false]) func `before another attempt leaves what led to it`(
+    @Test(arguments: policies, [true, false])
+    func `an interceptor that does not return before another attempt leaves the last error`(
         policy: RetryPolicy,
         isSent: Bool
     ) async throws {
         let transport = failing(isSent: isSent)
         let engine = engine(transport) {
-            ($0.interceptors, $0.retry) = ([Signer(hold: hold, attempt: 2)], policy)
+            ($0.interceptors, $0.retry) = ([HeldInterceptor(hold: hold, attempt: 2)], policy)
         }
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { [clock, hold] in
@@ -306,13 +309,13 @@ import Testing
         await settled(engine)
     }
 
-    @Test func `behind a redirect has the time that is left`() async throws {
+    @Test func `an interceptor after a redirect has the time that is left`() async throws {
         let transport = StubTransport { [clock] request throws(TransportError) in
             guard request.url.hasSuffix("/start") else { return .stub() }
             clock.advance(by: .seconds(4))
             return .stub(status: 307, headers: [.location: "/end"])
         }
-        let provider = Provider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
+        let provider = HeldProvider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
         let engine = engine(transport) { $0.credentials = provider }
         var request = Request("http://h/start")
         request.identity = "anna"
@@ -329,10 +332,10 @@ import Testing
     }
 
     @Test(arguments: policies)
-    func `behind a redirect does not make unsent what has acted`(policy: RetryPolicy) async throws {
+    func `an interceptor after a redirect does not mark an earlier hop as unsent`(policy: RetryPolicy) async throws {
         let transport = StubTransport(status: 303, headers: [.location: "/end"])
         let engine = engine(transport) {
-            ($0.interceptors, $0.retry) = ([Signer(hold: hold, suffix: "/end")], policy)
+            ($0.interceptors, $0.retry) = ([HeldInterceptor(hold: hold, suffix: "/end")], policy)
         }
         var request = Request("http://h/start", method: .post)
         request.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
@@ -348,9 +351,9 @@ import Testing
         await settled(engine)
     }
 
-    @Test func `after a credential was made anew leaves the answer before`() async throws {
+    @Test func `an interceptor that does not return after a credential refresh leaves the last answer`() async throws {
         let transport = StubTransport(status: 401)
-        let provider = Provider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
+        let provider = HeldProvider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
         let engine = engine(transport) { $0.credentials = provider }
         var request = Request("http://h/")
         request.identity = "anna"
@@ -369,7 +372,8 @@ import Testing
 }
 
 extension TestClock {
-    /// What is waited for, but for the second after which a queue looks for holds again where the system lets it watch no
+    /// The sleeping tasks, without the one that looks for holds each second where the system lets it watch no
+    /// further file, as with many tests at the same time.
     /// file more: as with many tests at the same time.
     fileprivate var limits: [Duration] { sleeping.filter { $0 != .seconds(1) } }
 }

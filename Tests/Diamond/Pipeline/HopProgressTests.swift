@@ -20,7 +20,7 @@ import Testing
         return false
     }
 
-    @Test func `ends with a response and with a failure`() {
+    @Test func `a hop ends with a response and with a failure`() {
         var progress = HopProgress(begin: nil)
         #expect(!next(&progress, .response(Response(status: .ok))))
         #expect(!next(&progress, .failure(.cancelled)))
@@ -28,22 +28,22 @@ import Testing
     }
 
     @Test(arguments: [(99, true, false), (100, true, true), (100, false, false)] as [(Int64, Bool, Bool)])
-    func `goes on where time was up for earlier callers alone`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
+    func `a hop goes on where the time was up for earlier callers only`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .failure(Self.late), lateness: lateness, isTimed: isTimed) == goesOn)
         #expect(progress.deadlineExtension?.deadline == (goesOn ? 5000 + lateness : nil))
         #expect(progress.begin(after: 1) == (goesOn ? 1000 + lateness : 1))
-        // Once.
+        // Only once.
         if goesOn { #expect(!next(&progress, .failure(Self.late), lateness: 2000)) }
     }
 
-    @Test func `asks alone for a response that was another's`() {
+    @Test func `a hop sends alone after a response that belongs to another caller`() {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .dismissed))
         #expect(progress.isAlone && progress.hasMissed)
     }
 
-    @Test(arguments: [false, true]) func `serves what was stored meanwhile, once`(isCounted: Bool) {
+    @Test(arguments: [false, true]) func `a hop serves an entry that was stored meanwhile, once`(isCounted: Bool) {
         var progress = HopProgress(begin: nil)
         progress.noteUnreadable(CacheError(.corrupt, "torn"))
         #expect(progress.ignoresStored && progress.maySupersede)
@@ -51,7 +51,9 @@ import Testing
         #expect(!progress.ignoresStored && !progress.maySupersede && progress.hasMissed == isCounted)
     }
 
-    @Test(arguments: [false, true]) func `ignores what it cannot read, within its time`(hasDeadline: Bool) {
+    @Test(arguments: [false, true]) func `a hop ignores an entry that it cannot read, within its time`(
+        hasDeadline: Bool
+    ) {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .unreadable(CacheError(.corrupt, "torn")), hasDeadline: hasDeadline))
         #expect(progress.ignoresStored && progress.hasMissed && progress.begin == (hasDeadline ? 1000 : nil))

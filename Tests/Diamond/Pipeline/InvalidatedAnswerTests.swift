@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4.4: an answer from before the change must not be served as one from after it.
-@Suite(.timeLimit(.minutes(5))) struct `An answer that was on its way when it was made stale` {
+@Suite(.timeLimit(.minutes(5))) struct `A response invalidated while under way` {
     typealias Change = @Sendable (Engine, RequestKey) async throws -> Void
 
     private let server = ManualServer()
@@ -40,14 +40,16 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `is not served later, nor shared with those who ask after that`(name: String, change: Change) async throws {
+    func `a response invalidated under way is neither served later nor shared with later callers`(
+        name: String, change: Change
+    ) async throws {
         let engine = engine
         let first = engine.enqueue(Self.request)
         await flying(1)
         try await change(engine, try await engine.key(of: Self.request))
         let second = engine.enqueue(Self.request)
         await flying(2)
-        // In the order in which they came.
+        // In the order of their arrival.
         server.land(Self.url)
         #expect(try await first.response.source == .network)
         #expect(server.flying == [Self.url])
@@ -57,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `takes no place of one that was asked for after the change, and came before it`(
+    func `a response requested before an invalidation does not replace one requested after it`(
         isConfirmation: Bool
     ) async throws {
         let (answers, gates) = (Guarded(0), [Gate(), Gate(), Gate()])
@@ -98,7 +100,8 @@ import Testing
         #expect(stored.text == newest && stored.source == .cache)
     }
 
-    @Test func `is not stored where its identity was forgotten before a redirect was followed`() async throws {
+    @Test func `a response is not stored where its identity was forgotten before a redirect was followed`() async throws
+    {
         let gate = Gate()
         let transport = StubTransport { request throws(TransportError) in
             guard request.url.hasSuffix("/cities") else { return .stub(headers: [.cacheControl: "max-age=3600"]) }
@@ -115,7 +118,7 @@ import Testing
         #expect(try engine.cache?.count(.all) == 0)
     }
 
-    /// What erases.
+    /// Ways to erase an entry.
     static let erasures: [(String, Change)] = [
         ("its key", { engine, key in try await engine.cache?.purge(key) }),
         ("its tag", { engine, _ in try await engine.cache?.purge(.tag("cities")) }),
@@ -125,7 +128,7 @@ import Testing
     ]
 
     @Test(arguments: erasures)
-    func `and then erased is not stored when it comes`(name: String, erase: Change) async throws {
+    func `a response whose entry is erased under way is not stored`(name: String, erase: Change) async throws {
         let engine = engine
         let connection = engine.enqueue(Self.request)
         await flying(1)
@@ -136,9 +139,9 @@ import Testing
         #expect(try engine.cache?.count(.all) == 0)
     }
 
-    /// What was found before it was erased waits for its place with its validators.
+    /// An entry that was found before it was erased waits for a permit with its validators.
     @Test(arguments: erasures)
-    func `and was about to be confirmed is asked for whole`(name: String, erase: Change) async throws {
+    func `an entry erased before its validation is requested as a whole`(name: String, erase: Change) async throws {
         let transport = StubTransport { request throws(TransportError) in
             let isConditional = request.headers[.ifNoneMatch] != nil
             let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
@@ -157,7 +160,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, nil])
     }
 
-    @Test func `and was about to be confirmed is confirmed as what it has become`() async throws {
+    @Test func `an entry invalidated before its validation is validated as it then is`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
             return .stub(status: request.headers[.ifNoneMatch] == nil ? 200 : 304, headers: headers)
@@ -176,9 +179,9 @@ import Testing
         #expect(try await engine.send(Self.request).source == .cache)
     }
 
-    /// Erased between the question and its confirmation, it is not brought back.
+    /// An entry that is erased between the request and its confirmation is not restored.
     @Test(arguments: erasures)
-    func `and is confirmed after it was erased stays erased`(name: String, erase: Change) async throws {
+    func `an entry erased before its confirmation stays erased`(name: String, erase: Change) async throws {
         let (gate, answers) = (Gate(), Guarded(0))
         let transport = StubTransport { request throws(TransportError) in
             answers.withLock { $0 += 1 }
@@ -202,7 +205,9 @@ import Testing
     }
 
     @Test(arguments: changes)
-    func `is asked for again where nobody has asked meanwhile`(name: String, change: Change) async throws {
+    func `a response invalidated under way is requested again without another caller`(name: String, change: Change)
+        async throws
+    {
         let engine = engine
         let first = engine.enqueue(Self.request)
         await flying(1)
@@ -219,7 +224,9 @@ import Testing
         CacheSelection.tag("towns"), .url("http://h/towns"), .url(prefix: "http://h/towns"), .host("g"),
         .identity("bert"), .stored(before: .max), .expired(at: .max),
     ])
-    func `is another's matter where that was meant`(selection: CacheSelection) async throws {
+    func `a response invalidated under way is left alone where the selection means another`(selection: CacheSelection)
+        async throws
+    {
         let transport = server.transport
         let engine = temporary.engine(transport)
         let first = engine.enqueue(Self.request)
@@ -233,13 +240,14 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .delete])
-    func `by an unsafe method is asked for again`(method: HTTPRequest.Method) async throws {
+    func `a response is requested again after an unsafe method invalidated it`(method: HTTPRequest.Method) async throws
+    {
         let engine = engine
         let first = engine.enqueue(Self.request)
         await flying(1)
         let change = engine.enqueue(Request(Self.url, method: method))
         await flying(2)
-        // The second is the change.
+        // The second request is the change.
         server.land(Self.url, number: 1)
         _ = try await change.response
         server.landAll()
@@ -251,7 +259,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `stays where it is though much else was made stale`(isErased: Bool) async throws {
+    func `a response stays stored though many others were invalidated`(isErased: Bool) async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
@@ -274,7 +282,7 @@ import Testing
         #expect(try engine.cache?.count(.all) == (isErased ? 0 : 1))
     }
 
-    @Test func `takes the place of what is stored where much else was made stale`() async throws {
+    @Test func `a response replaces the stored one though many others were invalidated`() async throws {
         let (answers, isAsked, gate) = (Guarded(0), Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let number = answers.withLock { count in
@@ -299,7 +307,7 @@ import Testing
         #expect(try await engine.send(Self.request).text != "0")
     }
 
-    @Test func `and confirms what is stored confirms nothing`() async throws {
+    @Test func `a confirmation invalidated under way confirms nothing`() async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else {

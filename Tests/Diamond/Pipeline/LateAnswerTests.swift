@@ -8,15 +8,15 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4: where several answers will do, the most recent counts.
-@Suite(.timeLimit(.minutes(5))) struct `Of answers that were made at different times` {
-    /// How old it is by its `Date`, in seconds, and what it says of being kept.
+@Suite(.timeLimit(.minutes(5))) struct `Responses of different age` {
+    /// The age by the `Date` field in seconds, and the `Cache-Control` field.
     typealias Answer = (age: Int64, control: String)
 
     private let asked = Guarded(0)
     private let gates = [Gate(), Gate()]
     private let request = Request("http://h/", cache: .reload)
 
-    /// Gives each request its answer when its gate is open, in the order in which they were asked.
+    /// Answers each request when its gate is open, in the order of the requests.
     private func engine(_ answers: [Answer]) -> Engine {
         let clock = TestClock()
         let transport = StubTransport { [asked, gates] _ throws(TransportError) in
@@ -38,7 +38,7 @@ import Testing
         try await engine.send(Request("http://h/", cache: .cacheOnly)).text
     }
 
-    /// What was asked for first comes last; then its number is stored, the other's, or neither.
+    /// The first request is answered last. Then its number is stored, the other's, or neither.
     private static let pairs: [(first: Answer, second: Answer, stored: String)] = [
         ((10, "max-age=3600"), (0, "max-age=3600"), "1"), ((0, "max-age=3600"), (10, "max-age=3600"), "0"),
         ((0, "max-age=3600"), (0, "max-age=3600"), "0"), ((10, "no-store"), (0, "max-age=3600"), "1"),
@@ -46,7 +46,7 @@ import Testing
     ]
 
     @Test(arguments: pairs.indices)
-    func `the most recent stays, whichever comes last`(index: Int) async throws {
+    func `the most recent response stays stored, whichever arrives last`(index: Int) async throws {
         let (first, second, stored) = Self.pairs[index]
         let engine = engine([first, second])
         let early = Task { [request] in try await engine.send(request) }
@@ -60,7 +60,7 @@ import Testing
         #expect(try await self.stored(engine) == stored)
     }
 
-    @Test func `the one that was asked for later takes the place of what was found, whatever its date`() async throws {
+    @Test func `the response to the later request replaces a found entry, whatever its date`() async throws {
         let engine = engine([(0, "max-age=3600"), (10, "max-age=3600")])
         for gate in gates { gate.open() }
         for _ in 0..<2 { _ = try await engine.send(request) }

@@ -18,7 +18,8 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Answers nothing to so many, until they are canceled, and 200 from then on when the gate is open.
+    /// Leaves a number of requests without an answer until they are canceled. Answers 200 from then on,
+    /// when the gate is open.
     private func transport(silent count: Int, _ gate: Gate = Gate()) -> StubTransport {
         let (rest, silent) = (Guarded(count), StubTransport.silent())
         return StubTransport { request throws(TransportError) in
@@ -44,7 +45,7 @@ import Testing
         return (error as? ConnectionError)?.code
     }
 
-    /// Counts the callers that have joined for the first time: each is a miss of the cache.
+    /// Counts the callers that have joined for the first time: each one is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
@@ -57,8 +58,8 @@ import Testing
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
 
-    /// Of a server that says nothing there is no more to come for those who have joined later.
-    @Test func `is told that a server is silent with the others, where no time is limited`() async throws {
+    /// A silent server has nothing more for callers that have joined later.
+    @Test func `a late caller learns with the others that a server is silent, where no time is limited`() async throws {
         let (gate, count) = (Gate(), Guarded(0))
         let transport = StubTransport { _ throws(TransportError) in
             count.withLock { $0 += 1 }
@@ -106,7 +107,7 @@ import Testing
     ]
 
     @Test(arguments: policies, [false, true])
-    func `asks again, once for all, where the time of those before is up`(
+    func `late callers send again, once for all, after the time of the earlier ones is up`(
         policy: RetryPolicy,
         isConnection: Bool
     ) async throws {
@@ -121,7 +122,7 @@ import Testing
         await joined(4)
         clock.advance(by: .milliseconds(100))
         #expect(await error(of: first) == .timedOut)
-        // Each has its own time still, and the attempt that they share.
+        // Each caller still has its own time, and that of the attempt that they share.
         let left = Array(repeating: Duration.milliseconds(9_900), count: 3) + [.seconds(10)]
         await untilTrue { [clock] in clock.sleeping == left }
         gate.open()
@@ -132,7 +133,9 @@ import Testing
     }
 
     @Test(arguments: policies, [false, true])
-    func `has as much time as those before, and no more`(policy: RetryPolicy, isConnection: Bool) async throws {
+    func `a late caller has as much time as the earlier ones, and no more`(policy: RetryPolicy, isConnection: Bool)
+        async throws
+    {
         let transport = transport(silent: .max)
         let engine = engine(transport, policy)
         let observation = observation(of: engine)
@@ -148,7 +151,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `but hardly so, or before it began, ends with the others`(isInLine: Bool) async throws {
+    func `a caller that is hardly late, or that joins before the exchange begins, ends with the others`(isInLine: Bool)
+        async throws
+    {
         let transport = transport(silent: 1)
         let engine = engine(transport)
         let observation = observation(of: engine)
@@ -167,7 +172,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `takes every other failure for its own`() async throws {
+    @Test func `a late caller receives every other failure of the shared exchange`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -183,7 +188,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `may cancel what it asks again`() async throws {
+    @Test func `a late caller may cancel the exchange that it sends again`() async throws {
         let transport = transport(silent: .max)
         let engine = engine(transport)
         let observation = observation(of: engine)

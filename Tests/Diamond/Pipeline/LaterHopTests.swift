@@ -8,13 +8,13 @@ import Testing
 @testable import Diamond
 
 /// A server has answered `/start` with a redirect, and nothing was sent to where that leads.
-@Suite(.timeLimit(.minutes(5))) struct `A hop that is not sent, behind one that was,` {
-    /// What keeps it from being sent.
+@Suite(.timeLimit(.minutes(5))) struct `An unsent hop after a sent one` {
+    /// What keeps the hop from being sent.
     enum Obstacle: String, CaseIterable {
         case cannotConnect, cannotResolveHost, tlsFailed, certificateRejected, badURL, badSettings, closed, circuitOpen,
             noCredential
 
-        /// What the transport says of it.
+        /// The transport's error for the obstacle.
         var error: TransportError? {
             switch self {
             case .circuitOpen, .noCredential: nil
@@ -34,11 +34,11 @@ import Testing
         var target: String { self == .noCredential ? "/end" : "http://other/end" }
     }
 
-    /// Who sends it.
+    /// How the request is sent.
     enum Sender: CaseIterable { case keptOnFailure, durable, replayer }
 
-    /// Knows its secret until something was sent.
-    private struct Provider: CredentialProvider {
+    /// Returns its secret until the first request was sent.
+    private struct FirstHopProvider: CredentialProvider {
         let transport: StubTransport
 
         func identity(for request: Request) async throws -> String? { "anna" }
@@ -75,13 +75,13 @@ import Testing
         return Engine(configuration)
     }
 
-    /// One where the obstacle stands.
+    /// Returns an engine with the obstacle in place.
     private func engine(_ transport: StubTransport, _ obstacle: Obstacle) async -> Engine {
         let engine = engine(transport) { configuration in
             if obstacle == .circuitOpen { configuration.circuit = CircuitPolicy(minimumCalls: 1) }
-            if obstacle == .noCredential { configuration.credentials = Provider(transport: transport) }
+            if obstacle == .noCredential { configuration.credentials = FirstHopProvider(transport: transport) }
         }
-        // It opens the circuit.
+        // This opens the circuit.
         if obstacle == .circuitOpen { _ = try? await engine.send(Request("http://other/")) }
         return engine
     }
@@ -94,7 +94,7 @@ import Testing
         return request
     }
 
-    /// What has become of a job, once it was sent.
+    /// The state of a job after it was sent.
     private func job(_ request: Request, by sender: Sender, from engine: Engine) async throws -> ReplayJob? {
         guard sender == .replayer else {
             let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
@@ -109,7 +109,7 @@ import Testing
     // MARK: The caller
 
     @Test(arguments: [303, 307, 308], Obstacle.allCases)
-    func `fails as one that may have been sent`(status: Int, obstacle: Obstacle) async throws {
+    func `an unsent hop after a sent one fails as possibly sent`(status: Int, obstacle: Obstacle) async throws {
         let transport = transport(status, obstacle)
         let engine = await engine(transport, obstacle)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(obstacle)) }
@@ -120,7 +120,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["303 See Other", "307 Temporary Redirect"])
-    func `fails so over a real connection, too`(kind: TransportKind, status: String) async throws {
+    func `an unsent hop after a sent one fails as possibly sent over a real connection, too`(
+        kind: TransportKind, status: String
+    ) async throws {
         let target = try RawServer.refusedURL()
         let server = try RawServer(
             answering: "HTTP/1.1 \(status)\r\nLocation: \(target)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -134,7 +136,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `fails as unsent where the redirect was stored`() async throws {
+    @Test func `an unsent hop after a stored redirect fails as unsent`() async throws {
         let isReached = Gate()
         let transport = StubTransport { request throws(TransportError) in
             if request.url.hasSuffix("/start") {
@@ -151,7 +153,7 @@ import Testing
         #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == false)
     }
 
-    @Test func `costs a kept request no attempt where the redirect was stored and the network is away`() async throws {
+    @Test func `an unsent hop after a stored redirect costs a queued request no attempt while offline`() async throws {
         let transport = StubTransport { [network] request throws(TransportError) in
             if request.url.hasSuffix("/start") {
                 return .stub(status: 308, headers: [.location: "/end", .cacheControl: "max-age=60"])
@@ -169,9 +171,9 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
     }
 
-    // MARK: Its own attempts
+    // MARK: Attempts
 
-    @Test func `is sent again as what was surely not processed, and the one before is not`() async throws {
+    @Test func `an unsent hop is sent again as unprocessed, but the hop before it is not`() async throws {
         let refusals = Guarded(2)
         let transport = StubTransport { request throws(TransportError) in
             guard !request.url.hasSuffix("/start") else { return .stub(status: 307, headers: [.location: "/end"]) }
@@ -191,13 +193,15 @@ import Testing
 
     // MARK: The queue
 
-    /// What an engine is closed over is not kept when it fails.
+    /// A request under way when its engine is closed is not queued when it fails.
     static let sendings = Obstacle.allCases.flatMap { obstacle in
         Sender.allCases.map { (obstacle: obstacle, sender: $0) }
     }.filter { $0.obstacle != .closed || $0.sender != .keptOnFailure }
 
     @Test(arguments: sendings, [303, 307])
-    func `makes a job without a key one for review`(_ sending: (obstacle: Obstacle, sender: Sender), status: Int)
+    func `an unsent hop after a sent one makes a job without a key one for review`(
+        _ sending: (obstacle: Obstacle, sender: Sender), status: Int
+    )
         async throws
     {
         let transport = transport(status, sending.obstacle)
@@ -209,13 +213,13 @@ import Testing
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
     }
 
-    /// With whether an interceptor makes an error of the answer.
+    /// Statuses, each with and without an interceptor that throws for it.
     static let answers = [401, 408, 425, 429, 500, 503].flatMap { status in
         [false, true].map { (status: status, isValidated: $0) }
     }
 
     @Test(arguments: answers, Sender.allCases)
-    func `makes a job without a key one for review where it is answered with what others are sent again for`(
+    func `an unsent hop after a retryable status makes a job without a key one for review`(
         _ answer: (status: Int, isValidated: Bool),
         sender: Sender
     ) async throws {
@@ -228,7 +232,7 @@ import Testing
         var request = start()
         request.identity = "anna"
         request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
-        // Not kept where nobody has kept it before: the caller has the answer.
+        // It is not queued now unless it was queued before: the caller has the response.
         guard status != 401 || sender != .keptOnFailure else {
             guard answer.isValidated else {
                 #expect(try await engine.send(request).status.code == status)
@@ -244,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 404], [Sender.durable, .replayer])
-    func `ends a job for good where it is answered with what none is sent again for`(
+    func `an unsent hop after a final status ends its job for good`(
         status: Int,
         sender: Sender
     ) async throws {
@@ -263,7 +267,7 @@ import Testing
     }
 
     @Test(arguments: Sender.allCases, [HTTPRequest.Method.put, .post])
-    func `lets a job that may be repeated wait as the server asks`(
+    func `an unsent hop after a sent one delays a repeatable job as the server says`(
         sender: Sender, method: HTTPRequest.Method
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -271,14 +275,14 @@ import Testing
             return .stub(status: 503, headers: [.retryAfter: "60"])
         }
         let engine = engine(transport)
-        // With a key, where its method does not allow it by itself.
+        // With a key where the method alone does not allow a repetition.
         var request = start(nil, method)
         request.replay = sender == .durable ? .durable : .onFailure
         let job = try await job(request, by: sender, from: engine)
         #expect(job?.state == .waiting && job?.reason == .retryAfter && job?.unknownSince != nil)
     }
 
-    @Test func `lets a job be sent again for no longer than its key is known`() async throws {
+    @Test func `an unsent hop after a sent one repeats its job only while the key is known`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: "/end"]) : .stub(status: 401)
         }
@@ -297,7 +301,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put], [Sender.durable, .replayer])
-    func `because another has signed in meanwhile makes a job one that may have been done`(
+    func `a hop unsent because another user signed in makes its job possibly done`(
         method: HTTPRequest.Method,
         sender: Sender
     ) async throws {
@@ -319,7 +323,7 @@ import Testing
     }
 
     @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)
-    func `costs an attempt, also where the network is away by then`(
+    func `an unsent hop after a sent one costs an attempt, also when offline by then`(
         code: TransportError.Code,
         sender: Sender
     ) async throws {

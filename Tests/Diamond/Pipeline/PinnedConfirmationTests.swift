@@ -6,9 +6,9 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A confirmation that was on its way` {
+@Suite(.timeLimit(.minutes(5))) struct `A confirmation under way while its entry is pinned` {
     @Test(arguments: [false, true])
-    func `leaves its entry as the app has pinned or unpinned it meanwhile`(isPinned: Bool) async throws {
+    func `a confirmation leaves its entry as the app has pinned or unpinned it meanwhile`(isPinned: Bool) async throws {
         let (temporary, clock, isAsked, gate) = (TemporaryStore(), ManualClock(), Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
@@ -23,7 +23,7 @@ import Testing
         _ = try await engine.send(request)
         let key = try await engine.key(of: request)
         try await cache.setPinned(!isPinned, key)
-        // What is read from disk has the pin.
+        // The entry read from disk has the pin.
         cache.memory.removeAll()
         clock.advance(by: 10)
         request.cache = .revalidate

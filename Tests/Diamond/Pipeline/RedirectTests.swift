@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A redirect` {
-    /// Answers the first request with a redirect, everything after with 200.
+@Suite struct `Redirects` {
+    /// Returns a transport that answers the first request with a redirect, all others with 200.
     private func engine(_ status: Int, to location: String) -> (Engine, StubTransport) {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/start") ? .stub(status: status, headers: [.location: location]) : .stub()
@@ -24,7 +24,7 @@ import Testing
             (301, .post, .get, false), (302, .post, .get, false), (303, .post, .get, false), (307, .post, .post, true),
             (308, .post, .post, true), (303, .put, .get, false), (301, .put, .put, true), (303, .head, .head, false),
         ] as [(Int, HTTPRequest.Method, HTTPRequest.Method, Bool)])
-    func `repeats or rewrites the method`(
+    func `a redirect repeats or rewrites the method`(
         status: Int,
         method: HTTPRequest.Method,
         next: HTTPRequest.Method,
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         ("/x", "http://h/x"), ("x?y=1", "http://h/a/x?y=1"), ("//other/x", "http://other/x"), ("../b", "http://h/b"),
         ("https://h/x#frag", "https://h/x"), ("?q", "http://h/a/start?q"),
-    ]) func `is resolved against the URL it came from`(location: String, url: String) async throws {
+    ]) func `a redirect is resolved against the URL of its request`(location: String, url: String) async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/a/start?z=1" ? .stub(status: 307, headers: [.location: location]) : .stub()
         }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [("/end", true), ("http://h:8080/end", false), ("https://h/end", false), ("http://i/end", false)])
-    func `takes credentials along to its own origin only`(location: String, keeps: Bool) async throws {
+    func `a redirect passes credentials to its own origin only`(location: String, keeps: Bool) async throws {
         let (engine, transport) = engine(307, to: location)
         var request = Request("http://h/start", headers: [.authorization: "s", .cookie: "s", .accept: "x"])
         request.headers.append(try HTTPField(checking: "X-API-Key", "s"))
@@ -68,7 +68,7 @@ import Testing
         #expect((headers[.authorization] != nil) == keeps)
         #expect((headers[.cookie] != nil) == keeps)
         #expect(headers.contains { $0.name.canonicalName == "x-api-key" } == keeps)
-        // The name of the server that it was for.
+        // This field names the old server.
         #expect(headers.contains { $0.name.canonicalName == "host" } == keeps)
         #expect(headers[.accept] == "x")
     }
@@ -78,7 +78,7 @@ import Testing
             (307, "/end", "k"), (308, "https://h/end", "k"), (307, "http://other/end", "k"), (303, "/end", nil),
             (302, "http://other/end", nil),
         ] as [(Int, String, String?)])
-    func `takes the key along by which a repetition is known, where it repeats the method`(
+    func `a redirect that repeats the method passes the idempotency key along`(
         status: Int,
         location: String,
         key: String?
@@ -91,7 +91,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[name] } == ["k", key])
     }
 
-    @Test func `takes the engine's own credentials along to its own origin only`() async throws {
+    @Test func `a redirect passes the engine's own credentials to its own origin only`() async throws {
         for (location, keeps) in [("/end", true), ("http://other/end", false)] {
             let transport = StubTransport { request throws(TransportError) in
                 request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: location]) : .stub()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `takes the URL's user info along to its own origin only`() async throws {
+    @Test func `a redirect passes the URL's user info to its own origin only`() async throws {
         for (location, keeps) in [("/end", true), ("http://other/end", false)] {
             let (engine, transport) = engine(302, to: location)
             _ = try await engine.send(Request("http://me:pw@h/start"))
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `that becomes a GET leaves what described the body behind`() async throws {
+    @Test func `a redirect that becomes a GET removes the fields that describe the body`() async throws {
         let (engine, transport) = engine(303, to: "/end")
         var request = Request("http://h/start", method: .post, body: .json(1))
         request.headers[.contentLanguage] = "de"
@@ -125,7 +125,7 @@ import Testing
         arguments: [
             (307, .post, "/end"), (308, .post, "https://other/end"), (301, .put, "/end"), (302, .patch, "/end"),
         ] as [(Int, HTTPRequest.Method, String)])
-    func `takes a body of parts along, with a boundary of its own`(
+    func `a redirect passes a multipart body along, with a boundary of its own`(
         status: Int,
         method: HTTPRequest.Method,
         location: String
@@ -146,7 +146,7 @@ import Testing
                 "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1",
                 "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1"
             ),
-        ] as [(String, String?)]) func `is followed to the byte, and what is illegal in it is escaped`(
+        ] as [(String, String?)]) func `a redirect is followed byte for byte, and illegal characters are escaped`(
             location: String, url: String?
         ) async throws
     {
@@ -156,7 +156,7 @@ import Testing
         #expect(response.url == transport.requests.last?.url)
     }
 
-    /// Answers the first request with several `Location` fields, everything after with 200.
+    /// Returns a transport that answers the first request with several `Location` fields, all others with 200.
     private func answer(_ locations: [String], _ events: Guarded<[String]>) async throws -> (
         Response, [TransportRequest]
     ) {
@@ -178,7 +178,9 @@ import Testing
     @Test(arguments: [
         (["/one", "/one"], true), (["/one", "/two"], false), (["/one", "/one", "http://h/one"], false),
     ])
-    func `with several Locations is followed where they are equal`(locations: [String], isFollowed: Bool) async throws {
+    func `a redirect with several Location fields is followed where they are equal`(
+        locations: [String], isFollowed: Bool
+    ) async throws {
         let events = Guarded<[String]>([])
         let (response, requests) = try await answer(locations, events)
         #expect(response.status.code == (isFollowed ? 200 : 302))
@@ -188,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: ["http://u:s3cret@i/x", "//u:s3cret@h/x", "http://s3cret@h:81/x"])
-    func `is followed without its user info, and an event tells so`(location: String) async throws {
+    func `a redirect is followed without its user info, and an event says so`(location: String) async throws {
         let events = Guarded<[String]>([])
         let (response, requests) = try await answer([location], events)
         #expect(response.status == .ok && requests.count == 2)
@@ -198,13 +200,13 @@ import Testing
         #expect(told.count == 1 && told.allSatisfy { $0.contains("user info") && !$0.contains("s3cret") })
     }
 
-    @Test func `with user info takes the request's own credentials along within its origin`() async throws {
+    @Test func `a redirect with user info keeps the request's own credentials within its origin`() async throws {
         let (engine, transport) = engine(302, to: "http://other:pw@h/end")
         _ = try await engine.send(Request("http://me:pw@h/start"))
         #expect(transport.requests.map { $0.headers[.authorization] } == ["Basic bWU6cHc=", "Basic bWU6cHc="])
     }
 
-    @Test(arguments: [307, 308]) func `takes JSON text along byte for byte`(status: Int) async throws {
+    @Test(arguments: [307, 308]) func `a redirect passes JSON text along byte for byte`(status: Int) async throws {
         let (engine, transport) = engine(status, to: "/end")
         let text = "{ \"b\": 1.0, \"a\": 2 }"
         _ = try await engine.send(Request("http://h/start", method: .post, body: .json(text: text)))
@@ -218,7 +220,9 @@ import Testing
     @Test(arguments: [
         (["/stored%20x y"], true), (["http://u@h/stored%20x y"], true), (["/stored%20x y", "/stored%20x y"], true),
         (["/stored%20x y", "/else"], false), (["http://i/stored%20x y"], false),
-    ]) func `of an unsafe method makes stale what it names`(locations: [String], isStale: Bool) async throws {
+    ]) func `a redirect of an unsafe method invalidates the URLs that it names`(locations: [String], isStale: Bool)
+        async throws
+    {
         let temporary = TemporaryStore()
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .get else {
@@ -236,7 +240,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `without an end is an error`() async throws {
+    @Test func `an endless redirect is an error`() async throws {
         let transport = StubTransport(status: 302, headers: [.location: "/again"])
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport
@@ -249,12 +253,12 @@ import Testing
     }
 
     @Test(arguments: [("ftp://h/x", 302), ("http://", 302)])
-    func `that leads nowhere is the response`(location: String, status: Int) async throws {
+    func `a redirect without a usable target is the response`(location: String, status: Int) async throws {
         let (engine, _) = engine(status, to: location)
         #expect(try await engine.send(Request("http://h/start")).status.code == status)
     }
 
-    @Test func `is the response where none are followed`() async throws {
+    @Test func `a redirect is the response where none are followed`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport(status: 302, headers: [.location: "/x"])
         configuration.redirectLimit = 0

@@ -11,7 +11,7 @@ import Testing
         ResumeLock(of: .entry(RequestKey(of: [number])), in: store)
     }
 
-    @Test func `is held by one exchange at a time`() async {
+    @Test func `the lock of a partial response is held by one exchange at a time`() async {
         let (first, second) = (lock(), lock())
         #expect(first.acquire() && first.acquire())
         #expect(await !second.waitUntilFree())
@@ -21,7 +21,7 @@ import Testing
         #expect(second.acquire() && !first.acquire())
     }
 
-    @Test func `is not waited for by a task that is canceled`() async {
+    @Test func `a canceled task does not wait for the lock`() async {
         let first = lock()
         #expect(first.acquire())
         first.cancel()
@@ -37,14 +37,14 @@ import Testing
         #expect(lock().acquire())
     }
 
-    @Test func `is not acquired by an exchange that was canceled before`() async {
+    @Test func `a canceled exchange does not acquire the lock`() async {
         let (first, second) = (lock(), lock())
         first.cancel()
         #expect(!first.acquire())
         #expect(second.acquire())
     }
 
-    @Test func `is waited for when its exchange is canceled`() async {
+    @Test func `a canceled exchange holds its lock until the lock is released`() async {
         let (first, second) = (lock(), lock())
         #expect(first.acquire())
         first.cancel()
@@ -61,7 +61,7 @@ import Testing
         await store.waitForCanceled()
     }
 
-    @Test func `is released when it is deallocated`() async {
+    @Test func `the lock is released when it is deallocated`() async {
         var first: ResumeLock? = lock()
         #expect(first?.acquire() == true)
         first?.cancel()
@@ -69,19 +69,19 @@ import Testing
         #expect(await lock().waitUntilFree())
     }
 
-    @Test func `is its request's or its connection's alone`() {
+    @Test func `a lock belongs to one request or one connection only`() {
         let (slot, other) = (ResumeSlot(), ResumeSlot())
         let held = [lock(1), lock(2)] + [slot, other].map { ResumeLock(of: .slot(ObjectIdentifier($0)), in: store) }
         #expect(held.map { $0.acquire() } == [true, true, true, true])
         #expect(!ResumeLock(of: .slot(ObjectIdentifier(slot)), in: store).acquire())
     }
 
-    @Test func `is not acquired again once it was released`() {
+    @Test func `a lock is not acquired again after its release`() {
         let first = lock()
         #expect(!first.wasRequested && first.acquire())
         first.release()
         #expect(first.wasRequested && !first.acquire())
-        // Nor does a late cancellation mark the next holder.
+        // A late cancellation does not mark the next holder either.
         let second = lock()
         #expect(second.acquire())
         first.cancel()

@@ -24,7 +24,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Counts the callers that have joined: each is a miss of the cache.
+    /// Counts the callers that have joined: each one is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
@@ -35,7 +35,7 @@ import Testing
 
     private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
-    @Test func `serves all who ask the same at the same time`() async throws {
+    @Test func `a shared exchange serves all callers of equal requests at the same time`() async throws {
         let engine = engine()
         let observation = observation(of: engine)
         let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
@@ -52,7 +52,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `goes on for the others where one cancels, the first or another`(isConnection: Bool) async throws {
+    func `a shared exchange goes on for the others where one cancels, the first or another`(isConnection: Bool)
+        async throws
+    {
         let engine = engine()
         let observation = observation(of: engine)
         let connections = [engine.enqueue(Request("http://h/"))]
@@ -72,7 +74,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `ends when the last one has left`() async throws {
+    @Test func `a shared exchange ends when the last caller has left`() async throws {
         let hasEnded = Gate()
         let transport = StubTransport.silent { hasEnded.open() }
         let engine = temporary.engine(transport, clock: ManualClock())
@@ -90,7 +92,7 @@ import Testing
         _ = observation
     }
 
-    /// Two requests that share nothing, though the cache may know them by one key.
+    /// Pairs of requests that share no exchange, though the cache may use one key for both.
     static let pairs: [(String, Request, Request)] = {
         let plain = Request("http://h/")
         func changed(_ change: (inout Request) -> Void) -> Request {
@@ -119,7 +121,7 @@ import Testing
     }()
 
     @Test(arguments: pairs)
-    func `is not shared between`(name: String, one: Request, other: Request) async throws {
+    func `an exchange is not shared between`(name: String, one: Request, other: Request) async throws {
         let engine = engine()
         let connections = [engine.enqueue(one), engine.enqueue(other)]
         await flying("http://h/", "http://h/")
@@ -129,8 +131,8 @@ import Testing
     }
 
     @Test(arguments: [1, 4])
-    func `is for one alone where a credential is added to it on the way`(count: Int) async throws {
-        let signing = Signing()
+    func `an exchange with an added credential belongs to one caller`(count: Int) async throws {
+        let signing = SigningInterceptor()
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.interceptors = [signing]
         configuration.transport = StubTransport { request throws(TransportError) in
@@ -147,14 +149,14 @@ import Testing
         for task in tasks { tokens.insert(try await task.value) }
         for connection in connections { tokens.insert(try await connection.response.text) }
         #expect(tokens == Set((1...(2 * count)).map { "Bearer \($0)" }))
-        // Neither was it stored.
+        // The response was not stored either.
         #expect(try await engine.send(Request("http://h/")).text == "Bearer \(2 * count + 1)")
         #expect(misses.withLock { $0 } == 2 * count + 1)
         await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced }
         _ = observation
     }
 
-    @Test func `without conditions is not joined by one who has something to confirm`() async throws {
+    @Test func `an exchange without conditions is not joined by a caller with an entry to validate`() async throws {
         let engine = engine()
         let observation = observation(of: engine)
         server.headers = [.eTag: "\"1\""]
@@ -173,7 +175,7 @@ import Testing
         for connection in [asked, confirmed, another] { _ = try await connection.response }
     }
 
-    @Test func `waits for its place as urgently as the most urgent who waits for it`() async throws {
+    @Test func `a shared exchange waits for its permit at the priority of its most urgent caller`() async throws {
         let engine = engine(width: 1)
         let observation = observation(of: engine)
         let first = engine.enqueue(Request("http://h/1"))
@@ -197,7 +199,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `goes back to the wire as urgently as the most urgent who waits for it`() async throws {
+    @Test func `a shared exchange waits between attempts at the priority of its most urgent caller`() async throws {
         let (gate, isLost) = (Gate(), Guarded(false))
         let transport = StubTransport { request throws(TransportError) in
             guard request.url == "http://h/1" else { return try await server.transport.send(request) }
@@ -224,7 +226,7 @@ import Testing
         await joined(4)
         gate.open()
         await flying("http://h/2")
-        // Once: more could be more time than there is for all attempts.
+        // Once only: further attempts could take more time than all attempts have.
         await untilTrue { !clock.sleeping.isEmpty }
         clock.advance(by: .seconds(1))
         await untilTrue { engine.lanes.waiting == 2 }
@@ -237,11 +239,11 @@ import Testing
         _ = observation
     }
 
-    @Test func `that ends is no matter of callers that ask something else`() async throws {
+    @Test func `the end of a shared exchange does not affect callers of other requests`() async throws {
         let (gate, secrets) = (Gate(), Guarded<[String]>([]))
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = server.transport
-        configuration.credentials = SlowCredentials(gate: gate, asked: secrets)
+        configuration.credentials = GatedCredentialProvider(gate: gate, asked: secrets)
         let engine = Engine(configuration)
         var request = Request("http://h/slow")
         request.credentials = [.header(.authorization, .secret("slow"))]
@@ -261,7 +263,7 @@ import Testing
         #expect(secrets.withLock { $0 } == ["slow"])
     }
 
-    @Test func `brings its failure to everybody, and is not joined after it`() async throws {
+    @Test func `a shared exchange fails for all callers, and is not joined afterwards`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -281,7 +283,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `leaves nothing behind, however many come and go`() async throws {
+    @Test func `shared exchanges leave nothing in memory, however many callers come and go`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             await Task.yield()
             return Task.isCancelled ? try Self.canceled() : .stub(headers: [:], body: request.url)
@@ -305,8 +307,8 @@ import Testing
     }
 }
 
-/// Knows every secret, when its gate is open.
-private struct SlowCredentials: CredentialProvider {
+/// Returns every secret when its gate is open.
+private struct GatedCredentialProvider: CredentialProvider {
     let gate: Gate
     let asked: Guarded<[String]>
 

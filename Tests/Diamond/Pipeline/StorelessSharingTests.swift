@@ -20,13 +20,13 @@ import Testing
 
     private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
-    /// A caller that has joined knows how far the exchange is, a moment before the server has heard of it.
+    /// A caller that has joined knows the exchange's progress a moment before the server receives the request.
     private func joined(_ connections: [Connection]) async {
         await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
         await untilTrue { !server.flying.isEmpty }
     }
 
-    @Test func `serves all who ask the same at the same time, and nobody later`() async throws {
+    @Test func `an exchange without a store serves callers at the same time, and none later`() async throws {
         let engine = engine()
         let misses = Guarded(0)
         let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
@@ -39,12 +39,14 @@ import Testing
         await flying(1)
         server.land(Self.url)
         #expect(try await later.response.source == .network)
-        // There is nothing that could have missed it.
+        // There is no cache that could miss.
         #expect(misses.withLock { $0 } == 0)
         _ = observation
     }
 
-    @Test func `is for one alone where only a cache could answer, or the answer is nobody else's`() async throws {
+    @Test func `an exchange without a store is not shared where a cache had to answer, or the response is private`()
+        async throws
+    {
         let engine = engine()
         var only = Self.request
         only.cache = .cacheOnly
@@ -66,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `is not joined after`(name: String, change: Change) async throws {
+    func `an exchange without a store is not joined after`(name: String, change: Change) async throws {
         let server = server
         let transport = server.transport
         let engine = engine(
@@ -82,7 +84,7 @@ import Testing
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
     }
 
-    @Test func `is joined after what has changed something else`() async throws {
+    @Test func `an exchange without a store is joined after a change to something else`() async throws {
         let engine = engine()
         let first = engine.enqueue(Self.request)
         await flying(1)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Diamond
 
-/// What a task carries along, such as a trace, is nobody else's.
-@Suite(.timeLimit(.minutes(5))) struct `What the task of a caller carries` {
+/// Task-local values, such as a trace, belong to the caller alone.
+@Suite(.timeLimit(.minutes(5))) struct `Task-local values of a caller` {
     @TaskLocal private static var caller = "nobody"
 
     private let temporary = TemporaryStore()
@@ -21,12 +21,14 @@ import Testing
             })
     }
 
-    /// Ways to ask whose exchange serves others, or outlives the caller.
+    /// Ways to send a request whose exchange serves others, or outlives the caller.
     enum Way: CaseIterable {
         case sharing, connection, refresh
     }
 
-    @Test(arguments: Way.allCases) func `reaches no exchange that is not the caller's alone`(way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `task-local values reach no exchange that others may share or that outlives the caller`(way: Way) async throws
+    {
         let engine = engine
         let request = Request("http://h/", cache: way == .refresh ? .staleWhileRevalidate : .automatic)
         if way == .refresh { _ = try await engine.send(request) }

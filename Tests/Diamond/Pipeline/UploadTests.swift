@@ -7,10 +7,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A body that is made while it is sent` {
-    /// What has come of each request; `nil` for no body.
+@Suite(.timeLimit(.minutes(5))) struct `Uploads of bodies made on the way` {
+    /// The body received with each request; `nil` where there was none.
     private let arrived = Guarded<[String?]>([])
-    /// How often the source was asked.
+    /// The number of times the source was read.
     private let made = Guarded(0)
 
     private func engine(
@@ -25,7 +25,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Takes each body whole, and answers; the last way from then on.
+    /// Returns a transport that reads each body and answers; the last answer is repeated from then on.
     private func transport(_ answers: (status: Int, headers: HTTPFields)...) -> StubTransport {
         let rest = Guarded(answers)
         return StubTransport { [arrived] request throws(TransportError) in
@@ -57,7 +57,9 @@ import Testing
     // MARK: On the wire
 
     @Test(arguments: TransportKind.allCases, [true, false])
-    func `arrives whole, with its length where that is known`(kind: TransportKind, isKnown: Bool) async throws {
+    func `an upload arrives as a whole, with its length where that is known`(kind: TransportKind, isKnown: Bool)
+        async throws
+    {
         let count = 1_000_001
         let engine = engine(kind.make())
         let source = UploadSource(length: isKnown ? Int64(count) : nil) { PatternStream(count: count) }
@@ -77,7 +79,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `may be a stream of any kind`() async throws {
+    @Test func `an upload body may be an asynchronous sequence of any type`() async throws {
         let (stream, continuation) = AsyncStream<Data>.makeStream()
         for letter in ["a", "", "bc"] { continuation.yield(Data(letter.utf8)) }
         continuation.finish()
@@ -87,7 +89,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `leaves the parameters in the query`() async throws {
+    @Test func `an upload leaves the parameters in the query`() async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
         _ = try await engine.upload(Request("http://h/", method: .post, parameters: ["a": 1]), from: source())
@@ -95,7 +97,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is answered with the output of a call`() async throws {
+    @Test func `an upload of a call is answered with the call's output`() async throws {
         let call = put.decoding([Int].self)
         let engine = engine(StubTransport(body: "[1]"))
         #expect(try await engine.upload(call, from: source()) == [1])
@@ -106,9 +108,9 @@ import Testing
         await failing.close()
     }
 
-    // MARK: Again
+    // MARK: Repetition
 
-    @Test func `is made anew for every attempt`() async throws {
+    @Test func `an upload body is made again for every attempt`() async throws {
         let engine = engine(transport((503, [:]), (503, [:]), (200, [:])))
         let response = try await engine.upload(put, from: source())
         #expect(response.status == .ok && response.attempts.count == 3)
@@ -121,7 +123,7 @@ import Testing
             (307, .post, "http://other/end", "abc"), (308, .put, "/end", "abc"), (301, .put, "/end", "abc"),
             (303, .post, "/end", nil), (302, .post, "/end", nil), (303, .get, "/end", nil),
         ] as [(Int, HTTPRequest.Method, String, String?)])
-    func `follows a redirect that repeats it`(
+    func `an upload follows a redirect that repeats it`(
         status: Int,
         method: HTTPRequest.Method,
         location: String,
@@ -138,10 +140,10 @@ import Testing
     }
 
     @Test(arguments: [503, 421, 307])
-    func `that can be read only once is not sent again, and the answer is the caller's`(status: Int) async throws {
+    func `an upload body read only once is not sent again, and the caller gets the response`(status: Int) async throws {
         let transport = transport((status, [.location: "/end"]), (200, [:]))
         let shown = Guarded<[Int]>([])
-        let engine = engine(transport) { $0.interceptors = [Witness(statuses: shown)] }
+        let engine = engine(transport) { $0.interceptors = [RecordingInterceptor(statuses: shown)] }
         let response = try await engine.upload(put, from: UploadSource(once: Pieces([Data("abc".utf8)])))
         #expect(response.status.code == status && transport.requests.count == 1)
         #expect(response.attempts.last?.reason?.code == (status == 307 ? nil : .bodyConsumed))
@@ -149,8 +151,8 @@ import Testing
         await engine.close()
     }
 
-    /// Notes the answers that it is shown.
-    private struct Witness: Interceptor {
+    /// Records the responses that it is shown.
+    private struct RecordingInterceptor: Interceptor {
         let statuses: Guarded<[Int]>
 
         func validate(_ response: Response) async throws {
@@ -158,14 +160,14 @@ import Testing
         }
     }
 
-    @Test func `that can be read only once follows a redirect that leaves it behind`() async throws {
+    @Test func `an upload body read only once follows a redirect that drops it`() async throws {
         let engine = engine(transport((303, [.location: "/end"]), (200, [:])))
         let response = try await engine.upload(put, from: UploadSource(once: Pieces([Data("abc".utf8)])))
         #expect(response.url == "http://h/end" && arrived.withLock { $0 } == ["abc", nil])
         await engine.close()
     }
 
-    @Test func `that can be read only once is sent again as long as nobody has asked for it`() async throws {
+    @Test func `an upload body read only once is sent again as long as it was not read`() async throws {
         let failures = Guarded([TransportError(.cannotConnect, "unsent")])
         let transport = StubTransport { [arrived] request throws(TransportError) in
             if let failure = failures.withLock({ $0.popLast() }) { throw failure }
@@ -179,7 +181,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `that was read and can be only once is refused`() async throws {
+    @Test func `an upload body read only once is refused when it was read before`() async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
         let source = UploadSource(once: Pieces([Data("abc".utf8)]))
@@ -191,15 +193,16 @@ import Testing
         await engine.close()
     }
 
-    private struct Login: RefreshableCredentialProvider {
+    private struct StubRefreshProvider: RefreshableCredentialProvider {
         func secret(_ name: String, for identity: String?) async throws -> String? { "t" }
         func identity(for request: Request) async throws -> String? { "user" }
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
     }
 
     @Test(arguments: [false, true])
-    func `goes again with a newer credential, unless it can be read only once`(isOnce: Bool) async throws {
-        let engine = engine(transport((401, [:]), (200, [:]))) { $0.credentials = Login() }
+    func `an upload is sent again with a newer credential, unless its body is read only once`(isOnce: Bool) async throws
+    {
+        let engine = engine(transport((401, [:]), (200, [:]))) { $0.credentials = StubRefreshProvider() }
         var request = put
         request.credentials = [.header(.authorization, .secret("token"))]
         let once = UploadSource(once: Pieces([Data("abc".utf8)]))
@@ -209,9 +212,9 @@ import Testing
         await engine.close()
     }
 
-    // MARK: In no key
+    // MARK: Cache keys
 
-    @Test func `has an answer of its own, and makes stale what it may have changed`() async throws {
+    @Test func `an upload has its own response, and invalidates the entries that it may have changed`() async throws {
         let transport = transport((200, [.cacheControl: "max-age=3600"]))
         let engine = Engine(Engine.Configuration(testing: transport, store: TemporaryStore()))
         let get = Request("http://h/")
@@ -224,12 +227,12 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Not at all
+    // MARK: Refusals
 
     private struct Failure: Error {}
 
     @Test(arguments: TransportKind.allCases)
-    func `ends with what its source throws, and is not made again`(kind: TransportKind) async throws {
+    func `an upload fails with the error of its source, and is not retried`(kind: TransportKind) async throws {
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/upload"), method: .put)
         let error = await #expect(throws: ConnectionError.self) {
@@ -241,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is refused for HEAD`(kind: TransportKind) async throws {
+    func `an upload is refused for HEAD`(kind: TransportKind) async throws {
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/echo"), method: .head)
         let error = await #expect(throws: ConnectionError.self) { try await engine.upload(request, from: source()) }
@@ -252,7 +255,7 @@ import Testing
     @Test(arguments: [
         Request("http://h/", method: .post, body: .json(1)), Request("http://h/", method: .post, body: .bytes(Data())),
         form,
-    ]) func `is refused beside a body of the request's own`(request: Request) async throws {
+    ]) func `an upload is refused for a request with a body of its own`(request: Request) async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
         let error = await #expect(throws: ConnectionError.self) { try await engine.upload(request, from: source()) }
@@ -268,7 +271,7 @@ import Testing
     }()
 
     @Test(arguments: [ReplayPolicy.durable, .onFailure])
-    func `is refused where the request is to be kept`(policy: ReplayPolicy) async throws {
+    func `an upload is refused where the request is to be queued`(policy: ReplayPolicy) async throws {
         let transport = transport((200, [:]))
         let engine = Engine(Engine.Configuration(testing: transport, store: TemporaryStore()))
         var request = put
@@ -279,13 +282,13 @@ import Testing
         await engine.close()
     }
 
-    /// Tells that it was asked, and does not obey its cancellation.
-    private struct Hanging: AsyncSequence, Sendable {
+    /// Signals that it was read, and ignores its cancellation.
+    private struct HangingSequence: AsyncSequence, Sendable {
         let asked: Gate
         let held: Gate
 
         struct Iterator: AsyncIteratorProtocol {
-            let sequence: Hanging
+            let sequence: HangingSequence
 
             mutating func next() async -> Data? {
                 sequence.asked.open()
@@ -298,12 +301,12 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is canceled at once, though its source hangs`(kind: TransportKind) async throws {
+    func `an upload is canceled at once, though its source does not return`(kind: TransportKind) async throws {
         let (asked, held) = (Gate(), Gate())
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/upload"), method: .put)
         let upload = Task {
-            try await engine.upload(request, from: UploadSource { Hanging(asked: asked, held: held) })
+            try await engine.upload(request, from: UploadSource { HangingSequence(asked: asked, held: held) })
         }
         await asked.wait()
         upload.cancel()

@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test func `is for one alone where a credential is added on the way`() async throws {
-        let signing = Signing()
+        let signing = SigningInterceptor()
         var configuration = Engine.Configuration(store: nil)
         configuration.interceptors = [signing]
         configuration.transport = StubTransport { request throws(TransportError) in

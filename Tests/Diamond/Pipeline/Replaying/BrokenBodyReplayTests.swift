@@ -7,10 +7,10 @@ import Testing
 
 @testable import Diamond
 
-/// Jobs whose answers have come, and not their bodies: the head decides, where nothing behind it is asked for.
+/// Jobs whose responses arrive without their bodies: the head decides where the body is not needed.
 @Suite(.timeLimit(.minutes(5))) struct BrokenBodyReplayTests {
-    /// A status, and what it makes of a job.
-    struct Verdict: Sendable, CustomTestStringConvertible {
+    /// A status, and its effect on a job.
+    struct StatusCase: Sendable, CustomTestStringConvertible {
         var status: Int
         var headers: HTTPFields = [:]
         var state: ReplayState
@@ -19,13 +19,13 @@ import Testing
         var testDescription: String { "\(status)" }
 
         static let all = [
-            Verdict(status: 201, state: .done, reason: .finished),
-            Verdict(status: 204, state: .done, reason: .finished),
-            Verdict(status: 300, state: .done, reason: .finished),
-            Verdict(status: 400, state: .dead, reason: .refused),
-            Verdict(status: 404, state: .dead, reason: .refused),
-            Verdict(status: 503, state: .waiting, reason: .backoff),
-            Verdict(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
+            StatusCase(status: 201, state: .done, reason: .finished),
+            StatusCase(status: 204, state: .done, reason: .finished),
+            StatusCase(status: 300, state: .done, reason: .finished),
+            StatusCase(status: 400, state: .dead, reason: .refused),
+            StatusCase(status: 404, state: .dead, reason: .refused),
+            StatusCase(status: 503, state: .waiting, reason: .backoff),
+            StatusCase(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
         ]
 
         var isFinal: Bool { state.isEnd }
@@ -37,11 +37,11 @@ import Testing
 
     let fixture = ReplayFixture()
 
-    private func serve(_ verdict: Verdict, breaking code: TransportError.Code) {
+    private func serve(_ verdict: StatusCase, breaking code: TransportError.Code) {
         fixture.serve { _ in Self.answer(verdict, breaking: code) }
     }
 
-    private static func answer(_ verdict: Verdict, breaking code: TransportError.Code) -> TransportResponse {
+    private static func answer(_ verdict: StatusCase, breaking code: TransportError.Code) -> TransportResponse {
         let pieces = AsyncThrowingStream<Data, any Error> { body in
             body.yield(Data("{".utf8))
             body.finish(throwing: TransportError(code, "the body broke", requestMayHaveBeenSent: true))
@@ -52,14 +52,14 @@ import Testing
 
     private func job(_ engine: Engine) throws -> ReplayJob { try #require(try engine.queue().jobs().first) }
 
-    @Test(arguments: Verdict.all, breaks)
+    @Test(arguments: StatusCase.all, breaks)
     func `a durable request is sent once, and judged by the head of its answer`(
-        _ verdict: Verdict, _ code: TransportError.Code
+        _ verdict: StatusCase, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
         let engine = fixture.engine()
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.durable)) }
-        // Whoever waits for the body is told that it is not here.
+        // Callers that wait for the body learn that it is missing.
         let broken = ConnectionError(TransportError(code, "", requestMayHaveBeenSent: true)).code
         #expect(error?.code == (verdict.isFinal ? broken : .queued))
         let job = try job(engine)
@@ -68,9 +68,9 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test(arguments: Verdict.all, breaks)
+    @Test(arguments: StatusCase.all, breaks)
     func `a job is sent once by a replayer, and judged by the head of its answer`(
-        _ verdict: Verdict, _ code: TransportError.Code
+        _ verdict: StatusCase, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
         let engine = fixture.engine()
@@ -81,8 +81,8 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test(arguments: Verdict.all)
-    func `a job's history tells what happened to the body`(_ verdict: Verdict) async throws {
+    @Test(arguments: StatusCase.all)
+    func `a job's history tells what happened to the body`(_ verdict: StatusCase) async throws {
         serve(verdict, breaking: .truncatedBody)
         let engine = fixture.engine()
         let queue = try engine.queue()
@@ -95,9 +95,9 @@ import Testing
         #expect(try queue.failures(of: id).count == 1)
     }
 
-    @Test(arguments: Verdict.all)
-    func `a request that is kept on failure is kept where the head of its answer says so`(
-        _ verdict: Verdict
+    @Test(arguments: StatusCase.all)
+    func `an on-failure request is queued where the head of its answer says so`(
+        _ verdict: StatusCase
     ) async throws {
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine()
@@ -109,15 +109,15 @@ import Testing
 
     // MARK: Safe methods
 
-    /// What a request is sent for that is safe is in the body of its success.
+    /// The result of a safe request is the body of its success.
     static let safe = [
-        Verdict(status: 200, state: .waiting, reason: .backoff),
-        Verdict(status: 206, state: .waiting, reason: .backoff),
-        Verdict(status: 300, state: .waiting, reason: .backoff),
-        Verdict(status: 400, state: .dead, reason: .refused),
-        Verdict(status: 404, state: .dead, reason: .refused),
-        Verdict(status: 503, state: .waiting, reason: .backoff),
-        Verdict(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
+        StatusCase(status: 200, state: .waiting, reason: .backoff),
+        StatusCase(status: 206, state: .waiting, reason: .backoff),
+        StatusCase(status: 300, state: .waiting, reason: .backoff),
+        StatusCase(status: 400, state: .dead, reason: .refused),
+        StatusCase(status: 404, state: .dead, reason: .refused),
+        StatusCase(status: 503, state: .waiting, reason: .backoff),
+        StatusCase(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
     ]
 
     private func question(_ policy: ReplayPolicy) -> Request {
@@ -127,8 +127,8 @@ import Testing
     }
 
     @Test(arguments: safe, [ReplayPolicy.durable, .onFailure])
-    func `a safe request whose body breaks is done by no head`(
-        _ verdict: Verdict, _ policy: ReplayPolicy
+    func `a safe request whose body breaks is not completed by its head`(
+        _ verdict: StatusCase, _ policy: ReplayPolicy
     ) async throws {
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine()
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: safe)
-    func `a job with a safe method whose body breaks is done by no head`(_ verdict: Verdict) async throws {
+    func `a job with a safe method whose body breaks is not completed by its head`(_ verdict: StatusCase) async throws {
         serve(verdict, breaking: .truncatedBody)
         let engine = fixture.engine()
         let queue = try engine.queue()
@@ -152,10 +152,10 @@ import Testing
     }
 
     @Test(arguments: [(200, 3), (300, 3), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
-    func `a safe request that is kept is retried by the same rule`(
+    func `an on-failure request with a safe method is retried by the same rule`(
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {
-        serve(Verdict(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
+        serve(StatusCase(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
         let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
             $0.clock = ContinuousClock()
@@ -169,19 +169,19 @@ import Testing
         (404, .delete, true), (200, .get, false), (304, .get, false), (302, .get, false), (404, .get, true),
         (503, .head, true),
     ])
-    func `the head of an answer decides where nothing behind it is asked for`(
+    func `the head of an answer decides where its body is not needed`(
         _ status: Int, _ method: HTTPRequest.Method, _ decides: Bool
     ) {
         #expect(HTTPResponse.Status(code: status).decides(method) == decides)
     }
 
-    // MARK: Again
+    // MARK: Retries
 
     @Test(arguments: [(201, 1), (300, 1), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
-    func `a request that is kept is retried by the head of its answer`(
+    func `a queued request is retried by the head of its answer`(
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {
-        let verdict = Verdict(status: row.status, state: .done, reason: .finished)
+        let verdict = StatusCase(status: row.status, state: .done, reason: .finished)
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
@@ -191,7 +191,7 @@ import Testing
         #expect(fixture.transport.requests.count == row.count)
     }
 
-    @Test func `a job whose caller goes away in the body of its answer is done`() async throws {
+    @Test func `a job whose caller is canceled during the answer's body is completed`() async throws {
         let isThere = Gate()
         fixture.serve { _ in
             let pieces = AsyncThrowingStream<Data, any Error> { body in
@@ -213,8 +213,8 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func `a redirect whose body breaks has led nowhere, and decides nothing`() async throws {
-        let verdict = Verdict(status: 307, headers: [.location: "/elsewhere"], state: .waiting, reason: .backoff)
+    @Test func `a redirect whose body breaks is not followed, and decides nothing`() async throws {
+        let verdict = StatusCase(status: 307, headers: [.location: "/elsewhere"], state: .waiting, reason: .backoff)
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine()
         await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.durable)) }

@@ -6,15 +6,16 @@ import Testing
 
 @testable import Diamond
 
-/// Kept requests that are canceled.
+/// Cancellation of queued requests.
 @Suite(.timeLimit(.minutes(5))) struct CanceledReplayTests {
     let fixture = ReplayFixture()
 
-    /// What is canceled.
+    /// The state of the connection when it is canceled.
     enum Canceled: CaseIterable { case onTheWire, paused, calledBack, sentInSerialLane }
 
     @Test(arguments: Canceled.allCases)
-    func `whoever cancels what is durable is told of its job, and can discard it`(canceled: Canceled) async throws {
+    func `a caller that cancels a durable request receives its job, and can discard it`(canceled: Canceled) async throws
+    {
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere))
         let engine = fixture.engine { $0.lanes = ["api": .serial] }
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `whoever cancels just as the job is made is told of it`(mode: ReplayPolicy.Mode) async throws {
+    func `a caller that cancels while the job is created receives the job`(mode: ReplayPolicy.Mode) async throws {
         fixture.serve(ReplayFixture.lost)
         let engine = fixture.engine()
         let connection = engine.connection(for: fixture.note(ReplayPolicy(mode), method: .put))
@@ -64,8 +65,8 @@ import Testing
         #expect(try engine.queue().jobs().map(\.id) == [try #require(error?.jobID)])
     }
 
-    /// Does something before it says who is signed in.
-    private struct LateLogin: CredentialProvider {
+    /// Runs a closure before it returns the identity.
+    private struct DelayedIdentityProvider: CredentialProvider {
         let act: @Sendable () -> Void
 
         func identity(for request: Request) async throws -> String? {
@@ -76,9 +77,9 @@ import Testing
         func secret(_ name: String, for identity: String?) async throws -> String? { nil }
     }
 
-    @Test func `what is canceled before it is a job becomes none`() async throws {
+    @Test func `a request canceled before its job is created creates none`() async throws {
         let connection = Connection(fixture.note(.durable))
-        let engine = fixture.engine { $0.credentials = LateLogin { connection.cancel() } }
+        let engine = fixture.engine { $0.credentials = DelayedIdentityProvider { connection.cancel() } }
         engine.enqueue(connection)
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .cancelled && error?.jobID == nil)
@@ -86,7 +87,7 @@ import Testing
         #expect(try engine.queue().jobs().isEmpty && fixture.transport.requests.isEmpty)
     }
 
-    @Test func `a durable connection that is canceled when its answer is here is done`() async throws {
+    @Test func `a durable connection that is canceled after its answer arrived is completed`() async throws {
         let engine = fixture.engine()
         let connection = engine.connection(for: fixture.note(.durable))
         fixture.serve { _ in
@@ -98,17 +99,17 @@ import Testing
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }
 
-    /// Ends as where its task is canceled.
-    private struct CanceledTransform: Interceptor {
+    /// Throws as though its task were canceled.
+    private struct CancelingInterceptor: Interceptor {
         func transform(_ response: inout Response) async throws { throw CancellationError() }
     }
 
     @Test(arguments: [201, 503])
-    func `an answer that is here counts where whoever waits for it goes away as it is transformed`(status: Int)
+    func `an answer that has arrived counts where its caller is canceled during the transform`(status: Int)
         async throws
     {
         fixture.serve { _ in .stub(status: status) }
-        let engine = fixture.engine { $0.interceptors = [CanceledTransform()] }
+        let engine = fixture.engine { $0.interceptors = [CancelingInterceptor()] }
         let request = fixture.note(.durable)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect(error?.code == .cancelled)

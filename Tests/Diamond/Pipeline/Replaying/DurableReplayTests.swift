@@ -7,11 +7,11 @@ import Testing
 
 @testable import Diamond
 
-/// Durable requests, and who sends them in the end.
+/// Durable requests, and which component finally sends them.
 @Suite(.timeLimit(.minutes(5))) struct DurableReplayTests {
     let fixture = ReplayFixture()
 
-    @Test func `a durable request is on disk before its first byte leaves`() async throws {
+    @Test func `a durable request is on disk before its first byte is sent`() async throws {
         let engine = fixture.engine()
         let store = fixture.temporary.store
         fixture.serve { request throws(TransportError) in
@@ -45,8 +45,7 @@ import Testing
         #expect(fixture.keys.count == 2 && fixture.keys[0] != nil && fixture.keys[0] == fixture.keys[1])
     }
 
-    @Test func `a durable request of a process that was taken for dead is kept, and sent by the replayer`() async throws
-    {
+    @Test func `a durable request of a process taken for dead is queued, and sent by the replayer`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
         _ = try await queue.owner.enter()
@@ -54,13 +53,13 @@ import Testing
         let error = try await fixture.queued(fixture.note(.durable), by: engine)
         let id = try #require(error.jobID)
         #expect(try queue.job(id)?.state == .ready && fixture.transport.requests.isEmpty)
-        // The next one goes out at once, as another owner's.
+        // The next request is sent at once, under another owner.
         _ = try await engine.send(fixture.note(.durable))
         queue.owner.leave()
         #expect(try await engine.replayer().replay().finished == 1)
     }
 
-    @Test func `a durable request that is refused leaves alone the one whose name it wanted`() async throws {
+    @Test func `a durable request that is refused does not affect the job with the same unique name`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         let queue = try engine.queue()
@@ -73,7 +72,7 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.waiting])
     }
 
-    @Test func `a durable request behind another of its key waits for its turn`() async throws {
+    @Test func `a durable request waits for an earlier one with the same ordering key`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         let policy = ReplayPolicy(.durable, orderingKey: "cart")
@@ -83,7 +82,7 @@ import Testing
         #expect(first.jobID == 1 && second.jobID == 2)
     }
 
-    @Test func `a durable request whose caller goes away is sent by the replayer`() async throws {
+    @Test func `a durable request whose caller is canceled is sent by the replayer`() async throws {
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere, isSent: true))
         let engine = fixture.engine()
@@ -98,7 +97,7 @@ import Testing
         #expect(fixture.keys.count == 2 && fixture.keys[0] == fixture.keys[1])
     }
 
-    @Test func `a durable request on its way when the queue is closed goes back to it, and its caller is told`()
+    @Test func `a durable request under way returns to its queue when that is closed, and its caller learns so`()
         async throws
     {
         let isThere = Gate()
@@ -111,7 +110,7 @@ import Testing
         await queue.close()
         let job = try #require(try queue.job(1))
         #expect(job.state == .ready && job.attempts == 0 && job.unknownSince != nil)
-        // Over by now.
+        // It has ended by now.
         sending.cancel()
         let error = await #expect(throws: ConnectionError.self) { try await sending.value }
         #expect(error?.code == .queued && error?.jobID == 1)
@@ -133,7 +132,7 @@ import Testing
         let sending = Task { try await engine.send(request) }
         await isThere.wait()
         let queue = try engine.queue()
-        // A write that does not come to its end.
+        // A write that does not end.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
         holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
@@ -147,7 +146,7 @@ import Testing
         #expect(error?.code == .queued && error?.jobID == 1)
     }
 
-    @Test func `a durable request to a queue that is closed is kept, and sent by the next`() async throws {
+    @Test func `a durable request to a closed queue is stored, and sent by the next queue`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
         await queue.close()
@@ -158,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a connection made of a snapshot leaves what is a job to the queue`(isPaused: Bool) async throws {
+    func `a connection restored from a snapshot leaves its job to the queue`(isPaused: Bool) async throws {
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere))
         let first = fixture.engine()

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Diamond
 
-/// What is kept only where it fails.
+/// Requests that are queued only when they fail.
 @Suite(.timeLimit(.minutes(5))) struct OnFailureReplayTests {
     let fixture = ReplayFixture()
 
-    @Test func `what fails is kept, with the key of its first attempt`() async throws {
+    @Test func `a request that fails is queued, with the key of its first attempt`() async throws {
         fixture.serve(ReplayFixture.lost)
         let engine = fixture.engine()
         #expect(try engine.queue().jobs().isEmpty)
@@ -26,7 +26,8 @@ import Testing
     }
 
     @Test(arguments: [(200, false), (404, false), (422, false), (503, true), (429, true), (500, true)])
-    func `an answer is kept where another attempt may be answered otherwise`(_ status: Int, _ isKept: Bool) async throws
+    func `a request is queued after a status that another attempt may change`(_ status: Int, _ isKept: Bool)
+        async throws
     {
         fixture.serve { _ in .stub(status: status) }
         let engine = fixture.engine()
@@ -35,7 +36,7 @@ import Testing
         #expect(try engine.queue().jobs().count == (isKept ? 1 : 0))
     }
 
-    @Test func `what may have acted, and has no key, needs review`() async throws {
+    @Test func `a request that may have been processed, and has no key, needs review`() async throws {
         fixture.serve(ReplayFixture.lost)
         let engine = fixture.engine()
         let policy = ReplayPolicy(.onFailure, keyLifetime: nil)
@@ -45,13 +46,13 @@ import Testing
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
 
-    /// What is sent by the replayer.
+    /// The requests that the replayer sends.
     @Test(arguments: [
         (ReplayPolicy(.onFailure, orderingKey: "7"), ["a", "b"]),
         (ReplayPolicy(.onFailure, unique: "7", uniqueness: .replace), ["b"]),
         (ReplayPolicy(.onFailure, unique: "7", uniqueness: .keep), ["a"]),
     ])
-    func `what has a place in an order does not go before what is kept`(
+    func `a request with an ordering key is not sent before queued ones`(
         _ policy: ReplayPolicy, _ names: [String]
     ) async throws {
         var (first, second) = (fixture.note(policy, method: .put), fixture.note(policy, method: .put))
@@ -65,12 +66,12 @@ import Testing
         fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
         #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names)
-        // Nothing stands before it any more.
+        // No job precedes it any more.
         _ = try await engine.send(second)
         #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names + ["b"])
     }
 
-    @Test func `where the network is away an attempt costs nothing`() async throws {
+    @Test func `an attempt without a network is not counted`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine { $0.reachability = FakeNetwork(isReachable: false) }
         let error = try await fixture.queued(fixture.note(.onFailure), by: engine)
@@ -82,13 +83,13 @@ import Testing
         #expect(try engine.queue().job(id).map { [$0.reason.description, "\($0.attempts)"] } == ["offline", "0"])
     }
 
-    @Test func `without a store nothing can be kept, and nothing is sent`() async throws {
+    @Test func `a request to be queued is not sent without a store`() async throws {
         let engine = fixture.engine { $0.store = nil }
         await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.onFailure)) }
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func `an attempt during which the wall clock is set back is none of the future`() async throws {
+    @Test func `an attempt during which the wall clock is set back does not begin in the future`() async throws {
         let setting = Guarded<TimeInterval>(0)
         fixture.serve { _ throws(TransportError) in
             setting.withLock { $0 = -3600 }

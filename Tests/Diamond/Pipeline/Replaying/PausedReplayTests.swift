@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Kept requests that are paused, and go on.
+/// Queued requests that are paused and resumed.
 @Suite(.timeLimit(.minutes(5))) struct PausedReplayTests {
     let fixture = ReplayFixture()
 
@@ -25,13 +25,13 @@ import Testing
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }
 
-    /// What comes of it after the pause.
+    /// What happens after the pause.
     static let ends: [@Sendable (TransportRequest) async throws(TransportError) -> TransportResponse] = [
         ReplayFixture.refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
     ]
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], ends.indices)
-    func `what a pause has cut off may have acted, whatever comes of it afterwards`(
+    func `a request that a pause interrupted may have been processed, whatever happens afterwards`(
         mode: ReplayPolicy.Mode, end: Int
     ) async throws {
         let isThere = Gate()
@@ -39,7 +39,7 @@ import Testing
         let engine = fixture.engine()
         var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.identity = "anna"
-        // Else a pause would not cut it off.
+        // Otherwise a pause would not interrupt it.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
         await isThere.wait()
@@ -47,7 +47,7 @@ import Testing
         fixture.serve(Self.ends[end])
         connection.resume()
         let outcome = await Task { try await connection.response }.result
-        // Nobody has kept it where nothing can come of that.
+        // It was not queued where no retry could succeed.
         if mode == .onFailure, case .success(let response) = outcome {
             #expect(response.status == .unauthorized && end == 2)
             return
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what was paused before it has left is sent again`(mode: ReplayPolicy.Mode) async throws {
+    func `a request that was paused before it was sent is sent again`(mode: ReplayPolicy.Mode) async throws {
         let engine = fixture.engine()
         fixture.serve(ReplayFixture.refused)
         let connection = Connection(fixture.note(ReplayPolicy(mode, keyLifetime: nil)))
@@ -71,13 +71,13 @@ import Testing
         #expect(job?.state == .waiting && job?.unknownSince == nil)
     }
 
-    /// How long the server knows the key, how many seconds the pause lasts, and why the job is in its state then.
+    /// The time for which the server knows the key, the seconds of the pause, and the reason of the job's state then.
     static let pauses: [(lifetime: Duration?, seconds: Int, reason: ReplayReason)] = [
         (.seconds(20), 19, .finished), (.seconds(20), 21, .keyExpired), (nil, 1, .outcomeUnknown),
     ]
 
     @Test(arguments: pauses)
-    func `what a pause has cut off is sent again for as long as the server knows its key`(
+    func `a request that a pause interrupted is sent again as long as the server knows its key`(
         _ pause: (lifetime: Duration?, seconds: Int, reason: ReplayReason)
     ) async throws {
         let (isThere, whenSentAgain) = (Gate(), Guarded<Date?>(nil))
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable DELETE that finds nothing is done where a pause has cut it off before`(
+    func `a durable DELETE that finds nothing is completed where a pause interrupted it before`(
         isCutOff: Bool
     ) async throws {
         let isThere = Gate()
@@ -132,13 +132,13 @@ import Testing
         #expect(try engine.queue().jobs().map(\.state) == [isCutOff ? .done : .dead])
     }
 
-    /// When the pause comes, and whether the first answer is lost.
+    /// When the pause begins, and whether the first response is lost.
     static let moments: [(mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)] = [
         (.onFailure, .enqueue, true), (.durable, .enqueue, false), (.durable, .finish, false), (.durable, .fail, true),
     ]
 
     @Test(arguments: moments)
-    func `a pause while it is written down sends nothing again, and makes no second job`(
+    func `a pause while the job is written sends nothing again, and creates no second job`(
         _ moment: (mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)
     ) async throws {
         let engine = fixture.engine()
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what was paused between two attempts of which none has left is sent again`(
+    func `a request paused between two attempts that were not sent is sent again`(
         mode: ReplayPolicy.Mode
     ) async throws {
         let engine = fixture.engine { $0.draw = { 0.5 } }
@@ -181,7 +181,7 @@ import Testing
         var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = .default
         let connection = engine.enqueue(request)
-        // Who looks for holds sleeps for a second by the same clock.
+        // The reader of holds sleeps for a second by the same clock.
         let isWaiting = { @Sendable [fixture] in fixture.clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
         await untilTrue { isWaiting() }
         connection.pause()

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Diamond
 
-/// What is answered later, and who is told.
+/// Outputs of replayed calls, and where they are delivered.
 @Suite(.timeLimit(.minutes(5))) struct ReplayedOutputTests {
     let fixture = ReplayFixture()
 
-    @Test func `an answer to a replayed request makes stale what a direct one would`() async throws {
+    @Test func `a response to a replayed request invalidates the entries that a direct one would`() async throws {
         let engine = fixture.engine()
         fixture.serve { request throws(TransportError) in
             guard request.method == .get else { throw TransportError(.cannotConnect, "refused") }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the output of a call that was kept is handed to a later process`() async throws {
+    @Test func `the output of a queued call is delivered to a later process`() async throws {
         fixture.serve(ReplayFixture.refused)
         let first = fixture.engine()
         let error = try await fixture.queued { () throws(ConnectionError) in
@@ -78,8 +78,7 @@ import Testing
         var request: Request { Request("http://api.test/notes") }
     }
 
-    @Test func `a call is known by its whole name, which is the same in every process, or by one that it gives itself`()
-    {
+    @Test func `a call type is identified by its full name in every process, or by a name of its own`() {
         struct Local: Endpoint {
             typealias Output = Note
             var request: Request { Request("http://api.test/local") }
@@ -93,16 +92,17 @@ import Testing
         #expect(Renamed.kind == "create-note")
     }
 
-    @Test func `who was to be handed it before is let go of where no lock is held`() {
+    @Test func `a replaced output handler is released where no lock is held`() {
         let (calls, count) = (ReplayedCalls(), Guarded(0))
         for _ in 0..<2 {
-            calls.add(kind: "CreateNote") { [adder = Adder(calls, count)] _, _ in withExtendedLifetime(adder) {} }
+            calls.add(kind: "CreateNote") { [adder = HandlerAdder(calls, count)] _, _ in withExtendedLifetime(adder) {}
+            }
         }
         #expect(count.withLock { $0 } == 1)
     }
 
-    /// Wants to know of other calls when it is let go of.
-    private final class Adder: Sendable {
+    /// Adds handlers of other calls when it is deallocated.
+    private final class HandlerAdder: Sendable {
         private let add: @Sendable () -> Void
 
         init(_ calls: ReplayedCalls, _ count: Guarded<Int>) {
@@ -116,7 +116,7 @@ import Testing
         deinit { add() }
     }
 
-    @Test func `whoever waits for a job is told its end`() async throws {
+    @Test func `a caller that waits for a job learns how it ended`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         let error = try await fixture.queued(fixture.note(.onFailure), by: engine)

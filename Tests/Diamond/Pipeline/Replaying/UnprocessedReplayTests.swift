@@ -7,11 +7,11 @@ import Testing
 
 @testable import Diamond
 
-/// What surely was not processed, and what may have been.
+/// Requests that were certainly not processed, and requests that may have been.
 @Suite(.timeLimit(.minutes(5))) struct UnprocessedReplayTests {
     let fixture = ReplayFixture()
 
-    @Test func `what no attempt has brought to the server is innocent, however often it was tried`() async throws {
+    @Test func `a request that reached no server is unprocessed, however often it was tried`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine {
             $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, window: nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(job.id == error.jobID && job.state == .waiting && job.unknownSince == nil)
     }
 
-    /// Answers nothing until it is canceled.
+    /// Returns a transport that answers nothing until it is canceled.
     private func hang(until isThere: Gate, isSent: Bool) {
         fixture.serve(ReplayFixture.silence(isThere, isSent: isSent))
     }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [Duration.seconds(3_600), nil])
-    func `what its replayer's end cuts off is innocent where it has not left`(isSent: Bool, lifetime: Duration?)
+    func `an unsent request that its replayer's end interrupts is unprocessed`(isSent: Bool, lifetime: Duration?)
         async throws
     {
         let isThere = Gate()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what the caller of a durable request cuts off is innocent where it has not left`(isSent: Bool) async throws {
+    func `an unsent durable request whose caller cancels it is unprocessed`(isSent: Bool) async throws {
         let isThere = Gate()
         hang(until: isThere, isSent: isSent)
         let engine = fixture.engine()
@@ -68,13 +68,13 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable request that is canceled between its attempts is as innocent as those`(isSent: Bool) async throws {
+    func `a durable request canceled between its attempts is as unprocessed as those`(isSent: Bool) async throws {
         fixture.serve { _ throws(TransportError) in
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
         }
         let engine = fixture.engine { $0.draw = { 0.5 } }
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
-        // At once after the first of those that may have been sent.
+        // At once after the first attempt that may have been sent.
         request.retry = RetryPolicy(attempts: 3, baseDelay: .seconds(8), retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
         await untilTrue { if case .waiting = connection.state { true } else { false } }
@@ -85,14 +85,14 @@ import Testing
         #expect(job?.state == (isSent ? .needsReview : .ready) && (job?.unknownSince != nil) == isSent)
     }
 
-    @Test func `what a pause has cut off may have acted, though what was canceled behind it has not left`()
+    @Test func `a request that a pause interrupted may be processed, though a later attempt was unsent`()
         async throws
     {
         let (isThere, isThereAgain) = (Gate(), Gate())
         hang(until: isThere, isSent: true)
         let engine = fixture.engine()
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
-        // Else a pause would not cut it off.
+        // Otherwise a pause would not interrupt it.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
         await isThere.wait()
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable request that closing the queue cuts off is innocent where it has not left`(isSent: Bool)
+    func `an unsent durable request that the closing of its queue interrupts is unprocessed`(isSent: Bool)
         async throws
     {
         let isThere = Gate()
@@ -125,7 +125,9 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what a server asks to be sent again waits as long as it says, without a key too`(mode: ReplayPolicy.Mode)
+    func `a request that a server asks to be sent again waits as long as it says, without a key too`(
+        mode: ReplayPolicy.Mode
+    )
         async throws
     {
         fixture.serve { _ in .stub(status: 503, headers: [.retryAfter: "30"]) }
@@ -137,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], [TransportError.Code.timedOut, .connectionLost])
-    func `what has not left waits, whatever it failed with`(mode: ReplayPolicy.Mode, code: TransportError.Code)
+    func `an unsent request waits, whatever its error`(mode: ReplayPolicy.Mode, code: TransportError.Code)
         async throws
     {
         fixture.serve { _ throws(TransportError) in throw TransportError(code, "nothing was sent") }
@@ -149,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what breaks in the midst of a redirect has left, whatever the transport says`(mode: ReplayPolicy.Mode)
+    func `a request that breaks during a redirect was sent, whatever the transport says`(mode: ReplayPolicy.Mode)
         async throws
     {
         fixture.serve { _ in
@@ -166,8 +168,8 @@ import Testing
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
 
-    /// Has asked another engine for something, which has kept that.
-    private struct QueuedElsewhere: Interceptor {
+    /// Sends a request of its own through another engine, which queues it.
+    private struct QueueingInterceptor: Interceptor {
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             var error = ConnectionError(.queued, "kept elsewhere")
             error.jobID = 1
@@ -176,8 +178,9 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what another request is queued for is kept itself`(mode: ReplayPolicy.Mode) async throws {
-        let engine = fixture.engine { $0.interceptors = [QueuedElsewhere()] }
+    func `a request is queued itself where its interceptor has queued another one`(mode: ReplayPolicy.Mode) async throws
+    {
+        let engine = fixture.engine { $0.interceptors = [QueueingInterceptor()] }
         let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         let error = try await fixture.queued(request, by: engine)
         let job = try engine.queue().job(try #require(error.jobID))
@@ -186,19 +189,19 @@ import Testing
     }
 
     /// Has nothing to sign a second attempt with.
-    private struct SignedOnce: Interceptor {
+    private struct OneTimeSigningInterceptor: Interceptor {
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             if attempt > 1 { throw CocoaError(.fileReadNoPermission) }
         }
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `an attempt that fails before it leaves makes those before no less innocent`(mode: ReplayPolicy.Mode)
+    func `an attempt that fails before it is sent leaves the earlier ones unprocessed`(mode: ReplayPolicy.Mode)
         async throws
     {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine {
-            $0.interceptors = [SignedOnce()]
+            $0.interceptors = [OneTimeSigningInterceptor()]
             $0.clock = ContinuousClock()
         }
         var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
@@ -209,8 +212,8 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    /// What it makes anew is the same.
-    private struct Renewing: RefreshableCredentialProvider {
+    /// Its refreshed token equals the old one.
+    private struct UnchangedRefreshProvider: RefreshableCredentialProvider {
         func identity(for request: Request) async throws -> String? { "anna" }
         func secret(_ name: String, for identity: String?) async throws -> String? { "token" }
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
@@ -228,7 +231,7 @@ import Testing
             throw TransportError(.cannotConnect, "refused")
         }
         let engine = fixture.engine {
-            ($0.credentials, $0.reachability) = (Renewing(), FakeNetwork(isReachable: isReachable))
+            ($0.credentials, $0.reachability) = (UnchangedRefreshProvider(), FakeNetwork(isReachable: isReachable))
         }
         var request = fixture.note(ReplayPolicy(.onFailure, keyLifetime: nil))
         request.credentials = [.bearer(.secret("api"))]
@@ -241,13 +244,13 @@ import Testing
         #expect(job?.attempts == (isReachable ? 1 : 0) && job?.unknownSince == nil)
     }
 
-    @Test func `a job whose newer credential cannot be signed was not processed by the server that refused the first`()
+    @Test func `a job whose newer credential cannot be signed was not processed by the refusing server`()
         async throws
     {
         fixture.serve { _ in .stub(status: 401) }
         let engine = fixture.engine {
-            $0.credentials = Renewing()
-            $0.interceptors = [SignedOnce()]
+            $0.credentials = UnchangedRefreshProvider()
+            $0.interceptors = [OneTimeSigningInterceptor()]
         }
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         request.credentials = [.bearer(.secret("api"))]
@@ -260,7 +263,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `an attempt that a circuit refuses has not left`(mode: ReplayPolicy.Mode) async throws {
+    func `an attempt that a circuit breaker refuses was not sent`(mode: ReplayPolicy.Mode) async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine {
             $0.circuit = CircuitPolicy(minimumCalls: 2, openTime: .seconds(60))
@@ -270,7 +273,7 @@ import Testing
         request.retry = RetryPolicy(attempts: 2, baseDelay: .seconds(8))
         let connection = engine.enqueue(request)
         await untilTrue { [fixture] in fixture.clock.sleeping.contains(.seconds(4)) }
-        // It opens the circuit.
+        // This opens the circuit.
         _ = try? await engine.send(Request("http://api.test/"))
         fixture.clock.advance(by: .seconds(4))
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
@@ -279,13 +282,13 @@ import Testing
         #expect(job.state == .waiting && job.unknownSince == nil)
     }
 
-    @Test func `a job that may not leave after all is not what a server is tried again with`() async throws {
+    @Test func `a job that may not be sent after all does not probe an open circuit`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine { $0.circuit = CircuitPolicy(minimumCalls: 1, openTime: .seconds(5)) }
         _ = try? await engine.send(Request("http://api.test/"))
         fixture.clock.advance(by: .seconds(5))
         fixture.serve { _ in .stub() }
-        // Nobody has claimed it.
+        // It was not claimed.
         let job = ReplayTable.Claimed(id: 1, token: 1, request: Data())
         let attempt = JobAttempt(of: .job(job), fixture.note(.durable), isReplay: true, in: try engine.queue())
         _ = await JobSender(pipeline: engine.pipeline).replay(attempt)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-/// Requests that are kept, and whose runs end early: by a pause, by a cancel, or by the end of the queue.
-@Suite(.timeLimit(.minutes(5))) struct KeptRunTests {
+/// Queued requests whose runs end early: by a pause, by a cancel, or by the end of the queue.
+@Suite(.timeLimit(.minutes(5))) struct InterruptedRunTests {
     typealias Answer = StubTransport.Answer
 
     let temporary = TemporaryStore()
@@ -30,7 +30,7 @@ import Testing
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
         configuration.uptime = { [clock] in clock.date.milliseconds }
-        // Where much runs beside, a task may wait for seconds.
+        // Where many tests run, a task may wait for seconds.
         configuration.patience = .seconds(600)
         configuration.retry = .never
         configuration.draw = { 0.5 }
@@ -38,7 +38,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// - Parameter isRepeated: whether it waits for another attempt where one has failed.
+    /// - Parameter isRepeated: whether it waits for another attempt after a failure.
     private func note(
         _ mode: ReplayPolicy.Mode,
         _ method: HTTPRequest.Method = .post,
@@ -75,7 +75,7 @@ import Testing
     // MARK: In line
 
     @Test(arguments: [29, 31])
-    func `what waits for its place until its time is over is told so, and not that it is kept`(
+    func `a job whose time ends in the queue for a permit fails as timed out, not as queued`(
         seconds: Int
     ) async throws {
         serve { _ in .stub(status: 201) }
@@ -97,7 +97,7 @@ import Testing
 
     // MARK: Between two attempts
 
-    @Test func `a PUT that no attempt has brought to the server is not done where a pause follows, and a 404`()
+    @Test func `a PUT that reached no server is not completed by a 404 after a pause`()
         async throws
     {
         serve(Self.refused)
@@ -105,7 +105,7 @@ import Testing
         let connection = engine.enqueue(note(.durable, .put, isRepeated: true))
         await untilItWaits(connection)
         serve { _ in .stub(status: 404) }
-        // At once: the run that is given up may not have come to its end.
+        // At once: the run that was given up may not have ended.
         connection.pause()
         connection.resume()
         #expect(try await connection.response.status == .notFound)
@@ -113,7 +113,7 @@ import Testing
         #expect(job.state == .dead && job.unknownSince == nil)
     }
 
-    @Test func `what is away from the network stays so where it was paused between two attempts`() async throws {
+    @Test func `a job that is offline stays so where it was paused between two attempts`() async throws {
         serve(Self.refused)
         let engine = engine()
         let connection = engine.enqueue(note(.onFailure, .put, isRepeated: true))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a job between two attempts, paused or not, of which none has left is not sent, on disk neither`(
+    func `a job between two attempts that were not sent is unsent, on disk too`(
         isPaused: Bool
     ) async throws {
         serve(Self.refused)
@@ -147,7 +147,7 @@ import Testing
         await untilTrue { (try? queue.jobs().first?.sentAt == nil) ?? false }
         let job = try #require(try queue.jobs().first)
         #expect(job.state == .running)
-        // As if its process had died.
+        // As though its process had died.
         let owner = try #require(queue.owner.id)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.removeDeadOwner(owner, isInnocent: false, on: connection, ledger: &ledger)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], [19, 21])
-    func `what may have been processed is tried no more where its key has expired between two attempts`(
+    func `a possibly processed job is retried no more where its key has expired between attempts`(
         mode: ReplayPolicy.Mode, seconds: Int
     ) async throws {
         serve { _ in .stub(status: 500) }
@@ -187,14 +187,14 @@ import Testing
     // MARK: On the wire
 
     @Test(arguments: [19, 21])
-    func `what a pause has cut off goes to review where its key has expired, also where it is kept on failure`(
+    func `a paused job goes to review where its key has expired, also in on-failure mode`(
         seconds: Int
     ) async throws {
         let isThere = Gate()
         serve(Self.silence(isThere))
         let engine = engine()
         var request = note(.onFailure, keyLifetime: .seconds(20))
-        // Else a pause would not cut it off.
+        // Otherwise a pause would not interrupt it.
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
         let connection = engine.enqueue(request)
         await isThere.wait()
@@ -214,12 +214,12 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `a queue that a canceled task closes waits for what is on the wire`() async throws {
+    @Test func `a queue that a canceled task closes waits for the requests on the wire`() async throws {
         let isThere = Gate()
         let engine = engine()
         let queue = try engine.queue()
-        // Takes no notice of the cancel at first, for longer than it takes to give the job back. On a thread of its own:
-        // where much runs beside, tasks would wait longer for their turn than the queue does for this.
+        // Ignores the cancel at first, for longer than it takes to give the job back. It runs on a thread of its own:
+        // where many tests run, tasks would wait longer for a thread than the queue waits for this.
         serve { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
@@ -244,16 +244,16 @@ import Testing
 
     // MARK: Owners
 
-    @Test func `nobody becomes an owner of a queue that is closed meanwhile`() async throws {
+    @Test func `a process does not become an owner of a queue that is closed meanwhile`() async throws {
         let (isArmed, isEntering) = (Guarded(false), Gate())
         var time = ReplayClock.system
-        // Asked when it has been looked whether the queue is closed, and before the row is written.
+        // Called after the check whether the queue is closed, and before the row is written.
         time.uptime = {
             if isArmed.withLock({ $0 }) { isEntering.open() }
             return BootClock.milliseconds
         }
         let queue = try ReplayQueue(temporary.store, clock: time)
-        // Lets the row wait.
+        // Delays the row.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
         holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
@@ -267,7 +267,7 @@ import Testing
         #expect(try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `what an owner sends ends with no lease but its own`(isItsOwn: Bool)
+    @Test(arguments: [false, true]) func `an owner's request ends with its own lease only`(isItsOwn: Bool)
         async throws
     {
         let queue = try ReplayQueue(temporary.store, clock: .still)
@@ -284,7 +284,7 @@ import Testing
         }
         await isThere.wait()
         queue.owner.endAttempts(of: first, leasedUntil: .max)
-        // As it was before it has been renewed.
+        // As it was before its renewal.
         queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease - 1)
         if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease) }
         mayEnd.open()
@@ -293,9 +293,9 @@ import Testing
         queue.owner.leave()
     }
 
-    // MARK: What is not added
+    // MARK: Drafts that are not added
 
-    @Test func `a draft that nobody wants any more has no id`() async throws {
+    @Test func `a discarded draft has no id`() async throws {
         let queue = try ReplayQueue(temporary.store)
         let draft = try await queue.draft(of: note(.durable))
         #expect(try await queue.add([draft]) { _ in false } == [nil])
@@ -304,7 +304,7 @@ import Testing
 
     // MARK: The count
 
-    @Test func `a run counts what it has sent, and of others what they have left behind`() {
+    @Test func `a run counts the jobs that it sent, and the unsent ones of other runs`() {
         var exchanges = SentExchanges()
         let (first, second) = (exchanges.beginRun(), exchanges.beginRun())
         exchanges.beginExchange(in: first, at: 1)

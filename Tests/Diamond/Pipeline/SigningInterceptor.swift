@@ -4,8 +4,8 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// Adds a credential that nobody has named, another each time, when it may.
-struct Signing: Interceptor {
+/// An interceptor that adds a new credential to each request, when it may. No request names it.
+struct SigningInterceptor: Interceptor {
     let mayGoOn = Gate()
     private let count = Guarded(0)
 
