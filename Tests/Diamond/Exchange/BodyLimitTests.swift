@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The limit of a body` {
+@Suite(.timeLimit(.minutes(5))) struct `The limit of a response body` {
     private let temporary = TemporaryStore()
 
     private func error(_ limit: Int?, engine bound: Int = 10, _ transport: any Transport, _ url: String) async
@@ -26,15 +26,15 @@ import Testing
     }
 
     @Test(arguments: [(nil, true), (11, false), (12, false), (9, true)])
-    func `is the request's own, or else the engine's`(limit: Int?, isTooLarge: Bool) async {
+    func `the limit of a body is the request's, or else the engine's`(limit: Int?, isTooLarge: Bool) async {
         let error = await error(limit, StubTransport(body: "12345678901"), "http://h/")
         #expect(error?.code == (isTooLarge ? .bodyTooLarge : nil))
         #expect(error?.message.contains("larger than \(limit ?? 10) bytes") ?? true)
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is found exceeded by what the head announces, before anything has come`(kind: TransportKind) async throws {
-        // The rest of the body never comes, and the connection stays open.
+    func `a Content-Length above the limit fails a request before its body arrives`(kind: TransportKind) async throws {
+        // The rest of the body never arrives, and the connection stays open.
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         let server = try RawServer { connection in
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [(HTTPRequest.Method.head, 200), (.get, 304), (.get, 204)])
-    func `does not count for an answer without a body, whatever its head says`(
+    func `the limit of a body ignores the Content-Length of a response without a body`(
         method: HTTPRequest.Method,
         status: Int
     ) async throws {
@@ -62,7 +62,7 @@ import Testing
         #expect(try await Engine(configuration).send(request).headers[.contentLength] == "1000")
     }
 
-    @Test func `separates those who would share an exchange`() async throws {
+    @Test func `requests with different limits of a body share no exchange`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ throws(TransportError) in
             entered.open()

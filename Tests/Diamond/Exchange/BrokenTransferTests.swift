@@ -15,7 +15,7 @@ import Testing
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        // Again at once, however long the first time took.
+        // The retry begins at once, however long the first attempt took.
         configuration.draw = { 0 }
         configuration.clock = TestClock()
         configuration.now = { [wall] in wall.now }
@@ -38,21 +38,21 @@ import Testing
 
     private static let failing = Answer(status: 503, headers: ["Content-Length: 0"])
 
-    /// Who asks for the rest.
+    /// Which request resumes the transfer.
     enum Successor: CaseIterable {
         /// The next attempt of the exchange.
         case attempt
-        /// Another engine over the same store, when the one before is closed: what was received comes from disk.
+        /// Another engine over the same store, after the first was closed: the received part is read from disk.
         case engine
 
-        /// What the requests before that one said, where the first has said nothing, and each that followed this.
+        /// The header values of the requests: `nil` for those before the resuming one, then each of these.
         func before(_ value: String?) -> [String?] { self == .attempt ? [nil] : [nil, value] }
 
-        /// Why the attempts before that one, which it knows of, were not the last.
+        /// The reasons of the earlier attempts that the successor knows of.
         var reasons: [RetryReason.Code?] { self == .attempt ? [.interrupted] : [] }
     }
 
-    /// A server that breaks off the first answer, and goes on with these for whoever asks for the rest.
+    /// A server that breaks off the first response, and gives these to requests for the rest.
     private func server(
         _ first: Answer,
         _ answers: [Answer],
@@ -67,7 +67,7 @@ import Testing
         return server
     }
 
-    /// That something is asked for once more because the rest is not to be had counts for no attempt.
+    /// A request for the whole after a failed resumption counts for no attempt.
     private static func twice(_ server: ScriptedServer) -> Request {
         var request = Request(server.url)
         request.retry = RetryPolicy(attempts: 2)
@@ -77,14 +77,14 @@ import Testing
     // MARK: The rest
 
     @Test(arguments: Successor.allCases)
-    func `is gone on with, and is one answer, which is stored`(successor: Successor) async throws {
+    func `a broken transfer is resumed as one response, which is stored`(successor: Successor) async throws {
         let server = try await server(Self.old, [Self.rest("bytes 5-9/10")], for: successor)
         let engine = engine()
         let response = try await engine.send(Request(server.url))
         #expect(response.status == .ok && response.text == "0123456789")
         #expect(response.headers[.contentLength] == "10" && response.headers[.contentRange] == nil)
         #expect(response.headers[.cacheControl] == "max-age=60" && response.headers[.age] == nil)
-        // Where the first attempt brings all, nothing is told of it.
+        // An exchange with one attempt reports no attempts.
         #expect(response.attempts.map(\.reason?.code) == successor.reasons + successor.reasons.map { _ in nil })
         #expect(successor == .engine || response.attempts.last?.outcome == .answered(.partialContent))
         #expect(server.values(of: .range) == successor.before("bytes=5-") + ["bytes=5-"])
@@ -98,8 +98,8 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0)
     }
 
-    /// Says what it is given, as one does that signs it.
-    private struct Witness: Interceptor {
+    /// Records the requests that it is given, as an interceptor that signs sees them.
+    private struct RecordingInterceptor: Interceptor {
         let seen: Guarded<[String]>
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
@@ -107,16 +107,16 @@ import Testing
         }
     }
 
-    @Test func `is gone on with by a request that interceptors have seen as it goes out`() async throws {
+    @Test func `interceptors see the request that resumes a broken transfer`() async throws {
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
         let seen = Guarded<[String]>([])
-        let engine = engine { $0.interceptors = [Witness(seen: seen)] }
+        let engine = engine { $0.interceptors = [RecordingInterceptor(seen: seen)] }
         #expect(try await engine.send(Request(server.url)).text == "0123456789")
         #expect(seen.withLock { $0 } == ["1 all", "2 bytes=5-"])
         await engine.close()
     }
 
-    @Test func `is gone on with from wherever it breaks`() async throws {
+    @Test func `a transfer is resumed wherever it breaks`() async throws {
         let chunked = Answer(
             status: 206,
             headers: ["Content-Range: bytes 7-9/10", "ETag: \"a\"", "Transfer-Encoding: chunked"],
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: Successor.allCases)
-    func `is gone on with by a date that is strong`(successor: Successor) async throws {
+    func `a transfer is resumed by a strong date`(successor: Successor) async throws {
         let dates = ["Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Date: Sun, 06 Nov 1994 08:59:37 GMT"]
         let first = Answer(headers: ["Content-Length: 10"] + dates, body: "01234")
         var rest = Self.rest("bytes 5-9/10")
@@ -146,7 +146,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `waits for a server that fails, and goes on`() async throws {
+    @Test func `a resumed transfer waits for a failing server, and goes on`() async throws {
         let server = try ScriptedServer([
             Self.old, Answer(status: 503, headers: ["Content-Length: 0"]), Self.rest("bytes 5-9/10"),
         ])
@@ -157,7 +157,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over where nothing was missing`() async throws {
+    @Test func `a broken transfer that lacked no byte is complete`() async throws {
         let rangeServer = RangeServer { $0.flows = [.broken($0.body.count)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let response = try await engine.send(Request("http://h/"))
@@ -167,7 +167,7 @@ import Testing
         await engine.close()
     }
 
-    // MARK: No rest
+    // MARK: No resumption by the server
 
     @Test(
         arguments: [
@@ -186,7 +186,7 @@ import Testing
             Answer(status: 416, headers: ["Content-Length: 0"]), Answer(status: 412, headers: ["Content-Length: 0"]),
             Answer(status: 304, headers: ["ETag: \"a\""]), Answer(status: 400, headers: ["Content-Length: 0"]),
         ], Successor.allCases)
-    func `is asked for as a whole, once, where the rest is not to be had`(
+    func `a transfer whose rest is not to be had is requested once as a whole`(
         answer: Answer,
         successor: Successor
     ) async throws {
@@ -209,7 +209,9 @@ import Testing
             Answer(headers: ["Transfer-Encoding: chunked"], body: "3\r\nnew\r\n0\r\n\r\n"),
             Answer(status: 404, headers: ["Content-Length: 3"], body: "new"),
         ], Successor.allCases)
-    func `is answered anew where the server says something else`(answer: Answer, successor: Successor) async throws {
+    func `a resumed transfer begins again where the server has another representation`(
+        answer: Answer, successor: Successor
+    ) async throws {
         let server = try await server(Self.old, [answer], for: successor)
         let engine = engine()
         let response = try await engine.send(Request(server.url))
@@ -221,19 +223,21 @@ import Testing
     }
 
     @Test(arguments: Successor.allCases)
-    func `is answered with the last word of a server that goes on failing`(successor: Successor) async throws {
+    func `a resumed transfer ends with the last response of a server that goes on failing`(successor: Successor)
+        async throws
+    {
         let busy = Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")
         let server = try await server(Self.old, [busy], for: successor)
         let engine = engine()
         let response = try await engine.send(Self.twice(server))
         #expect(response.status == .serviceUnavailable && response.text == "busy")
         #expect(server.values(of: .range).dropFirst().allSatisfy { $0 == "bytes=5-" })
-        // What was received is there for the next one.
+        // The received part is there for the next exchange.
         #expect(try engine.cache?.totals().partials == 1)
         await engine.close()
     }
 
-    // MARK: Not gone on with
+    // MARK: No resumption by the engine
 
     @Test(
         arguments: [
@@ -246,7 +250,7 @@ import Testing
                 "Date: Sun, 06 Nov 1994 08:49:37 GMT",
             ],
         ], Successor.allCases)
-    func `begins anew where nothing strong says what was received`(
+    func `a transfer without a strong validator begins again`(
         headers: [String],
         successor: Successor
     ) async throws {
@@ -260,7 +264,7 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0)
     }
 
-    @Test func `begins anew where method or conditions are the caller's own`() async throws {
+    @Test func `a transfer begins again where its method or conditions are the caller's`() async throws {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let requests: [(HTTPRequest.Method, HTTPFields)] = [
             (.post, [key: "1"]), (.query, [:]), (.get, [.ifMatch: "\"a\""]), (.get, [.ifUnmodifiedSince: "x"]),
@@ -274,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `asks without the conditions that were about what is stored`() async throws {
+    @Test func `a transfer that begins again does not repeat the conditions about the stored entry`() async throws {
         let stored = Answer(headers: ["Content-Length: 3", "ETag: \"z\"", "Cache-Control: max-age=0"], body: "old")
         let server = try ScriptedServer([stored, Self.old, Self.rest("bytes 5-9/10")])
         let engine = engine()
@@ -284,7 +288,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps nothing of what the server no longer lets store`() async throws {
+    @Test func `a transfer that the server no longer allows to store is not stored`() async throws {
         var rest = Self.rest("bytes 5-9/10")
         rest.headers[3] = "Cache-Control: no-store"
         let failing = Answer(status: 503, headers: ["Content-Length: 0"])
@@ -297,9 +301,9 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 0)
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    @Test func `is held against the bound as a whole`() async throws {
+    @Test func `a resumed transfer is held against the limit as a whole`() async throws {
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
         let engine = engine { $0.bodyLimit = 9 }
         do {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A coded answer` {
-    /// How a body is taken.
-    enum Taking: CaseIterable { case collected, streamed, downloaded, poured }
+@Suite(.timeLimit(.minutes(5))) struct `A response with a content coding` {
+    /// How the body is received.
+    enum Reception: CaseIterable { case collected, streamed, downloaded, written }
 
-    /// Counts requests, and answers each with half of a coded body that may be stored.
+    /// Returns a transport that counts requests, and answers each with half of a coded body that may be stored.
     private func cut(_ count: Guarded<Int>, _ framing: String) throws -> RawServer {
         let bytes = CodedBody.all[0].bytes.dropLast(9)
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nCache-Control: max-age=600\r\n\(framing)\r\n\r\n"
@@ -23,21 +23,23 @@ import Testing
         }
     }
 
-    private func take(_ request: Request, _ taking: Taking, from engine: Engine, in folder: URL) async throws {
-        switch taking {
+    private func receive(_ request: Request, _ reception: Reception, from engine: Engine, in folder: URL) async throws {
+        switch reception {
         case .collected: _ = try await engine.send(request)
         case .streamed: for try await _ in try await engine.stream(request).bytes {}
         case .downloaded: _ = try await engine.download(request, to: folder.appendingPathComponent("file"))
-        case .poured: _ = try await engine.download(request, to: BodyRecorder())
+        case .written: _ = try await engine.download(request, to: BodyRecorder())
         }
     }
 
     @Test(
         arguments: TransportKind.allCases,
-        Taking.allCases.flatMap { taking in
-            ["Content-Length: 17", "Transfer-Encoding: chunked", "Connection: close"].map { (taking, $0) }
+        Reception.allCases.flatMap { reception in
+            ["Content-Length: 17", "Transfer-Encoding: chunked", "Connection: close"].map { (reception, $0) }
         })
-    func `that is cut is a failure, and is not stored`(kind: TransportKind, way: (Taking, String)) async throws {
+    func `a truncated coded response is a failure, and is not stored`(kind: TransportKind, way: (Reception, String))
+        async throws
+    {
         let (folder, count) = (TemporaryFolder(), Guarded(0))
         let server = try cut(count, way.1)
         let engine = Engine.timeless {
@@ -48,7 +50,7 @@ import Testing
         request.retry = .never
         for round in 1...2 {
             let error = await #expect(throws: ConnectionError.self) {
-                try await take(request, way.0, from: engine, in: folder.url)
+                try await receive(request, way.0, from: engine, in: folder.url)
             }
             kind.withShortcoming(.refusedCoding) {
                 #expect((error?.cause as? TransportError)?.code == .truncatedBody)
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "identity", "gzip"])
-    func `whose coding is not known is told of, unless the request asks for codings`(asked: String?) async throws {
+    func `an unknown content coding is an error, unless the request asks for codings`(asked: String?) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nContent-Encoding: utf-8\r\nContent-Length: 2\r\n\r\n{}")
         let engine = Engine.timeless { _ in }

@@ -12,7 +12,7 @@ import Testing
     private let clock = TestClock()
     private let wall = ManualClock()
 
-    /// Answers one after another, the last one from then on.
+    /// Gives these results one after another, and the last one from then on.
     private func transport(_ answers: Result<Int, TransportError>...) -> StubTransport {
         let rest = Guarded(answers)
         return StubTransport { _ throws(TransportError) in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Wakes who waits, as often as is said.
+    /// Ends a number of waits.
     private func pass(_ delays: Duration...) async {
         for delay in delays {
             await untilTrue { [clock] in clock.sleeping == [delay] }
@@ -54,7 +54,7 @@ import Testing
     private static let lost = TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
     private static let refused = TransportError(.cannotConnect, "refused")
 
-    @Test func `is repeated after a delay, and tells what led to its end`() async throws {
+    @Test func `an exchange is retried after a delay, and reports the earlier attempts`() async throws {
         let transport = transport(.success(503), .failure(Self.refused), .success(200))
         let engine = engine(transport)
         let task = Task { try await engine.send(Request("http://h/")) }
@@ -66,30 +66,30 @@ import Testing
         #expect(response.attempts.map(\.startedAt) == [wall.now, wall.now, wall.now])
     }
 
-    @Test func `tells nothing of itself where the first attempt was all`() async throws {
+    @Test func `an exchange with one attempt reports no attempts`() async throws {
         let engine = engine(transport(.success(200), .success(404)))
         #expect(try await engine.send(Request("http://h/1")).attempts.isEmpty)
         #expect(try await engine.send(Request("http://h/2")).attempts.isEmpty)
     }
 
-    @Test func `fails with the last error and all attempts when they are used up`() async throws {
+    @Test func `an exchange whose attempts are used up fails with the last error and all attempts`() async throws {
         let engine = engine(transport(.failure(Self.lost)))
         let task = Task { await caught { try await engine.send(Request("http://h/")) } }
-        // Lost before an answer, it goes again at once the first time.
+        // A request lost before its response is retried at once the first time.
         await pass(.milliseconds(25))
         let error = try #require(await task.value)
         #expect(error.code == .connectionLost)
         #expect(error.attempts.map(\.reason?.code) == [.connectionClosed, .interrupted, .attemptsUsed])
     }
 
-    @Test func `says how many attempts were made, those that do not count included`() async throws {
+    @Test func `an exchange counts its attempts, including those that cost none of the policy's`() async throws {
         let engine = engine(transport(.failure(Self.refused))) { $0.draw = { 0 } }
         let error = try #require(await caught { try await engine.send(Request("http://h/")) })
         #expect(error.attempts.count == 6)
         #expect(error.attempts.last?.reason?.message == "6 attempts were made, 3 of which do not count")
     }
 
-    @Test func `of a POST is repeated where nothing was sent, and not otherwise`() async throws {
+    @Test func `an exchange of a POST is retried where nothing was sent, and not otherwise`() async throws {
         let transport = transport(.failure(Self.refused), .failure(Self.lost))
         let engine = engine(transport)
         let task = Task { await caught { try await engine.send(Request("http://h/", method: .post)) } }
@@ -100,7 +100,9 @@ import Testing
     }
 
     @Test(arguments: [Request("http://h/"), Request("http://h/", cache: .noStore)])
-    func `that waits has no place on the wire, and the connection says until when`(request: Request) async throws {
+    func `a waiting exchange holds no permit, and its connection says until when it waits`(request: Request)
+        async throws
+    {
         let engine = engine(transport(.success(503), .success(200))) { $0.width = 1 }
         let connection = engine.enqueue(request)
         await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
@@ -113,7 +115,8 @@ import Testing
     }
 
     @Test(arguments: [Request("http://h/"), Request("http://h/", cache: .noStore)])
-    func `that waits ends at once with a cancel, and goes on anew after a pause`(request: Request) async throws {
+    func `a waiting exchange ends at once with a cancel, and starts again after a pause`(request: Request) async throws
+    {
         let transport = transport(.success(503))
         let engine = engine(transport)
         let connections = [engine.enqueue(request)]
@@ -128,7 +131,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `takes no longer than an attempt may, and not after the deadline`() async throws {
+    @Test func `an exchange takes no longer than its attempts may, and ends with its deadline`() async throws {
         let transport = StubTransport.silent()
         let engine = engine(transport)
         var request = Request("http://h/")
@@ -140,7 +143,7 @@ import Testing
         #expect(error.attempts.map(\.reason?.code) == [.interrupted, .outOfTime])
     }
 
-    @Test func `is given up where its way back to the wire took too long`() async throws {
+    @Test func `an exchange is given up where it waited too long for another permit`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport)
         let task = Task { try await engine.send(Request("http://h/")) }
@@ -161,7 +164,7 @@ import Testing
             ([.failure(lost), .failure(lost), .success(200)], [false, true, false]),
             ([.success(503), .success(200)], [false, false]),
         ] as [([Result<Int, TransportError>], [Bool])])
-    func `goes on over a new connection where a kept one would not do`(
+    func `an exchange is retried over a new connection where a reused one was closed`(
         answers: [Result<Int, TransportError>],
         areNew: [Bool]
     ) async throws {
@@ -174,14 +177,15 @@ import Testing
         #expect(transport.requests.map(\.needsNewConnection) == areNew)
     }
 
-    /// What leaves how many milliseconds for the begin of another attempt, after the first delay.
+    /// Policies and deadlines, and the milliseconds that each leaves for the begin of another attempt after the
+    /// first delay.
     static let limits: [(policy: RetryPolicy, rest: Int)] = [
         (RetryPolicy(deadline: .seconds(1)), 975), (RetryPolicy(window: .seconds(2)), 1_975),
         (RetryPolicy(deadline: .seconds(3), window: .seconds(2)), 1_975),
     ]
 
     @Test(arguments: limits, [Result<Int, TransportError>.success(503), .failure(refused)])
-    func `waits for its way back no longer than another attempt may begin`(
+    func `a waiting exchange waits for its permit only while another attempt may begin`(
         limit: (policy: RetryPolicy, rest: Int),
         outcome: Result<Int, TransportError>
     ) async throws {
@@ -204,14 +208,14 @@ import Testing
             return
         }
         #expect(attempts.map(\.reason?.code) == [.outOfTime] && transport.requests.count == 1)
-        // It stands in line no more, and no place is kept for it.
+        // It has left the queue, and no permit is reserved for it.
         #expect(engine.lanes.waiting == 0 && engine.lanes.isPaused(.default))
         engine.lanes.resumeAll()
         #expect(engine.lanes.running == 0)
         #expect(try await engine.send(Request("http://h/2")).status == .ok)
     }
 
-    @Test func `whose place comes with the end of its time gives it back`() async throws {
+    @Test func `an exchange whose permit arrives at its deadline returns it`() async throws {
         for number in 0..<100 {
             let engine = engine(transport(.success(503))) { configuration in
                 (configuration.width, configuration.retry) = (1, RetryPolicy(deadline: .seconds(1)))
@@ -229,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `that has not begun waits for its place as long as it takes`() async throws {
+    @Test func `an exchange that has not begun waits for its permit without a time limit`() async throws {
         let engine = engine(StubTransport.silent()) { $0.retry = RetryPolicy(deadline: .seconds(1)) }
         engine.lanes.pauseAll()
         let task = Task { await caught { try await engine.send(Request("http://h/")) } }
@@ -241,7 +245,7 @@ import Testing
         #expect(await task.value?.code == .timedOut)
     }
 
-    @Test func `that is canceled between attempts tells of those before`() async throws {
+    @Test func `an exchange canceled between attempts reports the earlier ones`() async throws {
         let engine = engine(transport(.success(503)))
         let task = Task { await caught { try await engine.send(Request("http://h/", cache: .noStore)) } }
         await untilTrue { [clock] in clock.sleeping.count == 1 }
@@ -250,7 +254,9 @@ import Testing
         #expect(error.code == .cancelled && error.attempts.count == 1)
     }
 
-    @Test func `waits as long as the server asks, and gives its answer back where that is too long`() async throws {
+    @Test func `an exchange waits as long as the server asks, and returns the response where that is too long`()
+        async throws
+    {
         let answers = Guarded(["2", "60"])
         let transport = StubTransport { _ throws(TransportError) in
             .stub(status: 503, headers: [.retryAfter: answers.withLock { $0.removeFirst() }])
@@ -263,21 +269,21 @@ import Testing
         #expect(response.attempts.map(\.reason?.code) == [.retryAfter, .retryAfterTooLong])
     }
 
-    @Test func `is repeated no more where too many were`() async throws {
+    @Test func `an exchange is not retried after too many retries`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { $0.draw = { 0 } }
         var reasons: [RetryReason.Code?] = []
         for number in 0..<20 {
             reasons.append(try await engine.send(Request("http://h/\(number)")).attempts.last?.reason?.code)
         }
-        // 10 in reserve, and a tenth for each of the first requests.
+        // 10 retries in reserve, and a tenth for each of the first requests.
         #expect(reasons.prefix(5).allSatisfy { $0 == .attemptsUsed })
         #expect(reasons.suffix(5).contains(.budgetEmpty))
         #expect(transport.requests.count <= 20 + 12)
         #expect(try await engine.send(Request("http://other/")).attempts.last?.reason?.code == .attemptsUsed)
     }
 
-    @Test func `is repeated no more than the engine's budget pays for`() async throws {
+    @Test func `an exchange is retried no more often than the engine's budget allows`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { configuration in
             configuration.draw = { 0 }
@@ -288,7 +294,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `is not begun where most have failed, until one has proven the server well`() async throws {
+    @Test func `an exchange does not begin while the circuit breaker is open, until a probe succeeds`() async throws {
         let transport = transport(.failure(Self.refused))
         let engine = engine(transport) { configuration in
             configuration.circuit = CircuitPolicy(minimumCalls: 3)
@@ -301,7 +307,7 @@ import Testing
         #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect)
     }
 
-    @Test func `tells what came of it last where others open the circuit while it waits`() async throws {
+    @Test func `a waiting exchange ends with its own last result where others open the circuit breaker`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { $0.circuit = CircuitPolicy(minimumCalls: 2) }
         let task = Task { try await engine.send(Request("http://h/1")) }
@@ -316,7 +322,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `goes by the policy of the request, through redirects too`() async throws {
+    @Test func `an exchange uses the retry policy of its request, through redirects too`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/" ? .stub(status: 302, headers: [.location: "/b"]) : .stub(status: 503)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An attempt that takes long` {
+@Suite(.timeLimit(.minutes(5))) struct `Hedged requests` {
     private let server = ManualServer()
     private let clock = TestClock()
 
@@ -22,13 +22,15 @@ import Testing
 
     private func flying(_ count: Int) async { await untilTrue { [server] in server.flying.count == count } }
 
-    /// Lets the time pass after which another begins.
+    /// Advances the clock to the time of the second attempt.
     private func pass() async {
         await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
         clock.advance(by: .seconds(1))
     }
 
-    @Test(arguments: [0, 1]) func `gets another beside it, and the first answer counts`(faster: Int) async throws {
+    @Test(arguments: [0, 1]) func `a slow attempt is hedged by another, and the first response counts`(faster: Int)
+        async throws
+    {
         let engine = engine()
         let connection = engine.enqueue(Self.request)
         await flying(1)
@@ -43,7 +45,7 @@ import Testing
         await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
     }
 
-    @Test func `gets none where its answer comes before`() async throws {
+    @Test func `an attempt is not hedged where its response arrives before`() async throws {
         let connection = engine().enqueue(Self.request)
         await flying(1)
         await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
@@ -52,18 +54,18 @@ import Testing
         #expect(clock.sleeping.isEmpty)
     }
 
-    /// What keeps a second attempt from the wire.
+    /// What keeps a second attempt from being sent.
     enum Obstacle: CaseIterable {
         case unsafe, body, noRoom, noBudget, signing
     }
 
-    private struct Signer: Interceptor {
+    private struct HeaderInterceptor: Interceptor {
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             if attempt > 1 { throw CancellationError() }
         }
     }
 
-    @Test(arguments: Obstacle.allCases) func `waits alone where another may not be sent`(
+    @Test(arguments: Obstacle.allCases) func `a slow attempt waits alone where another may not be sent`(
         obstacle: Obstacle
     ) async throws {
         let engine = engine { configuration in
@@ -76,7 +78,7 @@ import Testing
                 }
                 configuration.draw = { 0 }
             }
-            if obstacle == .signing { configuration.interceptors = [Signer()] }
+            if obstacle == .signing { configuration.interceptors = [HeaderInterceptor()] }
         }
         if obstacle == .noBudget { try await spend(engine) }
         var request = Self.request
@@ -86,34 +88,34 @@ import Testing
         await flying(1)
         if obstacle != .unsafe, obstacle != .body { await pass() }
         await untilTrue { [clock] in clock.sleeping.isEmpty }
-        // Time for a second attempt to come as far as the wire.
+        // Time for a second attempt to get as far as the wire.
         for _ in 0..<500 { await Task.yield() }
         #expect(server.flying.count == 1)
         server.landAll()
         #expect(try await connection.response.attempts.isEmpty)
     }
 
-    /// Repeats requests until nothing is left for more.
+    /// Retries requests until the retry budget is used up.
     private func spend(_ engine: Engine) async throws {
         var request = Request("http://h/busy")
         request.retry = .default
         for _ in 0..<20 { _ = try await engine.send(request) }
     }
 
-    @Test func `that fails while another is on its way waits for that`() async throws {
+    @Test func `an attempt that fails while another is under way waits for that one`() async throws {
         let gates = [Gate(), Gate()]
         let transport = StubTransport { request throws(TransportError) in
             let isFirst = request.headers[.referer] == nil
             await gates[isFirst ? 0 : 1].wait()
             return .stub(status: isFirst ? 503 : 200)
         }
-        struct Marker: Interceptor {
+        struct MarkingInterceptor: Interceptor {
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
                 if attempt > 1 { request.headers[.referer] = "second" }
             }
         }
         let engine = engine { configuration in
-            (configuration.transport, configuration.interceptors) = (transport, [Marker()])
+            (configuration.transport, configuration.interceptors) = (transport, [MarkingInterceptor()])
         }
         let connection = engine.enqueue(Self.request)
         await untilTrue { transport.requests.count == 1 }
@@ -126,7 +128,7 @@ import Testing
         #expect(response.status == .ok && response.attempts.map(\.outcome.description) == ["status 503", "status 200"])
     }
 
-    @Test func `that fails before is tried again as ever`() async throws {
+    @Test func `an attempt that fails before it is hedged is retried as usual`() async throws {
         let transport = StubTransport(status: 503)
         let engine = engine { $0.transport = transport }
         let connection = engine.enqueue(Self.request)
@@ -138,8 +140,8 @@ import Testing
         #expect(reasons == [.status, .status, .attemptsUsed] && transport.requests.count == 3)
     }
 
-    /// Keeps the second attempt from the wire, canceled or not.
-    private struct Holding: Interceptor {
+    /// Holds up the second attempt, canceled or not.
+    private struct HeldInterceptor: Interceptor {
         let entered = Gate()
         let gate = Gate()
 
@@ -150,8 +152,8 @@ import Testing
         }
     }
 
-    @Test func `is not held up by code of the app that keeps another from the wire`() async throws {
-        let holding = Holding()
+    @Test func `a hedge held up by app code does not hold up the first attempt`() async throws {
+        let holding = HeldInterceptor()
         let engine = engine { $0.interceptors = [holding] }
         let connection = engine.enqueue(Self.request)
         await flying(1)
@@ -163,7 +165,7 @@ import Testing
         holding.gate.open()
     }
 
-    @Test func `is canceled with the one beside it`() async throws {
+    @Test func `a cancel ends both attempts`() async throws {
         let connection = engine().enqueue(Self.request)
         await flying(1)
         await pass()

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Diamond
 
-/// Code of the app in the middle of a request may send through the same engine, and wait for it.
-@Suite(.timeLimit(.minutes(5))) struct `What is sent in the middle of a request` {
-    /// The engine that code of the app sends through.
-    private final class Home: Sendable {
+/// A hook may send a request through its own engine, and wait for the response.
+@Suite(.timeLimit(.minutes(5))) struct `Requests from hooks of the same engine` {
+    /// The engine that the hooks send through.
+    private final class EngineReference: Sendable {
         private let engine = Guarded<Engine?>(nil)
 
         func move(into new: Engine?) { engine.withLock { $0 = new } }
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    private struct Provider: RefreshableCredentialProvider {
-        let home: Home
+    private struct RequestingProvider: RefreshableCredentialProvider {
+        let home: EngineReference
 
         func identity(for request: Request) async throws -> String? {
             try await home.send("http://h/me")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    private struct Custom: Interceptor {
+    private struct RequestingInterceptor: Interceptor {
         var validating: @Sendable (Response) async throws -> Void = { _ in }
         var transforming: @Sendable (inout Response) async throws -> Void = { _ in }
         var failing: @Sendable (inout ConnectionError) async -> Void = { _ in }
@@ -46,14 +46,14 @@ import Testing
         func transform(_ error: inout ConnectionError) async { await failing(&error) }
     }
 
-    private final class Prepared: Connection, @unchecked Sendable {
-        var home: Home?
+    private final class RequestingConnection: Connection, @unchecked Sendable {
+        var home: EngineReference?
 
         override func prepare(_ request: inout Request) async throws { try await home?.send("http://h/token") }
     }
 
     private let temporary = TemporaryStore()
-    private let home = Home()
+    private let home = EngineReference()
 
     private func engine(
         _ transport: StubTransport = StubTransport(body: "1"),
@@ -64,7 +64,7 @@ import Testing
         configuration.transport = transport
         if isSerial { configuration.lanes = [.default: .serial] }
         configuration.draw = { 0 }
-        // However slow the machine is, no retry comes too late.
+        // No time passes for the retry policy, however slow the machine is.
         configuration.clock = TestClock()
         change(&configuration)
         let engine = Engine(configuration)
@@ -72,10 +72,10 @@ import Testing
         return engine
     }
 
-    @Test func `by what prepares a connection waits for none of its serial lane`() async throws {
+    @Test func `a request from prepare does not wait for its serial lane`() async throws {
         let engine = engine()
         defer { home.move(into: nil) }
-        let connections = (0..<3).map { Prepared(Request("http://h/\($0)")) }
+        let connections = (0..<3).map { RequestingConnection(Request("http://h/\($0)")) }
         for connection in connections {
             connection.home = home
             engine.enqueue(connection)
@@ -83,7 +83,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `by a credential provider waits for none of its serial lane`() async throws {
+    @Test func `a request from a credential provider does not wait for its serial lane`() async throws {
         let answered = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             guard request.url == "http://h/1" else { return .stub(body: "1") }
@@ -92,21 +92,23 @@ import Testing
                 return wasAnswered ? .stub(body: "1") : .stub(status: 401)
             }
         }
-        let engine = engine(transport) { $0.credentials = Provider(home: home) }
+        let engine = engine(transport) { $0.credentials = RequestingProvider(home: home) }
         defer { home.move(into: nil) }
         var request = Request("http://h/1")
         request.credentials = [.bearer(.secret("token"))]
         #expect(try await engine.send(request).status == .ok)
-        // Of whom it is may be asked more than once.
+        // The identity may be asked for more than once.
         let urls = transport.requests.map(\.url)
         #expect(urls.first == "http://h/me" && urls.contains("http://h/token"))
         #expect(urls.filter { $0 == "http://h/1" }.count == 2)
     }
 
-    /// More of them than run at a time.
-    @Test func `by a credential provider is sent while it is asked for whom is what is kept`() async throws {
+    /// More requests than run at a time.
+    @Test func `a request from a credential provider is sent while queued requests ask for their identity`()
+        async throws
+    {
         let engine = engine {
-            $0.credentials = Provider(home: home)
+            $0.credentials = RequestingProvider(home: home)
             $0.width = 1
         }
         defer { home.move(into: nil) }
@@ -120,10 +122,10 @@ import Testing
         await engine.close()
     }
 
-    /// Whoever has come to its place asks nobody who may need one.
-    @Test func `by a credential provider is sent while others wait for their places`() async throws {
+    /// A request that holds a permit calls no hook that may need one.
+    @Test func `a request from a credential provider is sent while others wait for their permits`() async throws {
         let engine = engine(isSerial: false) {
-            $0.credentials = Provider(home: home)
+            $0.credentials = RequestingProvider(home: home)
             $0.width = 1
         }
         defer { home.move(into: nil) }
@@ -133,13 +135,13 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2])
-    func `by an interceptor waits for none of its serial lane`(_ place: Int) async throws {
+    func `a request from an interceptor does not wait for its serial lane`(_ place: Int) async throws {
         let send = { @Sendable [home] (url: String) in if url.hasSuffix("/1") { try await home.send("http://h/2") } }
         let interceptor =
             switch place {
-            case 0: Custom(validating: { _ = try await send($0.url) })
-            case 1: Custom(transforming: { _ = try await send($0.url) })
-            default: Custom(failing: { _ in _ = try? await send("/1") })
+            case 0: RequestingInterceptor(validating: { _ = try await send($0.url) })
+            case 1: RequestingInterceptor(transforming: { _ = try await send($0.url) })
+            default: RequestingInterceptor(failing: { _ in _ = try? await send("/1") })
             }
         let transport = StubTransport { request throws(TransportError) in
             guard place == 2, request.url.hasSuffix("/1") else { return .stub(body: "1") }
@@ -153,16 +155,18 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `that asks the same again does not wait for its own answer`(asConnection: Bool) async throws {
+    func `a request from a hook that equals the outer one does not wait for its own response`(asConnection: Bool)
+        async throws
+    {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
             count.withLock { count in
                 count += 1
-                // Stored, an answer that says "not yet" would be asked forever.
+                // A stored response that says "not yet" would be requested forever.
                 return .stub(status: count < 3 ? 202 : 200, headers: [.cacheControl: "no-store"], body: "\(count)")
             }
         }
-        let polling = Custom(transforming: { [home] response in
+        let polling = RequestingInterceptor(transforming: { [home] response in
             if response.status == .accepted { response = try await home.send("http://h/1") }
         })
         let engine = engine(transport, isSerial: asConnection) { $0.interceptors = [polling] }
@@ -172,10 +176,10 @@ import Testing
         #expect(try await engine.send(request.decoding(Int.self)) == 3)
     }
 
-    @Test func `by as many as may run at the same time finds room for one more`() async throws {
+    @Test func `requests from as many hooks as may run at the same time get a permit`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=86400"], body: "1")
         let (arrived, goes, haveAllArrived) = (Guarded(0), Guarded(false), Gate())
-        let asking = Custom(transforming: { [home] response in
+        let asking = RequestingInterceptor(transforming: { [home] response in
             guard goes.withLock({ $0 }), response.url.hasSuffix("/1") else { return }
             let count = arrived.withLock { count in
                 count += 1
@@ -197,14 +201,14 @@ import Testing
         for connection in connections { #expect(try await connection.response.source == .cache) }
     }
 
-    @Test func `after it has returned keeps to the order of its lane`() async throws {
+    @Test func `a request from a hook that has returned keeps the order of its lane`() async throws {
         let server = ManualServer()
         let (transport, later) = (server.transport, Guarded<Task<Response, any Error>?>(nil))
         var configuration = Engine.Configuration(store: nil)
         (configuration.transport, configuration.lanes) = (transport, [.default: .serial])
         let goes = Guarded(false)
         configuration.interceptors = [
-            Custom(transforming: { [home] response in
+            RequestingInterceptor(transforming: { [home] response in
                 guard response.url == "http://h/1" else { return }
                 let task = Task {
                     await untilTrue { goes.withLock { $0 } }

@@ -10,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `An interceptor` {
     private struct Refused: Error {}
 
-    /// Does what its closures say.
-    private struct Custom: Interceptor {
+    /// An interceptor that calls its closures.
+    private struct ClosureInterceptor: Interceptor {
         var adapting: @Sendable (inout TransportRequest, Int) async throws -> Void = { _, _ in }
         var validating: @Sendable (Response) async throws -> Void = { _ in }
         var transforming: @Sendable (inout Response) async throws -> Void = { _ in }
@@ -37,23 +37,23 @@ import Testing
         configuration.interceptors = interceptors
         configuration.rules = IdentityRules(secrets: secrets)
         configuration.draw = { 0 }
-        // However slow the machine is, no retry comes too late.
+        // No time passes for the retry policy, however slow the machine is.
         configuration.clock = TestClock()
         return Engine(configuration)
     }
 
     private static let fresh: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 
-    // MARK: Who waits for whom
+    // MARK: Permits
 
-    @Test func `may send through the same engine while it transforms, however narrow that is`() async throws {
+    @Test func `an interceptor may send through the same engine while it transforms, at any width`() async throws {
         let box = Guarded<Engine?>(nil)
         defer { box.withLock { $0 = nil } }
         let transport = StubTransport(headers: Self.fresh, body: "1")
         var configuration = Engine.Configuration(store: temporary.store)
         (configuration.transport, configuration.width) = (transport, 1)
         configuration.interceptors = [
-            Custom(transforming: { response in
+            ClosureInterceptor(transforming: { response in
                 guard response.url.hasSuffix("/a") else { return }
                 _ = try await box.withLock { $0 }?.send(Request("http://h/b"))
             })
@@ -64,9 +64,9 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    // MARK: What is sent
+    // MARK: Requests
 
-    @Test func `changes what is sent, attempt by attempt, each after the one before`() async throws {
+    @Test func `an interceptor changes each attempt after the interceptor before it`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.userAgent] == "1a" else { return .stub(headers: Self.fresh) }
             throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false)
@@ -74,23 +74,23 @@ import Testing
         let engine = engine(
             transport,
             [
-                Custom(adapting: { request, attempt in request.headers[.userAgent] = "\(attempt)" }),
-                Custom(adapting: { request, _ in request.headers[.userAgent]? += "a" }),
+                ClosureInterceptor(adapting: { request, attempt in request.headers[.userAgent] = "\(attempt)" }),
+                ClosureInterceptor(adapting: { request, _ in request.headers[.userAgent]? += "a" }),
             ])
         #expect(try await engine.send(Request("http://h/")).status == .ok)
         #expect(transport.requests.map { $0.headers[.userAgent] } == ["1a", "2a"])
         #expect(try await engine.send(Request("http://h/")).source == .cache)
     }
 
-    @Test func `that cannot adapt a request keeps it from being sent, and tells why`() async throws {
+    @Test func `an interceptor that cannot adapt a request keeps it from being sent, with the cause`() async throws {
         let transport = StubTransport()
-        let engine = engine(transport, [Custom(adapting: { _, _ in throw Refused() })])
+        let engine = engine(transport, [ClosureInterceptor(adapting: { _, _ in throw Refused() })])
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(error?.code == .intercepted && error?.cause is Refused)
         #expect(transport.requests.isEmpty && engine.lanes.running == 0)
     }
 
-    /// Puts a token where its case says.
+    /// Puts a token into the part that its case names.
     enum Place: CaseIterable {
         case header, ownHeader, query, userInfo, unreadableURL, body
 
@@ -107,11 +107,11 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [(nil, Response.Source.network), ("anna", .cache)])
-    func `that adds a credential keeps answers to nobody in particular out of the cache`(
+    func `an interceptor that adds a credential keeps responses without an identity out of the cache`(
         place: Place,
         case: (identity: String?, source: Response.Source)
     ) async throws {
-        let signer = Custom(adapting: { request, _ in place.put(in: &request) })
+        let signer = ClosureInterceptor(adapting: { request, _ in place.put(in: &request) })
         let engine = engine(StubTransport(headers: Self.fresh), [signer], secrets: ["X-Tenant"])
         var request = Request("http://h/me?a=1&token=own", method: .query, body: .json(1))
         request.identity = `case`.identity
@@ -119,8 +119,8 @@ import Testing
         #expect(try await engine.send(request).source == `case`.source)
     }
 
-    @Test func `that adds no credential keeps nothing out of the cache`() async throws {
-        let changer = Custom(adapting: { request, _ in
+    @Test func `an interceptor that adds no credential keeps nothing out of the cache`() async throws {
+        let changer = ClosureInterceptor(adapting: { request, _ in
             request.url += "&lang=de"
             request.headers[.acceptLanguage] = "de"
         })
@@ -130,7 +130,7 @@ import Testing
         #expect(try await engine.send(request).source == .cache)
     }
 
-    /// What an interceptor makes of a header, and what the answer varies by.
+    /// Values of a header before and after the interceptor, and the `Vary` field of the response.
     private typealias Variant = (name: HTTPField.Name, value: String?, identity: String?, vary: String, isKept: Bool)
 
     private static let variants: [Variant] = [
@@ -142,23 +142,27 @@ import Testing
     ]
 
     @Test(arguments: variants.indices)
-    func `that changes a header keeps out of the cache what varies by it`(index: Int) async throws {
+    func `an interceptor that changes a header keeps responses that vary by it out of the cache`(index: Int)
+        async throws
+    {
         let (name, value, identity, vary, isKept) = Self.variants[index]
         let transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
-        let engine = engine(transport, [Custom(adapting: { request, _ in request.headers[name] = value })])
+        let engine = engine(transport, [ClosureInterceptor(adapting: { request, _ in request.headers[name] = value })])
         var request = Request("http://h/", headers: [.acceptLanguage: "de"])
         request.identity = identity
         _ = try await engine.send(request)
         #expect(try await engine.send(request).source == (isKept ? .cache : .network))
     }
 
-    @Test func `that changes a header has what varies by it dropped when that is confirmed`() async throws {
+    @Test func `an interceptor that changes a header removes entries that vary by it when they are confirmed`()
+        async throws
+    {
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: Self.fresh) }
             return .stub(status: 304, headers: [.cacheControl: "max-age=3600", .vary: "Accept-Language"], body: "")
         }
         let engine = engine(
-            transport, [Custom(adapting: { request, _ in request.headers[.acceptLanguage] = "tlh" })])
+            transport, [ClosureInterceptor(adapting: { request, _ in request.headers[.acceptLanguage] = "tlh" })])
         _ = try await engine.send(Request("http://h/"))
         #expect(try await engine.send(Request("http://h/", cache: .revalidate)).source == .revalidated)
         #expect(try await engine.send(Request("http://h/")).source == .network)
@@ -174,9 +178,9 @@ import Testing
         }
     }
 
-    @Test func `adds no credential for another origin that a redirect leads to`() async throws {
+    @Test func `an interceptor adds no credential for another origin after a redirect`() async throws {
         let transport = Self.redirecting(to: "http://other/3?token=theirs")
-        let signer = Custom(adapting: { request, _ in
+        let signer = ClosureInterceptor(adapting: { request, _ in
             for place in [Place.header, .ownHeader, .query] { place.put(in: &request) }
             request.url += "&lang=de"
             (request.headers[.acceptLanguage], request.headers[.contentType]) = ("de", "x/signed")
@@ -196,9 +200,9 @@ import Testing
         #expect(body == Data("1".utf8))
     }
 
-    @Test func `takes nothing away that another origin has asked for, and gives it no body of its own`() async throws {
+    @Test func `an interceptor keeps the fields and the empty body of a request to another origin`() async throws {
         let transport = Self.redirecting(to: "http://other/3?token=theirs")
-        let signer = Custom(adapting: { request, _ in
+        let signer = ClosureInterceptor(adapting: { request, _ in
             request.url = request.url.replacing("=theirs", with: "=ours")
             request.headers[.contentEncoding] = "signed"
             request.body = .stream(length: 6) { AsyncThrowingStream { nil } }
@@ -214,9 +218,9 @@ import Testing
         #expect(length == 1)
     }
 
-    /// What is stored for all is neither changed nor dropped by what a server says to a credential.
+    /// An entry that is stored for all is neither changed nor removed by the response to a credential.
     @Test(arguments: ["\"1\"", "\"2\""])
-    func `that adds a credential confirms nothing for others`(tag: String) async throws {
+    func `an interceptor that adds a credential confirms no entry for others`(tag: String) async throws {
         let isSigned = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else {
@@ -225,7 +229,7 @@ import Testing
             return .stub(
                 status: 304, headers: [.cacheControl: "max-age=3600", .eTag: tag, .contentLanguage: "anna"], body: "")
         }
-        let signer = Custom(adapting: { request, _ in
+        let signer = ClosureInterceptor(adapting: { request, _ in
             if isSigned.withLock({ $0 }) { request.headers[.authorization] = "token" }
         })
         let engine = engine(transport, [signer])
@@ -240,14 +244,15 @@ import Testing
         }
     }
 
-    @Test func `that adds a credential drops nothing of others where its answer may not be stored`() async throws {
+    @Test func `an interceptor that adds a credential removes no entry of others, though no-store is set`() async throws
+    {
         let isSigned = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             let isForAll = request.headers[.authorization] == nil
             return .stub(
                 headers: [.cacheControl: isForAll ? "max-age=3600" : "no-store"], body: isForAll ? "all" : "anna")
         }
-        let signer = Custom(adapting: { request, _ in
+        let signer = ClosureInterceptor(adapting: { request, _ in
             if isSigned.withLock({ $0 }) { request.headers[.authorization] = "token" }
         })
         let engine = engine(transport, [signer])
@@ -258,9 +263,10 @@ import Testing
     }
 
     @Test(arguments: [nil, "anna"])
-    func `has its say on a URL that was stored for those whom a redirect led there`(identity: String?) async throws {
+    func `an interceptor also adapts a request for a URL that was stored by a redirect`(identity: String?) async throws
+    {
         let transport = Self.redirecting(to: "http://other/3")
-        let signer = Custom(adapting: { request, _ in request.headers[.authorization] = "token" })
+        let signer = ClosureInterceptor(adapting: { request, _ in request.headers[.authorization] = "token" })
         let engine = engine(transport, [signer])
         var request = Request("http://h/1")
         request.identity = identity
@@ -271,7 +277,7 @@ import Testing
     }
 
     @Test(arguments: [("http://other/3", Response.Source.network), ("http://h/3", .cache)])
-    func `needs not be there for an answer to be another's that was asked for without the caller's credential`(
+    func `a stored response without an identity stays another's though its interceptor is removed`(
         target: String,
         source: Response.Source
     ) async throws {
@@ -286,15 +292,15 @@ import Testing
         #expect(direct.text == "own" && direct.source == source)
     }
 
-    // MARK: What comes
+    // MARK: Responses
 
-    @Test func `keeps what it refuses out of the cache, and hands it over with the error`() async throws {
+    @Test func `an interceptor keeps a response that it refuses out of the cache, and the error has it`() async throws {
         let transport = StubTransport(headers: Self.fresh, body: "no")
         let refusals = Guarded(0)
         let engine = engine(
             transport,
             [
-                Custom(validating: { response in
+                ClosureInterceptor(validating: { response in
                     refusals.withLock { $0 += 1 }
                     if response.text == "no" { throw Refused() }
                 })
@@ -306,12 +312,12 @@ import Testing
         #expect(transport.requests.count == 2 && refusals.withLock { $0 } == 2)
     }
 
-    @Test func `leaves what is stored in place where it refuses what is newer`() async throws {
+    @Test func `an interceptor that refuses a newer response leaves the stored one`() async throws {
         let body = Guarded("good")
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: Self.fresh, body: body.withLock { $0 })
         }
-        let engine = engine(transport, [Custom(validating: { if $0.text == "bad" { throw Refused() } })])
+        let engine = engine(transport, [ClosureInterceptor(validating: { if $0.text == "bad" { throw Refused() } })])
         _ = try await engine.send(Request("http://h/"))
         body.withLock { $0 = "bad" }
         await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/", cache: .reload)) }
@@ -320,7 +326,7 @@ import Testing
     }
 
     @Test(arguments: [(403, false), (304, false), (500, true)])
-    func `that refuses a status leaves the stored answer to those whose server has failed`(
+    func `an interceptor that refuses a status leaves the stored response for stale-if-error`(
         status: Int,
         isServed: Bool
     ) async throws {
@@ -336,7 +342,7 @@ import Testing
         #expect(source == (isServed ? .cache : nil))
     }
 
-    @Test func `that is canceled cancels, and says what led to its end`() async throws {
+    @Test func `an interceptor that is canceled cancels its request, and the error has the attempts`() async throws {
         let heard = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.userAgent] == "2" else {
@@ -347,19 +353,20 @@ import Testing
         let engine = engine(
             transport,
             [
-                Custom(
+                ClosureInterceptor(
                     adapting: { request, attempt in request.headers[.userAgent] = "\(attempt)" },
                     validating: { response in throw response.text == "body" ? Refused() : CancellationError() },
                     failing: { _ in heard.withLock { $0 += 1 } })
             ])
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(error?.code == .intercepted && error?.attempts.count == 2 && heard.withLock { $0 } == 1)
-        let canceling = self.engine(StubTransport(), [Custom(adapting: { _, _ in throw CancellationError() })])
+        let canceling = self.engine(
+            StubTransport(), [ClosureInterceptor(adapting: { _, _ in throw CancellationError() })])
         let canceled = await #expect(throws: ConnectionError.self) { try await canceling.send(Request("http://h/")) }
         #expect(canceled?.code == .cancelled)
     }
 
-    @Test func `is shown no redirect that is followed, but one that leads nowhere`() async throws {
+    @Test func `an interceptor is not shown a followed redirect, but one that leads nowhere`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             switch request.url {
             case "http://h/1": .stub(status: 302, headers: [.location: "/2"])
@@ -373,24 +380,24 @@ import Testing
         #expect(error?.code == .badStatus)
     }
 
-    @Test func `invalidates what an unsafe request has changed, also where it refuses its answer`() async throws {
+    @Test func `an interceptor that refuses the response to an unsafe request invalidates all the same`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.method == .get ? .stub(headers: Self.fresh) : .stub(body: "no")
         }
-        let engine = engine(transport, [Custom(validating: { if $0.text == "no" { throw Refused() } })])
+        let engine = engine(transport, [ClosureInterceptor(validating: { if $0.text == "no" { throw Refused() } })])
         _ = try await engine.send(Request("http://h/"))
         await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/", method: .post)) }
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    // MARK: What the caller gets
+    // MARK: Results
 
-    @Test func `changes what the caller gets, each time, and not what is stored`() async throws {
+    @Test func `an interceptor transforms each delivered response, and not the stored one`() async throws {
         let engine = engine(
             StubTransport(headers: Self.fresh, body: "b"),
             [
-                Custom(transforming: { $0.body += Data("1".utf8) }),
-                Custom(transforming: { $0.body += Data("2".utf8) }),
+                ClosureInterceptor(transforming: { $0.body += Data("1".utf8) }),
+                ClosureInterceptor(transforming: { $0.body += Data("2".utf8) }),
             ])
         for source in [Response.Source.network, .cache, .cache] {
             let response = try await engine.enqueue(Request("http://h/")).response
@@ -398,18 +405,18 @@ import Testing
         }
     }
 
-    @Test func `that fails to transform a response says so, with it`() async throws {
-        let engine = engine(StubTransport(body: "b"), [Custom(transforming: { _ in throw Refused() })])
+    @Test func `an interceptor that fails to transform a response fails its request, with the response`() async throws {
+        let engine = engine(StubTransport(body: "b"), [ClosureInterceptor(transforming: { _ in throw Refused() })])
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(error?.code == .intercepted && error?.response?.text == "b")
     }
 
-    @Test func `changes the error that the caller gets, such as by what its response says`() async throws {
+    @Test func `an interceptor may change the error for the caller by its response`() async throws {
         let engine = engine(
             StubTransport(status: 422, body: "name is missing"),
             [
                 ResponseValidator(),
-                Custom(failing: { error in error.message = error.response?.text ?? error.message }),
+                ClosureInterceptor(failing: { error in error.message = error.response?.text ?? error.message }),
             ])
         let error = await #expect(throws: ConnectionError.self) {
             try await engine.enqueue(Request("http://h/")).response
@@ -417,8 +424,8 @@ import Testing
         #expect(error?.code == .badStatus && error?.message == "name is missing")
     }
 
-    /// Shouts, and takes nothing else.
-    private final class Loud: Connection, @unchecked Sendable {
+    /// Accepts upper-case text only.
+    private final class UppercaseConnection: Connection, @unchecked Sendable {
         struct Quiet: Error {}
         let seen = Guarded<[String]>([])
 
@@ -431,16 +438,16 @@ import Testing
         }
     }
 
-    private static let shouting = Custom(transforming: { $0.body = Data($0.text.uppercased().utf8) })
+    private static let shouting = ClosureInterceptor(transforming: { $0.body = Data($0.text.uppercased().utf8) })
 
-    @Test func `has transformed what a connection validates and decodes, from a server and from the cache`()
+    @Test func `an interceptor has transformed what a connection validates, from server and cache`()
         async throws
     {
         let count = Guarded(0)
-        let counting = Custom(transforming: { _ in count.withLock { $0 += 1 } })
+        let counting = ClosureInterceptor(transforming: { _ in count.withLock { $0 += 1 } })
         let engine = engine(StubTransport(headers: Self.fresh, body: "a"), [Self.shouting, counting])
         for number in 1...2 {
-            let connection = Loud(Request("http://h/"))
+            let connection = UppercaseConnection(Request("http://h/"))
             engine.enqueue(connection)
             #expect(try await connection.response.text == "A")
             #expect(connection.seen.withLock { $0 } == ["validate A", "decode A"])
@@ -448,7 +455,7 @@ import Testing
         }
     }
 
-    @Test func `hears of every error before the caller: of typed calls, and of what a connection throws`() async {
+    @Test func `an interceptor receives every error before the caller does`() async {
         let transport = StubTransport { request throws(TransportError) in
             .stub(status: request.url.hasSuffix("404") ? 404 : 200, headers: Self.fresh, body: "bad")
         }
@@ -457,7 +464,7 @@ import Testing
             transport,
             [
                 Self.shouting,
-                Custom(failing: { error in
+                ClosureInterceptor(failing: { error in
                     error.message = "mine"
                     heard.withLock { [error] in $0.append(error.code.description) }
                 }),
@@ -470,7 +477,7 @@ import Testing
         await expectMine { _ = try await engine.send(Request("http://h/").decoding([Int].self)) }
         await expectMine { _ = try await engine.send([Request("http://h/").decoding([Int].self)])[0].get() }
         await expectMine {
-            let connection = Loud(Request("http://h/loud"))
+            let connection = UppercaseConnection(Request("http://h/loud"))
             engine.enqueue(connection)
             _ = try await connection.response
         }
@@ -484,10 +491,10 @@ import Testing
             heard.withLock { $0 } == ["badStatus", "undecodable", "undecodable", "undecodable", "dependencyFailed"])
     }
 
-    @Test func `hears of no canceled request`() async throws {
+    @Test func `an interceptor receives no canceled request`() async throws {
         let (count, gate) = (Guarded(0), Gate())
         let transport = StubTransport.silent { gate.open() }
-        let engine = engine(transport, [Custom(failing: { _ in count.withLock { $0 += 1 } })])
+        let engine = engine(transport, [ClosureInterceptor(failing: { _ in count.withLock { $0 += 1 } })])
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
         task.cancel()

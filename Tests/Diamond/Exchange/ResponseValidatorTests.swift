@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         (199, true), (200, false), (204, false), (299, false), (300, true), (304, true), (404, true), (500, true),
     ])
-    func `takes statuses of 2xx, if nothing is said`(status: Int, isBad: Bool) async {
+    func `a validator accepts statuses of 2xx by default`(status: Int, isBad: Bool) async {
         #expect(await error(ResponseValidator(), response(status)) == (isBad ? .badStatus : nil))
         #expect(await error(ResponseValidator(statuses: nil), response(status)) == nil)
     }
@@ -30,11 +30,11 @@ import Testing
         ("text/json", true), ("text/javascript", true), ("application/problem+json", true), ("text/html", false),
         ("application/jsonp", false), ("", false), (nil, false),
     ])
-    func `knows JSON by its media types`(type: String?, isGood: Bool) async {
+    func `a validator recognizes JSON by its media types`(type: String?, isGood: Bool) async {
         #expect(await error(.json, response(type: type)) == (isGood ? nil : .badContentType))
     }
 
-    @Test(arguments: ["", " "]) func `takes any type where there is no body to speak of`(body: String) async {
+    @Test(arguments: ["", " "]) func `a validator accepts any type where there is no body`(body: String) async {
         #expect(await error(.json, response(type: "text/html", body: body)) == nil)
     }
 
@@ -42,7 +42,7 @@ import Testing
         ("image/*", "image/png", true), ("image/*", "imagery/png", false), ("text/csv", "text/csv", true),
         ("+xml", "image/svg+xml", true), ("application/octet-stream", nil, true),
     ])
-    func `takes whole types and suffixes`(pattern: String, type: String?, isGood: Bool) async {
+    func `a validator accepts whole types and suffixes`(pattern: String, type: String?, isGood: Bool) async {
         let validator = ResponseValidator(contentTypes: [pattern])
         #expect(await error(validator, response(type: type)) == (isGood ? nil : .badContentType))
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A connection's own part of an answer` {
+@Suite struct `The partial response of a connection` {
     private let request = TransportRequest(url: "http://h/a", headers: [.authorization: "t"])
 
     private func slot() throws -> ResumeSlot {
@@ -21,7 +21,7 @@ import Testing
         TransportRequest(url: "http://h/b", headers: [.authorization: "t"]),
         TransportRequest(url: "http://h/a", headers: [.authorization: "other"]),
     ])
-    func `is for the very same request, and waits for it`(other: TransportRequest) throws {
+    func `a partial response is kept until it is claimed by an equal request`(other: TransportRequest) throws {
         let slot = try slot()
         #expect(slot.remove(for: other) { _ in true } == nil)
         let taken = slot.remove(for: request) { $0 == 3 }
@@ -29,7 +29,7 @@ import Testing
         #expect(slot.remove(for: request) { _ in true } == nil)
     }
 
-    @Test func `is not kept by a connection that was canceled, whenever it comes`() {
+    @Test func `a canceled connection keeps no partial response`() {
         let connection = Connection(Request("http://h/a"))
         #expect(connection.resumeSlot === connection.resumeSlot)
         let canceled = Connection(Request("http://h/a"))
@@ -37,7 +37,7 @@ import Testing
         #expect(canceled.resumeSlot !== canceled.resumeSlot)
     }
 
-    @Test func `is discarded for a new one`() throws {
+    @Test func `a cleared slot has no partial response`() throws {
         let slot = try slot()
         #expect(!slot.isEmpty)
         slot.clear()
@@ -45,7 +45,7 @@ import Testing
         #expect(slot.remove(for: request) { _ in true } == nil)
     }
 
-    @Test func `is of no use once its identity was forgotten`() throws {
+    @Test func `a partial response of a forgotten identity is discarded`() throws {
         let slot = try slot()
         #expect(slot.remove(for: request) { $0 > 3 } == nil)
         #expect(slot.remove(for: request) { _ in true } == nil)

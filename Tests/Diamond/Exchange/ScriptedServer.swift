@@ -4,7 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// A loopback server that answers one request after another by a list, and then closes: short bodies are broken transfers.
+/// A loopback server that gives scripted answers one after another, and then closes. A short body is a broken
+/// transfer.
 final class ScriptedServer: Sendable {
     struct Answer: Sendable, CustomTestStringConvertible {
         var status = 200
@@ -24,7 +25,7 @@ final class ScriptedServer: Sendable {
     private let heads: Guarded<[String]>
     private let server: RawServer
 
-    /// - Parameter answers: the last one from then on.
+    /// - Parameter answers: the scripted answers; the last one is repeated.
     init(_ answers: [Answer]) throws {
         let (heads, rest) = (Guarded<[String]>([]), Guarded(answers))
         self.heads = heads
@@ -41,7 +42,7 @@ final class ScriptedServer: Sendable {
 
     var count: Int { heads.withLock { $0.count } }
 
-    /// What each request said under a name.
+    /// Returns the value of a field in each request.
     func values(of name: HTTPField.Name) -> [String?] {
         heads.withLock { $0 }.map { head in
             let lines = head.split(separator: "\r\n").dropFirst()
