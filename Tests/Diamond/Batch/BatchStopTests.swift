@@ -140,7 +140,7 @@ import Testing
     // MARK: Memory
 
     @Test func `is freed when it is never run, and ends for who observes it`() async {
-        let leaked = Weak(nil)
+        let leaked = WeakConnection(nil)
         let observers = { () -> (AsyncStream<BatchProgress>, AsyncStream<BatchProgress>) in
             let batch = engine().batch(requests(2))
             leaked.connection.withLock { $0.value = batch.connections[0] }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `is freed when it is over, whatever was asked of it`() async {
-        let leaked = Weak(nil)
+        let leaked = WeakConnection(nil)
         await { () async in
             let engine = engine()
             let batch = engine.batch(requests(2))

@@ -13,7 +13,7 @@ import Testing
     private func engine() -> Engine { .stub(server.transport) }
 
     @Test(arguments: [false, true])
-    func `that is dropped cancels what it owns, with or without a callback`(isSilent: Bool)
+    func `a released owner token cancels what it owns, with or without a callback`(isSilent: Bool)
         async throws
     {
         let engine = engine()
@@ -33,7 +33,7 @@ import Testing
         #expect(calls.withLock { $0.count } == (isSilent ? 0 : 1))
     }
 
-    @Test func `owns a connection until that is over, and keeps none`() async throws {
+    @Test func `an owner token owns a connection until that is finished, and does not retain it`() async throws {
         let engine = engine()
         let token = CancellationOwner()
         let connection = token.own(engine.connection(for: Request("http://h/")))
@@ -42,12 +42,12 @@ import Testing
         server.landAll()
         _ = try await connection.response
         await untilTrue { !token.owns(connection) }
-        let freed = { () -> Weak in Weak(token.own(engine.connection(for: Request("http://h/")))) }()
+        let freed = { () -> WeakConnection in WeakConnection(token.own(engine.connection(for: Request("http://h/")))) }()
         #expect(freed.isGone)
         token.cancel()
     }
 
-    @Test func `picks out what an engine is to cancel, and may go on`() async throws {
+    @Test func `an owner token selects what an engine cancels, and may be used again`() async throws {
         let engine = engine()
         let (token, other) = (CancellationOwner(), engine.enqueue(Request("http://h/other")))
         for round in 1...2 {

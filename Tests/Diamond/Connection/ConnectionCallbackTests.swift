@@ -6,11 +6,12 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `What a connection calls` {
+@Suite(.timeLimit(.minutes(10))) struct `Callbacks of a connection` {
     private let engine = Engine.stub(StubTransport())
 
-    @Test(arguments: [false, true]) func `is its completion block once, then who waits for that`(isOnQueue: Bool) async
-    {
+    @Test(arguments: [false, true]) func `a connection calls its completion block once, before it resumes its waiters`(
+        isOnQueue: Bool
+    ) async {
         let connection = engine.connection(for: Request("http://h/"))
         let (calls, last) = (Guarded<[String]>([]), Gate())
         connection.afterCallbacks { _ in
@@ -28,7 +29,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["block", "follower", "late"])
     }
 
-    @Test func `is no block that was taken back`() async throws {
+    @Test func `a connection does not call a removed completion block`() async throws {
         let connection = engine.connection(for: Request("http://h/"))
         let (calls, last) = (Guarded(0), Gate())
         connection.completionBlock = { calls.withLock { $0 += 1 } }
@@ -39,11 +40,11 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test func `comes in the order in which it was added, also what is added while another is handed over`() async {
+    @Test func `a connection calls its callbacks in order, including one added during the calls`() async {
         let connection = engine.connection(for: Request("http://h/"))
         let (calls, last) = (Guarded<[String]>([]), Gate())
         let serial = CallbackExecutor.queue(DispatchQueue(label: "serial"))
-        // The second one has been taken by then, to be handed over after this.
+        // The second callback was removed from the list by then, to be called after this one.
         let adding = CallbackExecutor { callback in
             connection.onResult(on: serial) { _ in calls.withLock { $0.append("third") } }
             DispatchQueue.global().async(execute: callback)
@@ -56,10 +57,10 @@ import Testing
         #expect(calls.withLock { $0 } == ["second", "third"])
     }
 
-    @Test func `is with its executor before the connection has finished, whoever brings that to its end`() async {
+    @Test func `a connection passes a callback to its executor before it finishes, whoever ends it`() async {
         let connection = engine.connection(for: Request("http://h/"))
         let (wasFinished, last) = (Guarded<Bool?>(nil), Gate())
-        // In the middle of the cancel, as the thread of a queue may.
+        // During the cancel, as on the thread of a queue.
         let starting = CallbackExecutor { callback in
             connection.start()
             let isFinished = connection.isFinished
@@ -72,7 +73,7 @@ import Testing
         await last.wait()
     }
 
-    @Test func `is told of a cancel at once where nobody has begun to run it, else when it has finished`() async {
+    @Test func `a canceled connection calls back at once where it was not started, else when it has finished`() async {
         let (alone, held) = (
             engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))
         )
@@ -92,7 +93,9 @@ import Testing
         #expect(calls.withLock { $0 } == ["alone", "block", "held"])
     }
 
-    @Test(arguments: [false, true]) func `is called once with cancelled where it is dropped unrun`(isMade: Bool) async {
+    @Test(arguments: [false, true]) func `a connection released before its run calls back once with cancelled`(
+        isMade: Bool
+    ) async {
         let (calls, last) = (Guarded<[String]>([]), Gate())
         weak var dropped: Connection?
         do {
@@ -111,7 +114,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["cancelled", "then cancelled"])
     }
 
-    @Test func `is called on its executor where it is dropped, and not twice where it was canceled before`() async {
+    @Test func `a connection released before its run calls back on its executor, and only once`() async {
         let (handed, calls) = (Guarded<[@Sendable () -> Void]>([]), Guarded(0))
         let executor = CallbackExecutor { callback in handed.withLock { $0.append(callback) } }
         for isCanceled in [false, true] {
@@ -124,7 +127,7 @@ import Testing
         #expect(calls.withLock { $0 } == 2)
     }
 
-    @Test func `is nothing where a silent owner lets go of what is dropped`() async {
+    @Test func `a connection released by a silent owner calls no callback`() async {
         let calls = Guarded(0)
         do {
             let connection = Connection(Request("http://h/"))
@@ -134,14 +137,14 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test func `ends the states of one that is dropped with its end`() async {
+    @Test func `a connection released before its run ends its sequence of states`() async {
         var connection: Connection? = Connection(Request("http://h/"))
         let states = connection?.states
         connection = nil
         #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready, .finished(.cancelled)])
     }
 
-    @Test func `ends a batch of those that are dropped, and lets go on who depends on it`() async {
+    @Test func `connections released before their run end their batch, and let dependents start`() async {
         var batch: Batch? = Batch([Connection(Request("http://h/1")), Connection(Request("http://h/2"))])
         let progress = batch?.progress
         batch = nil

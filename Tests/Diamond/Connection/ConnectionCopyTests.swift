@@ -12,7 +12,7 @@ import Testing
 
     private func engine() -> Engine { .stub(transport) }
 
-    private final class Counted: Connection, @unchecked Sendable {
+    private final class CountedConnection: Connection, @unchecked Sendable {
         let count = Guarded(0)
 
         override func copied() -> Self {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `is ready, of the same request, class, name and priority, with nothing of what has happened`()
+    @Test func `a copy is ready, with the same request, class, name and priority, and no result`()
         async throws
     {
         let engine = engine()
@@ -44,16 +44,16 @@ import Testing
         await untilTrue { calls.withLock { $0 } == 1 }
     }
 
-    @Test func `is what Foundation copies, and takes along what a subclass adds`() async throws {
-        let connection = Counted(Request("http://h/"))
+    @Test func `a copy is Foundation's copy, and includes the properties of a subclass`() async throws {
+        let connection = CountedConnection(Request("http://h/"))
         let copies = [
-            connection.copied(), connection.copy() as? Counted,
-            (connection as any NSCopying).copy(with: nil) as? Counted,
+            connection.copied(), connection.copy() as? CountedConnection,
+            (connection as any NSCopying).copy(with: nil) as? CountedConnection,
         ]
         #expect(copies.map { $0?.count.withLock { $0 } } == [1, 1, 1])
     }
 
-    @Test func `does not have what dependencies have changed in the request`() async throws {
+    @Test func `a copy does not have the changes that dependencies made to the request`() async throws {
         let engine = engine()
         let login = engine.enqueue(Request("http://h/login"))
         let connection = engine.connection(for: Request("http://h/"))
@@ -69,7 +69,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "body", nil, "body"])
     }
 
-    @Test(arguments: [false, true]) func `is run by the same engine`(isCanceled: Bool) async throws {
+    @Test(arguments: [false, true]) func `a copy is run by the same engine`(isCanceled: Bool) async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if isCanceled { connection.cancel() }
@@ -81,7 +81,7 @@ import Testing
         #expect(transport.requests.count == (isCanceled ? 2 : 3))
     }
 
-    @Test func `is on its way beside one that has not finished`() async throws {
+    @Test func `a copy runs while its original has not finished`() async throws {
         let server = ManualServer()
         let engine = Engine.stub(server.transport)
         let connection = engine.enqueue(Request("http://h/", method: .post))
@@ -92,7 +92,7 @@ import Testing
         _ = try await (connection.response, again.response)
     }
 
-    @Test func `fails where there is no engine, or none any more`() async throws {
+    @Test func `a copy fails where there is no engine, or the engine is released`() async throws {
         let connection = try await { () async throws in
             let connection = engine().enqueue(Request("http://h/"))
             _ = try await connection.response

@@ -16,7 +16,7 @@ import Testing
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
-    /// Pauses when as many transfers stand still.
+    /// Pauses the connection when a number of transfers stand still.
     private func pause(_ connection: Connection, _ rangeServer: RangeServer, behind count: Int = 1) async {
         await untilTrue { rangeServer.drained == count }
         connection.pause()
@@ -32,7 +32,8 @@ import Testing
     // MARK: The file
 
     @Test(arguments: TransportKind.allCases)
-    func `has the whole file, under its name, and a response without body`(kind: TransportKind) async throws {
+    func `a download has the whole file, under its name, and a response without body`(kind: TransportKind) async throws
+    {
         try Data("old".utf8).write(to: file)
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
@@ -50,7 +51,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is what others depend on, with the file there`() async throws {
+    @Test func `a download has its file when its dependents start`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let download = Connection(Request("http://h/file"), to: file)
         let dependent = engine.connection(for: Request("http://h/"))
@@ -65,7 +66,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is told by a callback, and is one of a batch, with the file there`() async throws {
+    @Test func `a download has its file when its callback is called and its batch ends`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let files = ["a", "b"].map { folder.url.appending(path: $0) }
         let seen = Guarded<[String?]>([])
@@ -81,7 +82,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `waits for its place without a file`() async throws {
+    @Test func `a download waits for its permit without a file`() async throws {
         let manualServer = ManualServer()
         let engine = engine {
             $0.transport = manualServer.transport
@@ -101,7 +102,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is done again by its copy`() async throws {
+    @Test func `a download is repeated by its copy`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
@@ -114,7 +115,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is asked for its file in vain where it has none`() async throws {
+    @Test func `a connection without a download has no file`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let connection = engine.enqueue(Request("http://h/"))
         await #expect { _ = try await connection.download } throws: { ($0 as? ConnectionError)?.code == .badRequest }
@@ -132,7 +133,7 @@ import Testing
 
     private static let other = Answer(headers: ["Content-Length: 10", "ETag: \"b\""], body: "9876543210")
 
-    /// What a server says of the rest, and what the file is then.
+    /// The server's answer to the request for the rest, and the content of the file then.
     private static let rows: [([Answer], text: String)] = [
         ([rest("bytes 5-9/10", "56789")], "0123456789"),
         ([Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")], "0123456789"),
@@ -142,7 +143,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices, [true, false])
-    func `asks a server for the rest when it is resumed, and has a whole file whatever that says`(
+    func `a resumed download requests the rest, and has a whole file whatever the server says`(
         index: Int,
         hasStore: Bool
     ) async throws {
@@ -164,7 +165,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `goes on any number of times, pauses and breaks, with its place given up meanwhile`() async throws {
+    @Test func `a download goes on after any number of pauses and breaks, and returns its permit meanwhile`()
+        async throws
+    {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20), .broken(1 << 19), .held(1 << 20), .held(0)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
@@ -182,7 +185,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `writes what is stored, and sends nothing`() async throws {
+    @Test func `a download writes a stored response, and sends nothing`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=86400"])
         let engine = engine { [temporary] in
             $0.store = temporary.store
@@ -197,7 +200,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `begins anew where its identity was forgotten meanwhile`() async throws {
+    @Test func `a download begins again where its identity was forgotten meanwhile`() async throws {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
         var request = Request("http://h/")
@@ -212,7 +215,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `does not put the rest of one answer behind another`() async throws {
+    @Test func `a download does not append the rest of one response to another`() async throws {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20), .held(1 << 20)] }
         let secrets = KnownSecrets(["a/token": "1", "b/token": "2"], identity: "a")
         let engine = engine {
@@ -223,7 +226,7 @@ import Testing
         request.credentials = [.header(.authorization, .secret("token"))]
         let connection = engine.enqueue(request, to: file)
         await pause(connection, rangeServer)
-        // Asked as another, it has one that cannot be gone on with, and that takes the place of what was there.
+        // Another identity gets a response that cannot be resumed, and that replaces the first.
         let (tag, body) = ("\"a\"", rangeServer.body)
         rangeServer.change { ($0.tag, $0.body) = ("W/\"b\"", .noise(3 << 20, seed: 2)) }
         secrets.signIn("b")
@@ -239,7 +242,7 @@ import Testing
     }
 
     /// A run that is never given up.
-    private final class Run: CallerRun {
+    private final class StubRun: CallerRun {
         let resumeSlot: ResumeSlot
 
         init(_ part: DownloadFile) { resumeSlot = part.resumeSlot }
@@ -255,7 +258,7 @@ import Testing
         func recordIfAllowed() -> Bool { true }
     }
 
-    @Test func `goes on with nothing behind what the disk has not taken`() async throws {
+    @Test func `a download goes on after the last byte that the disk has accepted`() async throws {
         let rangeServer = RangeServer()
         let engine = engine { $0.transport = rangeServer.transport }
         let room = Guarded(1_500_000)
@@ -269,7 +272,7 @@ import Testing
             return Foundation.write(descriptor, bytes.baseAddress, count)
         }
         let part = DownloadFile(later: file, limit: .max, write: write)
-        let caller = Caller(run: Run(part))
+        let caller = Caller(run: StubRun(part))
         await #expect {
             _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: caller)
         } throws: { ($0 as? ConnectionError)?.code == .cannotWrite }
@@ -280,12 +283,14 @@ import Testing
         await engine.close()
     }
 
-    /// Whatever is paused, resumed and broken when, each file is whole, and nothing is beside them.
-    @Test(arguments: 0..<2) func `has its file whole among many, whatever happens to them`(seed: UInt64) async throws {
+    /// Each file is whole, with no other file, in whatever order downloads are paused, resumed and broken.
+    @Test(arguments: 0..<2) func `a download has its whole file among many, whatever happens to them`(seed: UInt64)
+        async throws
+    {
         var random = SplitMix(state: seed)
         let rangeServer = RangeServer { state in
             state.body = .noise(1_500_000)
-            // No more of them break than a budget pays for.
+            // No more of them break than a retry budget allows.
             state.flows = (0..<12).map { number in
                 number % 6 == 0 ? .broken(random.below(1_500_000)) : .held(random.below(1_500_000))
             }
@@ -297,7 +302,7 @@ import Testing
             request.retry = RetryPolicy(attempts: 100)
             return engine.enqueue(request, to: file)
         }
-        // While some stand still; those who are left alone then are whole.
+        // Some stand still meanwhile; those that are not touched from here on are whole.
         var rounds = 0
         while rounds < 200 || rangeServer.ranges.count < 12, !connections.allSatisfy(\.isFinished) {
             rounds += 1
@@ -320,7 +325,7 @@ import Testing
 
     // MARK: No file
 
-    @Test(arguments: [false, true]) func `leaves what was there where it is canceled`(isPaused: Bool) async throws {
+    @Test(arguments: [false, true]) func `a canceled download leaves the existing file`(isPaused: Bool) async throws {
         try Data("old".utf8).write(to: file)
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
@@ -336,12 +341,12 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has none again where a run comes to it after the end`() async throws {
+    @Test func `a download has no file where a run reports one after the end`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let place = ConnectionFile(file)
         place.close()
-        let caller = Caller(run: Run(DownloadFile(later: file, limit: .max)))
+        let caller = Caller(run: StubRun(DownloadFile(later: file, limit: .max)))
         await #expect {
             _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: caller)
         } throws: { ($0 as? ConnectionError)?.code == .cancelled }
@@ -349,7 +354,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is no error's answer`() async throws {
+    @Test func `a download writes no error response to its file`() async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let connection = engine.enqueue(Request(server.url), to: file)
@@ -360,7 +365,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `asks for nothing where there is no place to write`() async throws {
+    @Test func `a download sends nothing where it cannot write its file`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let connection = engine.enqueue(Request("http://h/"), to: folder.url.appending(path: "none/cities.zip"))
@@ -370,7 +375,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is as large as its request allows, whatever the engine says of bodies in memory`() async throws {
+    @Test func `a download may be as large as its request allows, whatever the engine's limit`() async throws {
         let engine = engine {
             $0.transport = StubTransport(body: "01234")
             $0.bodyLimit = 1
@@ -385,8 +390,8 @@ import Testing
 
     // MARK: Subclasses
 
-    /// Notes what it is shown, and whether the file is there by then.
-    private final class Looking: Connection, @unchecked Sendable {
+    /// Records the responses that it is shown, and whether the file exists by then.
+    private final class RecordingConnection: Connection, @unchecked Sendable {
         struct Refused: Error {}
 
         private let calls = Guarded<[String]>([])
@@ -408,15 +413,15 @@ import Testing
         }
     }
 
-    private func looking(_ tag: String, by engine: Engine) -> Looking {
+    private func looking(_ tag: String, by engine: Engine) -> RecordingConnection {
         var request = Request("http://h/")
         request.tags = [tag]
-        let connection = Looking(request, to: file)
+        let connection = RecordingConnection(request, to: file)
         engine.enqueue(connection)
         return connection
     }
 
-    @Test func `shows a subclass the answer before the file has its name`() async throws {
+    @Test func `a download shows a subclass the response before the file has its name`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let connection = looking("any", by: engine)
         #expect(try await connection.download.size == 4)
@@ -424,16 +429,17 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has no file where a subclass refuses the answer`() async throws {
+    @Test func `a download has no file where a subclass refuses the response`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let connection = looking("broken", by: engine)
         let error = await failure(of: connection)
-        #expect(error?.code == .invalidResponse && error?.cause is Looking.Refused)
+        #expect(error?.code == .invalidResponse && error?.cause is RecordingConnection.Refused)
         await untilTrue { [folder] in connection.isFinished && folder.names.isEmpty }
         await engine.close()
     }
 
-    @Test func `has its file, whole, when it is paused while a subclass looks at the answer`() async throws {
+    @Test func `a download has its whole file when it is paused while a subclass validates the response`() async throws
+    {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let connection = looking("paused", by: engine)
@@ -447,7 +453,7 @@ import Testing
 
     // MARK: Snapshots
 
-    @Test func `has its file again when it is made of a snapshot`() async throws {
+    @Test func `a download restored from a snapshot has its file`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let connection = engine.enqueue(Request("http://h/"), to: file)
         _ = try await connection.download
@@ -457,7 +463,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `begins anew when it is made of a snapshot of a paused one`() async throws {
+    @Test func `a download restored from a snapshot of a paused one begins again`() async throws {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)

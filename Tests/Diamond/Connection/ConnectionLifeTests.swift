@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The life of a connection` {
+@Suite struct `The lifecycle of a connection` {
     typealias Action = ConnectionLife.Action
 
     enum Stage: CaseIterable {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: table)
-    func `follows its table`(row: Row) {
+    func `a lifecycle follows its table`(row: Row) {
         func after(_ step: (inout ConnectionLife) -> Action) -> Action {
             var life = row.stage.life
             return step(&life)
@@ -90,9 +90,9 @@ import Testing
         #expect(after(Self.endRun) == row.arrive)
     }
 
-    @Test func `has every stage in its table`() { #expect(Self.table.map(\.stage) == Stage.allCases) }
+    @Test func `a lifecycle has every stage in its table`() { #expect(Self.table.map(\.stage) == Stage.allCases) }
 
-    @Test func `keeps its first outcome`() throws {
+    @Test func `a lifecycle stores its first outcome`() throws {
         var life = ConnectionLife()
         _ = life.start()
         _ = Self.endRun(&life)
@@ -101,7 +101,7 @@ import Testing
         #expect(life.state == .finished(.success))
     }
 
-    @Test func `tells where it stands`() {
+    @Test func `a lifecycle reports its stage`() {
         var life = ConnectionLife()
         #expect(life.state == .ready)
         _ = life.start()
@@ -120,7 +120,7 @@ import Testing
         #expect(life.state == .finished(.cancelled))
     }
 
-    @Test func `nests its pauses`() {
+    @Test func `a lifecycle nests its pauses`() {
         var life = ConnectionLife()
         _ = life.start()
         #expect(life.pause(isRepeatable: true) == .suspend)
@@ -130,7 +130,7 @@ import Testing
         #expect(life.resume() == .nothing)
     }
 
-    @Test func `takes no notice of a run that a pause has given up`() {
+    @Test func `a lifecycle ignores a run that a pause has given up`() {
         var life = ConnectionLife()
         _ = life.start()
         _ = life.pause(isRepeatable: true)
@@ -139,7 +139,7 @@ import Testing
         #expect(life.resume() == .run && life.state == .executing(attempt: 1))
     }
 
-    @Test func `holds the outcome of a run that could not be given up`() {
+    @Test func `a lifecycle stores the outcome of a run that could not be given up`() {
         var life = ConnectionLife()
         _ = life.start()
         #expect(life.concludeIfAllowed() && life.pause(isRepeatable: true) == .nothing)
@@ -147,7 +147,7 @@ import Testing
         #expect(life.resume() == .finish)
     }
 
-    @Test func `lets a run write down its outcome, canceled or not`() {
+    @Test func `a lifecycle lets a run record its outcome, canceled or not`() {
         var life = ConnectionLife()
         _ = life.start()
         #expect(life.recordIfAllowed() && life.pause(isRepeatable: true) == .nothing)
@@ -155,7 +155,7 @@ import Testing
         #expect(life.recordIfAllowed() && !life.concludeIfAllowed())
     }
 
-    @Test func `gives a run up that has sent nothing, whether it may be repeated or not`() {
+    @Test func `a lifecycle gives up a run that has sent nothing, repeatable or not`() {
         var life = ConnectionLife()
         _ = life.start()
         #expect(life.pause(isRepeatable: false) == .suspend)
@@ -163,7 +163,7 @@ import Testing
         #expect(life.beginIfAllowed() && life.pause(isRepeatable: false) == .nothing)
     }
 
-    @Test func `sends no further attempt of what may not be repeated while it is paused`() {
+    @Test func `a lifecycle allows no further attempt of an unrepeatable request while it is paused`() {
         var life = ConnectionLife()
         _ = life.start()
         _ = life.beginIfAllowed()
@@ -172,9 +172,9 @@ import Testing
         #expect(life.resume() == .run)
     }
 
-    /// Whatever happens in whatever order, work that was begun is ended once, and the whole finishes once.
+    /// In any order of events, work that was begun ends once, and the connection finishes once.
     @Test(arguments: 0..<50)
-    func `finishes once, whatever happens`(seed: UInt64) {
+    func `a lifecycle finishes once, whatever happens`(seed: UInt64) {
         var random = SplitMix(state: seed)
         var life = ConnectionLife()
         var finishes = 0

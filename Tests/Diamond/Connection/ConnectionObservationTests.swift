@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A connection under key-value observing` {
-    @Test func `tells when it is executing, and when it has finished`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `Key-value observing of a connection` {
+    @Test func `a connection reports when it is executing, and when it has finished`() async throws {
         let connection = Engine(.init(testing: StubTransport())).connection(for: Request("http://h/"))
         let told = Guarded<Set<String>>([])
         let observations = [

@@ -23,7 +23,7 @@ import Testing
 
     private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
-    @Test func `is not started before it is resumed`() async throws {
+    @Test func `a paused connection does not start before it is resumed`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .put])
-    func `in flight has neither place nor exchange, and asks anew when it goes on`(
+    func `a connection paused in flight has neither permit nor exchange, and sends again when resumed`(
         method: HTTPRequest.Method
     ) async throws {
         let engine = engine(width: 1)
@@ -57,7 +57,7 @@ import Testing
         #expect(engine.activity.inFlight == 0 && engine.lanes.running == 0)
     }
 
-    @Test func `in flight has no socket`() async throws {
+    @Test func `a connection paused in flight has no socket`() async throws {
         let server = try ChaosServer()
         let engine = Engine(.init(store: nil))
         let connection = engine.enqueue(Request(server.url(.silent, 1, size: 0)))
@@ -68,12 +68,12 @@ import Testing
         await engine.close()
     }
 
-    @Test func `that waits for its place gives up its turn`() async throws {
+    @Test func `a connection paused while it waits for its permit leaves the queue`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/1"))
         await flying("http://h/1")
         let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
-        // In line, and with nobody who runs them: what is in line is seen before that.
+        // The connection is in the queue before it is seen there, and no engine runs the others.
         await untilTrue { engine.lanes.waiting == 2 }
         for connection in connections { connection.pause() }
         await untilTrue { engine.lanes.waiting == 0 }
@@ -85,13 +85,15 @@ import Testing
             await untilTrue { manualServer.flying.count == 1 }
             let url = manualServer.flying[0]
             manualServer.land(url)
-            // The next may be in the air at once.
+            // The next connection may be in flight at once.
             await untilTrue { manualServer.flying.first != url }
         }
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `that must not be sent twice keeps its answer until it goes on`() async throws {
+    @Test func `a paused connection that must not be sent twice delivers its response after its resumption`()
+        async throws
+    {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/", method: .post))
         await flying("http://h/")
@@ -104,8 +106,8 @@ import Testing
         #expect(manualServer.flying.isEmpty)
     }
 
-    /// Waits before it is sent until the test says so.
-    private final class Slow: Connection, @unchecked Sendable {
+    /// Waits in `prepare` until the test opens its gate.
+    private final class HeldConnection: Connection, @unchecked Sendable {
         let (entered, gate) = (Gate(), Gate())
 
         override func prepare(_ request: inout Request) async throws {
@@ -115,9 +117,11 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .post])
-    func `that has sent nothing yet sends nothing, whatever it would send`(method: HTTPRequest.Method) async throws {
+    func `a paused connection that has sent nothing sends nothing, whatever its method`(method: HTTPRequest.Method)
+        async throws
+    {
         let engine = engine(width: 1)
-        let connection = Slow(Request("http://h/", method: method))
+        let connection = HeldConnection(Request("http://h/", method: method))
         engine.enqueue(connection)
         await connection.entered.wait()
         connection.pause()
@@ -136,7 +140,7 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
-    private struct SlowSigner: Interceptor {
+    private struct HeldInterceptor: Interceptor {
         let entered = Gate()
         let gate = Gate()
 
@@ -147,8 +151,8 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.never, .durable])
-    func `is not sent where it was paused while its request was adapted`(replay: ReplayPolicy) async throws {
-        let signer = SlowSigner()
+    func `a connection paused while its request is adapted is not sent`(replay: ReplayPolicy) async throws {
+        let signer = HeldInterceptor()
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = manualServer.transport
         configuration.interceptors = [signer]
@@ -170,7 +174,7 @@ import Testing
 
     // MARK: Between two attempts
 
-    /// Answers what comes first to a URL as is said, and all else when it is let go.
+    /// Answers the first request for a URL as given, and all others when the gate opens.
     private func transport(_ first: [String: Result<TransportResponse, TransportError>]) -> StubTransport {
         let rest = Guarded(first)
         return StubTransport { request throws(TransportError) in
@@ -194,7 +198,8 @@ import Testing
     private func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
     @Test(arguments: [false, true])
-    func `is not sent again before it goes on, though it must not be sent twice`(isInvited: Bool) async throws {
+    func `a connection paused between two attempts is not sent again before it is resumed`(isInvited: Bool) async throws
+    {
         let invitation = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
         let transport = transport(["http://h/": isInvited ? .success(invitation) : .failure(Self.refused)])
         let clock = TestClock()
@@ -213,7 +218,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `gives the place back for which it was in line when it was paused`() async throws {
+    @Test func `a connection paused while it waits for another permit returns the permit`() async throws {
         let (transport, clock) = (transport(["http://h/1": .failure(Self.refused)]), TestClock())
         let engine = engine(transport, clock, width: 1)
         let connection = engine.enqueue(Request("http://h/1", method: .post))
@@ -234,7 +239,7 @@ import Testing
         _ = try await connection.response
     }
 
-    @Test func `begins anew where the time for another attempt went by while it was paused in line`() async throws {
+    @Test func `a connection begins again where its time for another attempt passed during a pause`() async throws {
         let busy = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
         let (transport, clock) = (transport(["http://h/1": .success(busy)]), TestClock())
         let engine = engine(transport, clock, width: 1)
@@ -255,7 +260,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `comes to its end behind a redirect, because what has led there may have acted`() async throws {
+    @Test func `a connection paused after a redirect ends, because the first hop may have acted`() async throws {
         let redirect = TransportResponse.stub(status: 307, headers: [.location: "/new"])
         let transport = transport(["http://h/old": .success(redirect), "http://h/new": .failure(Self.refused)])
         let clock = TestClock()
@@ -275,7 +280,7 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
-    @Test func `may be sent twice where the engine's policy says so`() async throws {
+    @Test func `a paused connection may be sent twice where the engine's policy allows it`() async throws {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = manualServer.transport
         configuration.retry.retriesUnsafeMethods = true
@@ -289,14 +294,14 @@ import Testing
         await flying("http://h/")
         manualServer.land("http://h/")
         _ = try await connection.response
-        // The first exchange, which the pause has given up, may take longer to its end than the second.
+        // The first exchange, which the pause has given up, may end later than the second.
         await untilTrue { engine.lanes.running == 0 }
     }
 
-    // MARK: Prepared late
+    // MARK: Late preparation
 
-    /// Signs with the number of the call, and waits each time until the test says so, whether it is canceled or not.
-    private final class Signed: Connection, @unchecked Sendable {
+    /// Signs with the number of the call. Waits each time until the test opens its gate, canceled or not.
+    private final class SignedConnection: Connection, @unchecked Sendable {
         let calls = Guarded(0)
         let gates = [Gate(), Gate()]
 
@@ -310,17 +315,17 @@ import Testing
         }
     }
 
-    private struct Weak { weak var run: ConnectionRun? }
+    private struct WeakRun { weak var run: ConnectionRun? }
 
-    @Test func `is sent as its last run has prepared it, however late the one before comes back`() async throws {
+    @Test func `a resumed connection is sent as its last run has prepared it`() async throws {
         let transport = manualServer.transport
         let engine = engine(transport, TestClock(), width: 1)
         let other = engine.enqueue(Request("http://h/2"))
         await flying("http://h/2")
-        let connection = Signed(Request("http://h/1", cache: .noStore))
+        let connection = SignedConnection(Request("http://h/1", cache: .noStore))
         engine.enqueue(connection)
         await untilTrue { connection.calls.withLock { $0 } == 1 }
-        let first = Weak(run: connection.core.withLock { $0.run })
+        let first = WeakRun(run: connection.core.withLock { $0.run })
         connection.pause()
         connection.resume()
         await untilTrue { connection.calls.withLock { $0 } == 2 }
@@ -336,10 +341,10 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "1"])
     }
 
-    // MARK: Else
+    // MARK: Cancel, lanes and sharing
 
     @Test(arguments: [HTTPRequest.Method.get, .post])
-    func `is told as paused until a cancel has ended it`(method: HTTPRequest.Method) async {
+    func `a connection paused until its cancel has ended reports itself as paused`(method: HTTPRequest.Method) async {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/", method: method))
         await flying("http://h/")
@@ -352,7 +357,7 @@ import Testing
         #expect(told == [.paused, .finished(.cancelled)] && engine.activity.counts.paused == 0)
     }
 
-    @Test func `with an idempotency key may be sent twice`() async throws {
+    @Test func `a paused connection with an idempotency key may be sent twice`() async throws {
         let engine = engine()
         var request = Request("http://h/", method: .post)
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "1"
@@ -366,7 +371,7 @@ import Testing
         _ = try await connection.response
     }
 
-    @Test func `wants a resume for every pause`() async throws {
+    @Test func `a paused connection needs one resume for every pause`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
@@ -383,7 +388,7 @@ import Testing
         #expect(connection.state == .finished(.success))
     }
 
-    @Test(arguments: [0, 1, 2]) func `is finished at once by a cancel`(stage: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func `a paused connection finishes at once with a cancel`(stage: Int) async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if stage == 0 { connection.pause() }
@@ -405,7 +410,7 @@ import Testing
         await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
     }
 
-    @Test func `leaves the other callers of its exchange alone`() async throws {
+    @Test func `a paused connection does not affect the other callers of its exchange`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]
@@ -419,7 +424,7 @@ import Testing
         #expect(try await connections[0].response.text == "http://h/")
     }
 
-    @Test func `holds up those behind it in a serial lane`() async throws {
+    @Test func `a paused connection holds up the ones after it in a serial lane`() async throws {
         let engine = engine(lanes: [.default: .serial])
         let first = engine.enqueue(Request("http://h/1"))
         let second = engine.enqueue(Request("http://h/2"))
@@ -437,8 +442,10 @@ import Testing
 
     private func engine(lanes: [Lane: LaneLimits]) -> Engine { engine(width: 64, lanes) }
 
-    /// Whatever is paused, resumed and canceled when, each connection finishes once, and nothing is left.
-    @Test(arguments: 0..<4) func `finishes once among many, whatever happens to them`(seed: UInt64) async throws {
+    /// Each connection finishes once and is freed, in whatever order connections are paused, resumed and canceled.
+    @Test(arguments: 0..<4) func `a connection finishes once among many, whatever happens to them`(seed: UInt64)
+        async throws
+    {
         let transport = StubTransport { request throws(TransportError) in
             await Task.yield()
             guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }

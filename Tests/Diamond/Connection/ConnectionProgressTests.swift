@@ -13,7 +13,7 @@ import Testing
     private let temporary = TemporaryStore()
     private let bodies = Guarded<[Pieces.Continuation]>([])
 
-    /// Answers at once; the bodies come when the test says so.
+    /// Answers at once; the bodies follow when the test opens the gate.
     private func engine(_ headers: HTTPFields = [.contentLength: "6"], status: Int = 200) -> Engine {
         let transport = StubTransport { [bodies] _ throws(TransportError) in
             let (pieces, body) = Pieces.makeStream()
@@ -22,7 +22,7 @@ import Testing
             response.body = BodyStream(pieces)
             return response
         }
-        // What announces more than the limit is over at once.
+        // A response that announces more than the limit ends at once.
         return temporary.engine(transport) { $0.bodyLimit = .max }
     }
 
@@ -39,14 +39,14 @@ import Testing
         return url
     }
 
-    @Test func `tells what has come and what is to come, first now, at last all`() async throws {
+    @Test func `progress reports received and expected bytes, first the present ones, finally all`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         var progress = connection.progress.makeAsyncIterator()
         #expect(await progress.next()?.received == 0)
         let body = await body()
         body.yield(Data("ab".utf8))
         await until(connection) { $0 == TransferProgress(received: 2, expectedToReceive: 6) }
-        // Who comes late is told where it is.
+        // A late observer receives the present progress.
         let late = connection.progress
         body.yield(Data("cdef".utf8))
         body.finish()
@@ -58,7 +58,7 @@ import Testing
         #expect(await connection.progress.reduce(into: []) { $0.append($1.received) } == [6])
     }
 
-    @Test func `takes any number that a server says`() async throws {
+    @Test func `progress accepts any number that a server announces`() async throws {
         let largest = "9223372036854775807"
         for (text, length, total) in [(largest, Int64.max, -1), ("-5", nil, 2), ("1" + largest, nil, 2)] {
             let engine = engine([.contentLength: text])
@@ -84,7 +84,8 @@ import Testing
         return last
     }
 
-    @Test func `is that of the exchange for all callers that share it, and for one that joins later`() async throws {
+    @Test func `progress is the exchange's for all callers that share it, also for one that joins later`() async throws
+    {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/"))
         let body = await body()
@@ -107,7 +108,7 @@ import Testing
         Issue.record("it never came so far")
     }
 
-    @Test func `goes on with an attempt that began while somebody came to watch the one before`() async {
+    @Test func `progress goes on with an attempt that began while a caller began to observe the one before`() async {
         let request = TransportRequest(url: "http://h/")
         let (first, second) = (TransferMeter(request), TransferMeter(request))
         first.receive(9)
@@ -124,7 +125,7 @@ import Testing
         #expect(await progress.next()?.received == 9)
     }
 
-    @Test func `begins anew with the next attempt`() async throws {
+    @Test func `progress begins again with the next attempt`() async throws {
         let clock = TestClock()
         var configuration = Engine.Configuration(store: nil)
         let attempts = Guarded(0)
@@ -145,7 +146,7 @@ import Testing
         await until(connection) { $0.received == 5 }
     }
 
-    @Test func `counts a body as it is taken, and one in memory when the answer begins`() async throws {
+    @Test func `progress counts a body as it is sent, and one in memory when the response begins`() async throws {
         let (size, taken, leave) = (1_000_000, Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             guard case .stream(_, let make) = request.body else { return .stub() }
@@ -173,7 +174,7 @@ import Testing
         arguments: [
             (.get, [.contentLength: "6", .contentEncoding: "x"]), (.get, [:]),
             (.get, [.contentLength: "much"]), (.head, [.contentLength: "6"]),
-        ] as [(HTTPRequest.Method, HTTPFields)]) func `does not know what nobody tells`(
+        ] as [(HTTPRequest.Method, HTTPFields)]) func `progress is unknown where no part reports it`(
             method: HTTPRequest.Method, headers: HTTPFields
         ) async throws
     {
@@ -184,7 +185,7 @@ import Testing
         await until(connection) { $0.expectedToReceive == nil }
     }
 
-    @Test func `stays where it began for an answer from the cache, and ends`() async throws {
+    @Test func `progress of a response from the cache stays at its start, and ends`() async throws {
         let engine = temporary.engine(
             StubTransport(headers: [.cacheControl: "max-age=3600"]), clock: ManualClock())
         _ = try await engine.send(Request("http://h/"))
@@ -193,7 +194,7 @@ import Testing
         #expect(try await connection.response.source == .cache)
     }
 
-    @Test func `is Foundation's as well, indeterminate at first, complete at last`() async throws {
+    @Test func `progress is Foundation's as well, indeterminate at first, complete at last`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         let progress = connection.foundationProgress
@@ -210,7 +211,7 @@ import Testing
         #expect(progress.totalUnitCount == 6)
     }
 
-    @Test func `cancels the connection where Foundation's is canceled, and is complete`() async throws {
+    @Test func `a cancel of Foundation's progress cancels the connection, and completes`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         let progress = connection.foundationProgress
         _ = await body()
@@ -221,7 +222,7 @@ import Testing
         #expect(connection.foundationProgress === progress)
     }
 
-    @Test(arguments: TransportKind.allCases) func `is told over a real wire, both ways`(
+    @Test(arguments: TransportKind.allCases) func `progress is reported over a real connection, in both directions`(
         kind: TransportKind
     ) async throws {
         var configuration = Engine.Configuration(store: nil)

@@ -26,8 +26,8 @@ import Testing
 
     private func note(_ call: String) { calls.withLock { $0.append(call) } }
 
-    /// Holds what it is given until it is told to call it.
-    private final class Held: Sendable {
+    /// An executor that holds its jobs until it is told to run them.
+    private final class HeldExecutor: Sendable {
         private let callbacks = Guarded<[@Sendable () -> Void]>([])
 
         var executor: CallbackExecutor {
@@ -45,10 +45,10 @@ import Testing
         }
     }
 
-    @Test func `is called once, later, and where the engine says, also for what is in memory`()
+    @Test func `a result callback runs once, later, on the engine's executor, also for a cached response`()
         async throws
     {
-        let held = Held()
+        let held = HeldExecutor()
         let engine = engine(on: held.executor)
         for source in [Response.Source.network, .cache] {
             let connection = engine.send(Request("http://h/")) { [self] result in
@@ -56,7 +56,7 @@ import Testing
             }
             #expect(try await connection.response.source == source)
             await untilTrue { connection.isFinished }
-            // Handed over before the end, and not waited for.
+            // It is enqueued before the end, and not waited for.
             #expect(held.count == 1 && calls.withLock { $0.isEmpty })
             held.callAll()
             #expect(calls.withLock { $0 } == [source.rawValue])
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is called where it says itself, and late where the result is there`(isLate: Bool)
+    func `a result callback runs on its own executor, also when the result is there`(isLate: Bool)
         async throws
     {
         let key = DispatchSpecificKey<String>()
@@ -85,7 +85,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["own"])
     }
 
-    @Test func `runs on an operation queue or wherever else it is told to`() async throws {
+    @Test func `a result callback runs on an operation queue or any other executor`() async throws {
         let operations = OperationQueue()
         operations.maxConcurrentOperationCount = 1
         let called = Gate()
@@ -97,7 +97,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["own"])
     }
 
-    @Test(arguments: 0..<4) func `is called once with a cancel, at whatever stage`(stage: Int) async {
+    @Test(arguments: 0..<4) func `a result callback runs once with a cancel, at whatever stage`(stage: Int) async {
         let server = ManualServer()
         let engine = engine(server.transport)
         let (connection, called) = (engine.connection(for: Request("http://h/")), Gate())
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `is with its executor before the connection has finished, and what depends on it begins`()
+    func `a result callback is on its executor before the connection finishes and dependents start`()
         async throws
     {
         let order = Guarded<[String]>([])
@@ -146,7 +146,7 @@ import Testing
         #expect(order.withLock { $0 } == ["http://h/1", "handed false true", "http://h/2"])
     }
 
-    @Test func `does not keep a thread from waiting that is to run it`() async throws {
+    @Test func `a result callback does not keep its thread from waiting for the connection`() async throws {
         let engine = engine()
         let called = Gate()
         let state = await withCheckedContinuation { waiter in
@@ -167,7 +167,7 @@ import Testing
     {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
-        let held = Held()
+        let held = HeldExecutor()
         for call in ["first", "second"] { connection.onResult { [self] _ in note(call) } }
         connection.onResult(on: held.executor) { [self] _ in note("held") }
         let batch = Batch([connection])
@@ -181,8 +181,8 @@ import Testing
 
     // MARK: Serial lanes
 
-    @Test func `holds up a serial lane until it has returned`() async throws {
-        let (server, held) = (ManualServer(), Held())
+    @Test func `a result callback holds up a serial lane until it has returned`() async throws {
+        let (server, held) = (ManualServer(), HeldExecutor())
         let engine = engine(server.transport, on: held.executor, lanes: [.default: .serial])
         let connections = (0..<3).map { engine.connection(for: Request("http://h/\($0)")) }
         connections[0].onResult { [self] _ in note("called") }
@@ -199,7 +199,7 @@ import Testing
         _ = try await connections[2].response
     }
 
-    @Test func `holds up a serial lane as a completion block does`() async throws {
+    @Test func `a result callback holds up a serial lane as a completion block does`() async throws {
         let server = ManualServer()
         let engine = engine(server.transport, lanes: [.default: .serial])
         let (entered, leave) = (Gate(), DispatchSemaphore(value: 0))
@@ -219,7 +219,7 @@ import Testing
         _ = try await connections[1].response
     }
 
-    @Test func `keeps the order of a serial lane, whatever the threads`() async throws {
+    @Test func `a result callback keeps the order of a serial lane, whatever the threads`() async throws {
         let engine = engine(on: .global, lanes: [.default: .serial])
         let urls = (0..<50).map { "http://h/\($0 % 7)" }
         let last = Gate()
@@ -233,7 +233,7 @@ import Testing
         #expect(calls.withLock { $0 } == urls)
     }
 
-    @Test func `of one that is canceled in a serial lane lets the others go on`() async throws {
+    @Test func `a result callback of a canceled connection in a serial lane lets the others go on`() async throws {
         let engine = engine(on: .global, lanes: [.default: .serial])
         engine.lanes.pauseAll()
         let connections = (0..<4).map { index in

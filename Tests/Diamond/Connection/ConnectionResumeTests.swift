@@ -26,7 +26,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Begins, and pauses when half of the answer is here.
+    /// Starts a connection, and pauses it when half of the response has arrived.
     private func paused(_ request: Request, on engine: Engine) async -> Connection {
         let before = server.drained
         let connection = engine.enqueue(request)
@@ -35,7 +35,7 @@ import Testing
         return connection
     }
 
-    /// What is received, and where it is kept.
+    /// The kind of the request, and where its partial response is stored.
     enum Way: CaseIterable {
         case store, sealed, noStore, reload, withoutStore, notToBeStored, anonymous
 
@@ -62,7 +62,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases) func `asks for the rest, and has one whole answer`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `a resumed connection requests the rest, and has one whole response`(way: Way)
+        async throws
+    {
         if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
         let engine = engine(way.configure)
         let connection = await paused(way.request, on: engine)
@@ -80,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases.filter { ![.noStore, .withoutStore, .anonymous].contains($0) })
-    func `begins anew where what is asked for was erased while it was paused`(way: Way) async throws {
+    func `a resumed connection begins again where its response was erased during the pause`(way: Way) async throws {
         if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
         let engine = engine(way.configure)
         let connection = await paused(way.request, on: engine)
@@ -91,7 +93,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `asks for the rest in another process, too`() async throws {
+    @Test func `a connection requests the rest in another process, too`() async throws {
         let first = engine()
         _ = await paused(Request("http://h/"), on: first)
         await first.close()
@@ -103,7 +105,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `goes on any number of times`() async throws {
+    @Test func `a connection is resumed any number of times`() async throws {
         server.change { $0.flows = [.held(1 << 20), .held(1 << 20), .held(0)] }
         let engine = engine()
         let connection = await paused(Request("http://h/"), on: engine)
@@ -119,7 +121,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has given up its place on the wire while it was paused`() async throws {
+    @Test func `a paused connection has returned its permit of the wire`() async throws {
         let engine = engine { $0.width = 1 }
         let connection = await paused(Request("http://h/"), on: engine)
         #expect(try await engine.send(Request("http://h/other")).body == server.body)
@@ -129,7 +131,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `goes on with what broke before it was paused`() async throws {
+    @Test func `a resumed connection goes on with a transfer that broke before the pause`() async throws {
         let clock = TestClock()
         server.change { $0.flows = [.broken(5)] }
         let engine = engine { configuration in
@@ -145,7 +147,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `goes on behind a redirect`() async throws {
+    @Test func `a resumed connection goes on after a redirect`() async throws {
         let engine = engine()
         let connection = await paused(Request("http://h/moved"), on: engine)
         connection.resume()
@@ -154,11 +156,11 @@ import Testing
         await engine.close()
     }
 
-    /// What has become of an answer meanwhile.
+    /// How the response has changed meanwhile.
     enum Change: CaseIterable {
         case tag, tagToWeak, shrunk, shrunkToWhatIsHere, emptied
 
-        /// Whether the server has nothing from there on, and is asked for the whole.
+        /// Whether the server has nothing from that offset on, and is asked for the whole.
         var isBeyondEnd: Bool { self == .shrunkToWhatIsHere }
 
         func apply(to state: inout RangeServer.State) {
@@ -172,9 +174,11 @@ import Testing
         }
     }
 
-    /// - Parameter isRestarted: whether another engine asks, which finds on disk what the one has received.
+    /// - Parameter isRestarted: whether another engine sends the request, and reads the partial response from disk.
     @Test(arguments: Change.allCases, [false, true])
-    func `takes another answer where there is one by then`(change: Change, isRestarted: Bool) async throws {
+    func `a resumed connection delivers another response where there is one by then`(change: Change, isRestarted: Bool)
+        async throws
+    {
         let first = engine()
         let connection = await paused(Request("http://h/"), on: first)
         server.change(change.apply)
@@ -187,7 +191,7 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 1)
     }
 
-    @Test func `asks whether what was invalidated is still right`() async throws {
+    @Test func `a resumed connection validates an invalidated response`() async throws {
         let engine = engine()
         let connection = await paused(Request("http://h/"), on: engine)
         try await engine.cache?.invalidate(.all)
@@ -197,9 +201,9 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Not gone on with
+    // MARK: No resumption
 
-    @Test func `begins anew where what was received was purged`() async throws {
+    @Test func `a resumed connection begins again where its partial response was purged`() async throws {
         let engine = engine()
         let connection = await paused(Request("http://h/"), on: engine)
         #expect(try await engine.purge(Request("http://h/")))
@@ -209,7 +213,8 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: [CachePolicy.automatic, .noStore]) func `begins anew where its identity was forgotten`(
+    @Test(arguments: [CachePolicy.automatic, .noStore])
+    func `a resumed connection begins again where its identity was forgotten`(
         policy: CachePolicy
     ) async throws {
         let engine = engine()
@@ -223,7 +228,8 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: [1000, half]) func `leaves nothing behind for an identity that was forgotten meanwhile`(
+    @Test(arguments: [1000, half])
+    func `a connection leaves no partial response of an identity that was forgotten meanwhile`(
         received: Int
     ) async throws {
         let clock = TestClock()
@@ -243,7 +249,7 @@ import Testing
         #expect(try temporary.bytes().range(of: server.body.prefix(1000)) == nil)
     }
 
-    @Test func `finds nothing of another identity's`() async throws {
+    @Test func `a resumed connection finds no partial response of another identity`() async throws {
         let engine = engine()
         for (user, policy) in [("a", CachePolicy.automatic), ("b", .automatic), ("b", .noStore)] {
             var request = Request("http://h/", cache: policy)
@@ -255,7 +261,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps nothing in the store of what must not be stored`() async throws {
+    @Test func `a connection puts no partial response that must not be stored into the store`() async throws {
         for way in [Way.noStore, .notToBeStored, .anonymous] {
             server.change { $0.flows = [.held(Self.half)] }
             if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
@@ -269,13 +275,14 @@ import Testing
 
     // MARK: Many
 
-    /// Whatever is paused, resumed and broken when, each answer is whole, and nothing is left.
-    @Test(arguments: 0..<2) func `has its answer whole among many, whatever happens to them`(seed: UInt64) async throws
-    {
+    /// Each response is whole and nothing is left, in whatever order connections are paused, resumed and broken.
+    @Test(arguments: 0..<2) func `a connection has its whole response among many, whatever happens to them`(
+        seed: UInt64
+    ) async throws {
         var random = SplitMix(state: seed)
         server.change { state in
             state.body = .noise(1_500_000)
-            // No more of them break than a budget pays for.
+            // No more of them break than a retry budget allows.
             state.flows = (0..<8).map { number in
                 number % 5 == 0 ? .broken(random.below(1_500_000)) : .held(random.below(1_500_000))
             }
@@ -287,7 +294,7 @@ import Testing
             request.retry = RetryPolicy(attempts: 100)
             connections.append(engine.enqueue(request))
         }
-        // A transfer that stands still ends only when all who wait for it are paused.
+        // A transfer that stands still ends only when all its callers are paused.
         while !connections.allSatisfy(\.isFinished) {
             let chosen = connections.filter { _ in random.next() % 2 == 0 }
             for connection in chosen { connection.pause() }
@@ -298,7 +305,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.body == server.body) }
         await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
-        // One that was canceled may have left a part beside the whole answer that another has brought.
+        // A canceled connection may have left a partial response although another stored the whole one.
         #expect(try CacheInspection(of: temporary.store, now: wall.milliseconds).findings.isEmpty)
         let second = self.engine()
         for connection in connections {

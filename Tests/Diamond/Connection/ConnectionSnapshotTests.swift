@@ -12,12 +12,12 @@ import Testing
 
     private func engine() -> Engine { .stub(server.transport) }
 
-    /// By way of its written form.
+    /// Restores a snapshot from its encoded form.
     private func restored(_ connection: Connection) throws -> Connection {
         Connection(try ConnectionSnapshot(json: connection.snapshot.json()))
     }
 
-    @Test func `of one that has finished gives its response without sending, to whoever waits in whatever way`()
+    @Test func `a snapshot of a finished connection delivers its response without sending, to every kind of waiter`()
         async throws
     {
         let transport = StubTransport(status: 404, body: "none")
@@ -41,7 +41,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `of one that has failed gives its error, without its cause`() async throws {
+    @Test func `a snapshot of a failed connection has its error, without the cause`() async throws {
         let transport = StubTransport { _ throws(TransportError) in
             throw TransportError(.certificateRejected, "no", cause: CocoaError(.fileNoSuchFile))
         }
@@ -52,7 +52,7 @@ import Testing
         #expect(connection.snapshot.error?.cause != nil)
     }
 
-    @Test func `keeps the response and the attempts that an error has`() throws {
+    @Test func `a snapshot includes the response and the attempts of an error`() throws {
         var error = ConnectionError(.badStatus, "no", cause: CocoaError(.fileNoSuchFile))
         (error.response, error.attempts) = (`A response's written form`.full, `A response's written form`.full.attempts)
         let snapshot = ConnectionSnapshot(
@@ -61,7 +61,7 @@ import Testing
         #expect(read.response == error.response && read.attempts == error.attempts)
     }
 
-    @Test func `of one that is canceled is a canceled one, finished or not`() async throws {
+    @Test func `a snapshot of a canceled connection is a canceled one, finished or not`() async throws {
         let connection = engine().connection(for: Request("http://h/"))
         connection.cancel()
         #expect(connection.snapshot.state == .ready)
@@ -71,7 +71,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `of one on its way is taken without a trace, and begins anew`() async throws {
+    @Test func `a snapshot of a running connection does not affect it, and begins again`() async throws {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/"))
         await untilTrue { server.flying.count == 1 }
@@ -87,7 +87,7 @@ import Testing
         #expect(try await again.response.text == "http://h/")
     }
 
-    @Test func `of a paused one is paused, and wants one resume`() async throws {
+    @Test func `a snapshot of a paused connection is paused, and needs one resume`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
@@ -101,7 +101,7 @@ import Testing
         _ = try await again.response
     }
 
-    @Test func `of a paused one that was answered meanwhile has the answer, so that nothing is sent twice`()
+    @Test func `a snapshot of a paused connection has a response that arrived, so that nothing is sent twice`()
         async throws
     {
         let engine = engine()
@@ -117,7 +117,7 @@ import Testing
         _ = try await connection.response
     }
 
-    @Test func `can be retried by the engine that takes it`() async throws {
+    @Test func `a snapshot can be retried by the engine that restores it`() async throws {
         let engine = Engine.stub(StubTransport())
         let connection = engine.enqueue(Request("http://h/"))
         _ = try await connection.response
@@ -125,7 +125,7 @@ import Testing
         #expect(try await engine.connection(from: connection.snapshot).retry().response.text == "body")
     }
 
-    // MARK: Written
+    // MARK: Encoding
 
     static let rows: [(ConnectionState, ConnectionLife.Outcome?, String)] = [
         (.ready, nil, #""state":"ready""#), (.paused, nil, #""state":"paused""#),
@@ -139,7 +139,7 @@ import Testing
         (.finished(.cancelled), .failure(.cancelled), #""code":"cancelled""#),
     ]
 
-    @Test(arguments: rows.indices) func `reads back as it was, with any coder`(index: Int) throws {
+    @Test(arguments: rows.indices) func `a snapshot decodes as it was encoded, with any coder`(index: Int) throws {
         let (state, result, part) = Self.rows[index]
         let snapshot = ConnectionSnapshot(request: `A request's written form`.full, state: state, result: result)
         let text = try snapshot.json()
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `is a text that never changes`() throws {
+    @Test func `a snapshot has an encoded form that never changes`() throws {
         let snapshot = ConnectionSnapshot(
             request: Request("http://h/"), state: .executing(attempt: 2), result: nil)
         let text = #"""
@@ -160,7 +160,7 @@ import Testing
         #expect(String(decoding: try snapshot.json(), as: UTF8.self) == text)
     }
 
-    @Test func `of a download has the file, and its size when it is whole`() throws {
+    @Test func `a snapshot of a download has the file, and its size when it is whole`() throws {
         let snapshot = ConnectionSnapshot(
             request: Request("http://h/"), state: .finished(.success), result: .success(Response(status: .ok)),
             file: URL(filePath: "/tmp/cities.zip"), size: 4)
@@ -174,19 +174,19 @@ import Testing
         #expect(ConnectionSnapshot(request: Request("http://h/"), state: .ready, result: nil).file == nil)
     }
 
-    @Test func `has secrets by their names alone`() async throws {
+    @Test func `a snapshot has secrets by their names only`() async throws {
         var request = Request("http://h/", method: .post, body: .file(URL(filePath: "/tmp/report.pdf")))
         request.credentials = [.bearer(.secret("token"))]
         let engine = Engine.stub(StubTransport(), KnownSecrets(["token": "s3cret"]))
         let connection = engine.enqueue(request)
-        // The file is not there.
+        // The file does not exist.
         await #expect(throws: ConnectionError.self) { try await connection.response }
         let text = String(decoding: try connection.snapshot.json(), as: UTF8.self)
         #expect(text.contains(#""secret":"token""#) && text.contains(#""file":"/tmp/report.pdf""#))
         #expect(!text.contains("s3cret"))
     }
 
-    @Test func `is not written where a secret has no name`() {
+    @Test func `a snapshot is not encoded where a secret has no name`() {
         var request = Request("http://h/")
         request.credentials = [.bearer(.unnamed("s3cret"))]
         let connection = Connection(request)
@@ -206,7 +206,7 @@ import Testing
         (#"{"request":{"url":"http://h"},"state":"finished","file":"/f","response":{"status":200}}"#, #"key "size""#),
         (#"{"request":{"url":"http://h"},"error":{}}"#, #"key "code" of the error"#),
         (#"{"request":{"url":"http://h"},"error":{"code":"x"},"response":{"status":200}}"#, #"key "error""#),
-    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+    ]) func `an invalid snapshot is refused with the key and the remedy`(text: String, part: String) {
         let error = #expect(throws: RequestError.self) { try ConnectionSnapshot(json: Data(text.utf8)) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
     }

@@ -14,7 +14,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Answers when the gate opens, or throws when canceled.
+    /// Returns a transport that answers when the gate opens, or throws when canceled.
     private func gated(_ gate: Gate, entered: Gate = Gate()) -> StubTransport {
         StubTransport { _ async throws(TransportError) in
             entered.open()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `brings its response, to everyone who waits and whoever comes later`() async throws {
+    @Test func `a connection delivers its response to all waiters, also to later ones`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         async let first = connection.response
         async let second = connection.response
@@ -39,7 +39,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `tells its states in order, the present one first, and ends`() async throws {
+    @Test func `a connection reports its states in order, the present one first, and ends the sequence`() async throws {
         let gate = Gate()
         let connection = engine(gated(gate)).connection(for: Request("http://h/"))
         var states = connection.states.makeAsyncIterator()
@@ -54,7 +54,7 @@ import Testing
         #expect(await late.next() == nil)
     }
 
-    @Test func `that is freed before it was run ends what watches it`() async {
+    @Test func `a connection that is freed before its run ends its sequences`() async {
         var connection: Connection? = Connection(Request("http://h/"))
         let (states, progress) = (connection?.states, connection?.progress)
         connection = nil
@@ -62,7 +62,7 @@ import Testing
         #expect(await progress?.reduce(into: []) { $0.append($1) } == [TransferProgress()])
     }
 
-    @Test func `fails without an engine, and says what to do`() async {
+    @Test func `a connection without an engine fails, with the remedy`() async {
         let connection = Connection(Request("http://h/"))
         connection.start()
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
@@ -70,7 +70,7 @@ import Testing
         #expect(error?.message.contains("use Engine.enqueue") == true)
     }
 
-    @Test func `canceled before its start ends at once for who waits, and finishes when it is started`() async {
+    @Test func `a connection canceled before its start ends at once for waiters, and finishes when started`() async {
         let transport = StubTransport()
         let connection = engine(transport).connection(for: Request("http://h/"))
         connection.cancel()
@@ -82,7 +82,7 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `canceled on the wire, twice, finishes once`() async throws {
+    @Test func `a connection canceled twice on the wire finishes once`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let connection = engine(gated(gate, entered: entered)).connection(for: Request("http://h/"))
         let completions = Guarded(0)
@@ -99,7 +99,7 @@ import Testing
         #expect(connection.isFinished && connection.isCancelled && !connection.isExecuting)
     }
 
-    @Test func `is canceled with the task that waits for it`() async throws {
+    @Test func `a connection is canceled with the task that waits for it`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let connection = engine(gated(gate, entered: entered)).enqueue(Request("http://h/"))
         let task = Task { try await connection.response }
@@ -110,7 +110,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `waits for its dependency`() async throws {
+    @Test func `a connection waits for its dependency`() async throws {
         let gate = Gate()
         let transport = gated(gate)
         let engine = engine(transport)
@@ -125,7 +125,7 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/1", "http://h/2"])
     }
 
-    @Test func `runs on a queue of the user's own`() async throws {
+    @Test func `a connection runs on an operation queue of the app`() async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let engine = engine()
@@ -134,7 +134,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `enqueued twice runs once`() async throws {
+    @Test func `a connection enqueued twice runs once`() async throws {
         let transport = StubTransport()
         let engine = engine(transport)
         let connection = engine.enqueue(Request("http://h/"))
@@ -144,8 +144,8 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `is freed when it has finished, whatever its completion block captures`() async throws {
-        let leaked = Weak(nil)
+    @Test func `a connection is freed when it has finished, whatever its completion block captures`() async throws {
+        let leaked = WeakConnection(nil)
         try await { () async throws in
             let connection = engine().connection(for: Request("http://h/"))
             let called = Gate()
@@ -161,7 +161,7 @@ import Testing
         await untilTrue { leaked.isGone }
     }
 
-    @Test func `finishes exactly once under any order of start and cancel`() async throws {
+    @Test func `a connection finishes exactly once under any order of start and cancel`() async throws {
         let engine = engine()
         for _ in 0..<Effort.rounds(300, soaking: 100_000) {
             let connection = engine.connection(for: Request("http://h/"))
@@ -173,7 +173,7 @@ import Testing
                 group.addTask { _ = try? await connection.response }
             }
             await untilTrue { connection.isFinished && completions.withLock { $0 } == 1 }
-            // What it has given up may have been on the wire.
+            // The exchange that it gave up may have been on the wire.
             await untilTrue { engine.activity.inFlight == 0 }
         }
     }

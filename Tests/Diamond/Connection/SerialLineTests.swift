@@ -5,7 +5,9 @@ import Testing
 @Suite struct `The order of a serial lane` {
     private let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
 
-    @Test(arguments: 0..<4) func `closes the gap of one that leaves, which may come again`(number: Int) {
+    @Test(arguments: 0..<4) func `a serial line closes the gap of a connection that leaves, which may come again`(
+        number: Int
+    ) {
         var line = SerialLine()
         var met: [AnyObject] = []
         func append(_ connection: Connection) -> Bool { line.append(connection, releaseLater: &met) }

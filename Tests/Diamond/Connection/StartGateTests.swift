@@ -8,16 +8,16 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The gate that connections start through` {
-    private struct Enough: Error {}
+    private struct StopError: Error {}
 
-    @Test func `lets a less urgent connection start, however many that are more urgent keep coming`() async throws {
+    @Test func `the gate lets a less urgent connection start, however many more urgent ones arrive`() async throws {
         var configuration = Engine.Configuration(store: nil)
         (configuration.transport, configuration.width) = (StubTransport(), 1)
         let engine = Engine(configuration)
         let first = engine.enqueue(Request("http://h/"))
         _ = try await first.response
         let left = Guarded(5000)
-        // Each enqueues another while it is active.
+        // Each one enqueues another while it is active.
         @Sendable func enqueueAnother() {
             let isMore = left.withLock { left in
                 left -= 1
@@ -28,7 +28,7 @@ import Testing
             connection.queuePriority = .veryHigh
             connection.addDependency(first) { _, _ in
                 enqueueAnother()
-                throw Enough()
+                throw StopError()
             }
             engine.enqueue(connection)
         }
@@ -38,7 +38,7 @@ import Testing
         patient.addDependency(first) { _, _ in
             let number = left.withLock { $0 }
             found.withLock { $0 = number }
-            throw Enough()
+            throw StopError()
         }
         engine.enqueue(patient)
         await #expect(throws: ConnectionError.self) { try await patient.response }
@@ -47,8 +47,8 @@ import Testing
         await engine.close()
     }
 
-    /// Waits until it is let go, whether it is canceled or not.
-    private struct Slow: Interceptor {
+    /// Waits until the test opens its gate, canceled or not.
+    private struct HeldInterceptor: Interceptor {
         let entered: Guarded<Int>
         let gate: Gate
 
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    @Test func `counts no connection that has gone while its shared exchange went on`() async throws {
-        let slow = Slow(entered: Guarded(0), gate: Gate())
+    @Test func `the gate counts no connection that has left while its shared exchange went on`() async throws {
+        let slow = HeldInterceptor(entered: Guarded(0), gate: Gate())
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport()
         configuration.width = 1

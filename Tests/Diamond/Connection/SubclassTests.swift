@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// As a program does it that has only what is public.
+/// A subclass as an app writes it, with public declarations only.
 class CityConnection: Connection, @unchecked Sendable {
     struct City: Decodable, Hashable, Sendable { let name: String }
     struct Refused: Error {}
@@ -67,7 +67,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         }
     }
 
-    @Test func `prepares the request, validates the response before it is stored, and decodes it`()
+    @Test func `a subclass prepares the request, validates the response before it is stored, and decodes it`()
         async throws
     {
         let transport = transport()
@@ -84,7 +84,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `fails where it cannot prepare, with the cause, and sends nothing`() async throws {
+    @Test func `a subclass that cannot prepare fails with the cause, and sends nothing`() async throws {
         let transport = transport()
         var request = Request("http://h/")
         request.tags = ["broken"]
@@ -95,7 +95,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(transport.requests.isEmpty && connection.asked == ["prepare"])
     }
 
-    @Test func `keeps what it refuses out of the cache, and has it with the error`() async throws {
+    @Test func `a subclass keeps a response that it refuses out of the cache, and the error has it`() async throws {
         let transport = transport(404)
         let engine = engine(transport)
         let result = await run(CityConnection(Request("http://h/")), by: engine)
@@ -103,7 +103,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(error?.code == .invalidResponse && error?.cause is CityConnection.Refused)
         #expect(
             error?.response?.status == .notFound && error?.response?.text.contains("Berlin") == true)
-        // A plain one takes it, and it is stored; what the subclass finds there it refuses still.
+        // A plain connection accepts it, and it is stored; the subclass still refuses it from the cache.
         let request = Request("http://h/", headers: [.authorization: "Bearer 1"])
         #expect(try await engine.send(request).source == .network)
         #expect(try await engine.send(request).source == .cache)
@@ -114,7 +114,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     }
 
     @Test
-    func `is given what is stored under networkElseCache, where it refuses what the server says`()
+    func `a subclass under networkElseCache receives the stored response where it refuses the server's`()
         async throws
     {
         let statuses = Guarded([200, 500])
@@ -130,7 +130,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(try await run(CityConnection(request), by: engine).get().source == .cache)
     }
 
-    @Test func `stores nothing that it cannot decode, and leaves what is stored and can be`() async throws {
+    @Test func `a subclass stores no response that it cannot decode, and leaves the stored one`() async throws {
         let body = Guarded(#"{"name":7}"#)
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
@@ -152,7 +152,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(last.city?.name == "Berlin" && transport.requests.count == 3)
     }
 
-    @Test func `is not asked about a redirect that is followed`() async throws {
+    @Test func `a subclass does not validate a redirect that is followed`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/old")
                 ? .stub(status: 301, headers: [.location: "/new"], body: "")
@@ -193,7 +193,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         return (transport, engine)
     }
 
-    @Test func `shares an exchange with other classes, and each looks at the answer once`() async throws {
+    @Test func `a subclass shares an exchange with other classes, and each validates the response once`() async throws {
         let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }
         let plain = Request("http://h/", headers: [.authorization: "Bearer 1"])
         let others = [OtherConnection(Request("http://h/")), Connection(plain)]
@@ -204,7 +204,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     }
 
     @Test(arguments: [true, false])
-    func `decides for itself about an answer that is shared, and about the cache where it has asked first`(
+    func `a subclass decides about a shared response, and about the cache where it was first`(
         isFirst: Bool
     ) async throws {
         let strict = CityConnection(Request("http://h/"))
@@ -216,7 +216,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     }
 
     @Test(arguments: [false, true])
-    func `makes nothing of an answer that others wait for whom it has left, though it says what is stored of it`(
+    func `a canceled subclass does not decode a response for the others, though it says whether to store it`(
         isPaused: Bool
     ) async throws {
         let first = CityConnection(Request("http://h/"))
@@ -231,7 +231,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(try await engine.send(plain.request).source == .cache)
     }
 
-    @Test func `is not decoded anew by what goes on behind a stale answer`() async throws {
+    @Test func `a subclass decodes once though the response is revalidated after a stale one`() async throws {
         let transport = transport(200, [.cacheControl: "max-age=3600"])
         let engine = engine(transport)
         _ = try await run(CityConnection(Request("http://h/")), by: engine).get()
@@ -240,13 +240,13 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(try await run(connection, by: engine).get().source == .stale)
         await engine.settle()
         #expect(transport.requests.count == 2)
-        // The refresh goes beside the answer.
+        // The refresh runs at the same time as the answer is delivered.
         await untilTrue { connection.asked.count == 4 }
         #expect(connection.asked.filter { $0 != "validate network" } == ["prepare", "validate stale", "decode"])
         #expect(connection.asked.count { $0 == "validate network" } == 1)
     }
 
-    @Test func `is copied as what it is`() async throws {
+    @Test func `a subclass is copied as its own class`() async throws {
         let connection = OtherConnection(Request("http://h/"))
         let engine = engine(transport())
         _ = try await run(connection, by: engine).get()
@@ -255,10 +255,10 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(type(of: again) == OtherConnection.self && again.city?.name == "Berlin")
     }
 
-    @Test func `may wait in prepare for a connection of the same engine, however narrow that is`()
+    @Test func `a subclass may wait in prepare for a connection of the same engine, at any width`()
         async throws
     {
-        final class Signed: Connection, @unchecked Sendable {
+        final class SignedConnection: Connection, @unchecked Sendable {
             nonisolated(unsafe) var engine: Engine?
 
             override func prepare(_ request: inout Request) async throws {
@@ -271,7 +271,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         configuration.transport = transport
         configuration.width = 1
         let engine = Engine(configuration)
-        let connections = (0..<30).map { Signed(Request("http://h/\($0)")) }
+        let connections = (0..<30).map { SignedConnection(Request("http://h/\($0)")) }
         for connection in connections {
             connection.engine = engine
             engine.enqueue(connection)
@@ -280,7 +280,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(transport.requests.filter { $0.headers[.authorization] == "token" }.count == 30)
     }
 
-    @Test func `that is made of a finished snapshot has decoded its response`() async throws {
+    @Test func `a subclass restored from a finished snapshot has decoded its response`() async throws {
         let engine = engine(transport())
         let connection = engine.enqueue(Request("http://h/"))
         _ = try await connection.response
@@ -291,7 +291,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     }
 
     @Test(arguments: [(200, "[]", ConnectionError.Code.undecodable), (500, "{}", .invalidResponse)])
-    func `that is made of a response which it does not take has failed`(
+    func `a subclass restored with a response that it refuses has failed`(
         status: Int, body: String, code: ConnectionError.Code
     ) async throws {
         let connection = engine(transport(status, body: body)).enqueue(Request("http://h/"))

@@ -6,8 +6,8 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A dependency that is freed` {
-    /// What an app hands over, and what does something when it is let go of.
-    private final class Toucher: Sendable {
+    /// An object that an app captures, and that runs a closure when it is deallocated.
+    private final class DeallocationHook: Sendable {
         private let count: Guarded<Int>
 
         init(_ count: Guarded<Int>) { self.count = count }
@@ -18,31 +18,33 @@ import Testing
         }
     }
 
-    @Test func `lets go of the app's closures where no lock is held, whoever has them last`() {
+    @Test func `a freed dependency releases the app's closures where no lock is held`() {
         let rounds = Effort.rounds(4000, soaking: 200_000)
         let freed = Guarded(0)
         let target = Connection(Request("http://h/"))
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             for _ in 0..<rounds {
                 let connection = Connection(Request("http://h/a"))
-                connection.addDependency(target) { [toucher = Toucher(freed)] _, _ in withExtendedLifetime(toucher) {} }
+                connection.addDependency(target) { [toucher = DeallocationHook(freed)] _, _ in
+                    withExtendedLifetime(toucher) {}
+                }
             }
         }
         #expect(freed.withLock { $0 } == 4 * rounds)
     }
 
-    @Test func `lets go of what decides on failures where no lock is held`() {
+    @Test func `a freed dependency releases its failure handler where no lock is held`() {
         let connection = Connection(Request("http://h/"))
         let states = Guarded<[ConnectionState]>([])
-        connection.failedDependencies = .custom { [reader = Reader(connection, states)] _, _ in
+        connection.failedDependencies = .custom { [reader = ConnectionReader(connection, states)] _, _ in
             withExtendedLifetime(reader) { true }
         }
         connection.failedDependencies = .ignore
         #expect(states.withLock { $0 } == [.ready])
     }
 
-    /// Asks the connection when it is let go of.
-    private final class Reader: Sendable {
+    /// Reads from the connection when it is deallocated.
+    private final class ConnectionReader: Sendable {
         private let state: @Sendable () -> ConnectionState?
         private let states: Guarded<[ConnectionState]>
 
@@ -66,11 +68,11 @@ import Testing
             reference = Guarded(Weak(connection: connection))
         }
 
-        /// The connection, where it is there still.
+        /// The connection, if it still exists.
         func revived() -> Connection? { reference.withLock { $0.connection } }
     }
 
-    @Test func `keeps what it waits for where the app takes it up again at that moment`() {
+    @Test func `a freed dependency leaves its own dependency to an app that retains it at that moment`() {
         let target = Connection(Request("http://h/"))
         for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
             let remains: Remains = {
@@ -95,13 +97,13 @@ import Testing
         }
     }
 
-    @Test func `frees a chain longer than a stack is deep, by any number of threads`() {
+    @Test func `a freed chain of dependencies may be longer than the stack is deep, on any threads`() {
         let rounds = Effort.rounds(20_000, soaking: 1_000_000)
         let count = Guarded(0)
         DispatchQueue.concurrentPerform(iterations: 2) { _ in
             var last: Connection?
             for _ in 0..<rounds {
-                let connection = Counted(Request("http://h/"))
+                let connection = CountedConnection(Request("http://h/"))
                 connection.count = count
                 if let last { connection.addDependency(last) }
                 last = connection
@@ -110,7 +112,7 @@ import Testing
         #expect(count.withLock { $0 } == 2 * rounds)
     }
 
-    private final class Counted: Connection, @unchecked Sendable {
+    private final class CountedConnection: Connection, @unchecked Sendable {
         var count: Guarded<Int>?
 
         deinit { count?.withLock { $0 += 1 } }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// What Foundation's queue on Linux gets wrong, and what it does not know.
+/// Dependencies in ways that Foundation's queue on Linux handles wrongly, or not at all.
 @Suite(.timeLimit(.minutes(10))) struct `A dependency` {
     private let transport = StubTransport { request throws(TransportError) in
         if request.url.hasSuffix("/fail") { throw TransportError(.cannotConnect, "nobody there") }
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `holds whichever is enqueued first, across engines`() async throws {
+    @Test func `a dependency holds whichever connection is enqueued first, across engines`() async throws {
         let (first, second) = (engine(), engine())
         let connections = connections(3, of: first)
         connections[2].addDependency(connections[1])
@@ -43,11 +43,12 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/0", "http://h/1", "http://h/2"])
     }
 
-    @Test(arguments: [false, true]) func `is one of a chain of many thousands, built, run and freed`(isReversed: Bool)
+    @Test(arguments: [false, true])
+    func `a dependency may be one of a chain of many thousands that is built, run and freed`(isReversed: Bool)
         async throws
     {
         let engine = engine()
-        let last = try await { () async throws -> Weak in
+        let last = try await { () async throws -> WeakConnection in
             let connections = connections(Effort.rounds(10_000, soaking: 100_000), of: engine)
             let pairs = zip(connections, connections.dropFirst()).map { ($0, $1) }
             for (one, next) in isReversed ? pairs.reversed() : pairs { next.addDependency(one) }
@@ -55,12 +56,12 @@ import Testing
             let last = try #require(connections.last)
             _ = try await last.response
             #expect(transport.requests.count == connections.count)
-            return Weak(last)
+            return WeakConnection(last)
         }()
         await untilTrue { last.isGone }
     }
 
-    @Test func `of a chain that fails cancels all that comes after`() async throws {
+    @Test func `a failed dependency cancels the rest of its chain`() async throws {
         let engine = engine()
         let connections = connections(20_000, of: engine)
         let bad = engine.connection(for: Request("http://h/fail"))
@@ -75,9 +76,9 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `of a chain that is never run is freed without a word`() {
+    @Test func `a chain of dependencies that never runs is freed silently`() {
         let engine = engine()
-        let last = Weak(nil)
+        let last = WeakConnection(nil)
         do {
             let connections = connections(100_000, of: engine)
             for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
@@ -86,7 +87,7 @@ import Testing
         #expect(last.isGone)
     }
 
-    @Test func `lets a connection go that is freed before it ends`() async throws {
+    @Test func `a dependency that is freed before it ends lets its dependent start`() async throws {
         let engine = engine()
         let first = engine.connection(for: Request("http://h/"))
         for _ in 0..<1000 { engine.connection(for: Request("http://h/")).addDependency(first) }
@@ -94,7 +95,7 @@ import Testing
         #expect(try await first.response.status == .ok)
     }
 
-    @Test func `removed before it has ended lets the connection run`() async throws {
+    @Test func `a dependency removed before it has ended lets its dependent start`() async throws {
         let engine = engine()
         let (first, second) = (
             engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))
@@ -108,7 +109,7 @@ import Testing
         #expect(!first.isFinished)
     }
 
-    @Test func `that has ended already holds nothing up`() async throws {
+    @Test func `a dependency that has ended already holds nothing up`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1"))
         _ = try await first.response
@@ -121,7 +122,7 @@ import Testing
         #expect(try await second.response.text == "http://h/2")
     }
 
-    @Test func `that closes a cycle is an error that names the cycle`() async throws {
+    @Test func `a dependency that closes a cycle is an error that names the cycle`() async throws {
         let engine = engine()
         let connections = connections(3, of: engine)
         connections[1].addDependency(connections[0])
@@ -136,7 +137,7 @@ import Testing
         #expect(later?.code == .dependencyFailed)
     }
 
-    @Test func `on itself is an error, too`() async throws {
+    @Test func `a dependency of a connection on itself is an error, too`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.addDependency(connection)
@@ -147,7 +148,7 @@ import Testing
 
     // MARK: Cancel
 
-    @Test func `that is canceled before it was enqueued need not be waited for`() async throws {
+    @Test func `a dependency canceled before it was enqueued is not waited for`() async throws {
         let engine = engine()
         let connections = connections(2, of: engine)
         connections[1].addDependency(connections[0])
@@ -157,7 +158,7 @@ import Testing
         #expect(try await connections[1].response.status == .ok)
     }
 
-    @Test func `does not hold up a connection that is canceled while it waits, twice`() async throws {
+    @Test func `a dependency does not hold up a connection that is canceled while it waits, twice`() async throws {
         let engine = engine()
         let connections = connections(3, of: engine)
         connections[1].addDependency(connections[0])
@@ -174,7 +175,7 @@ import Testing
 
     // MARK: Other operations
 
-    @Test func `may be any operation, on any queue`() async throws {
+    @Test func `a dependency may be any operation, on any queue`() async throws {
         let engine = engine()
         let (other, connection) = (BlockOperation {}, engine.connection(for: Request("http://h/")))
         connection.addDependency(other)
@@ -185,7 +186,7 @@ import Testing
         #expect(other.isFinished)
     }
 
-    @Test func `of any operation may be a connection`() async throws {
+    @Test func `a connection may be the dependency of any operation`() async throws {
         let engine = engine()
         let (gate, connection) = (Gate(), engine.connection(for: Request("http://h/")))
         let other = BlockOperation { gate.open() }
@@ -199,7 +200,7 @@ import Testing
 
     // MARK: Results
 
-    @Test func `hands its response to the request`() async throws {
+    @Test func `a dependency passes its response to the request`() async throws {
         let engine = engine()
         let (login, cities) = (
             engine.connection(for: Request("http://h/login")), engine.connection(for: Request("http://h/cities"))
@@ -211,7 +212,8 @@ import Testing
         #expect(cities.request == Request("http://h/cities"))
     }
 
-    @Test func `hands its response over once, also where the connection then waits for the wire`() async throws {
+    @Test func `a dependency passes its response once, also where the connection then waits for the wire`() async throws
+    {
         let engine = engine()
         let (calls, login) = (Guarded(0), engine.enqueue(Request("http://h/login")))
         _ = try await login.response
@@ -231,7 +233,7 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `whose response is of no use fails the connection, with what was thrown`() async throws {
+    @Test func `a dependency whose response is of no use fails the connection, with the error thrown`() async throws {
         struct NoToken: Error {}
         let engine = engine()
         let connections = connections(2, of: engine)
@@ -245,7 +247,8 @@ import Testing
 
     enum Policy: String, CaseIterable { case cancel, ignore, askedYes, askedNo }
 
-    @Test(arguments: Policy.allCases) func `that fails counts as was chosen`(policy: Policy) async throws {
+    @Test(arguments: Policy.allCases) func `a failed dependency counts as its policy says`(policy: Policy) async throws
+    {
         let engine = engine()
         let bad = engine.connection(for: Request("http://h/fail"))
         let connection = engine.connection(for: Request("http://h/"))
@@ -266,10 +269,10 @@ import Testing
         #expect((error?.cause as? ConnectionError)?.code == .cannotConnect)
     }
 
-    // MARK: Everything at once
+    // MARK: Random graphs
 
-    /// Against who can be reached from whom, asked anew for every edge.
-    @Test func `closes a cycle where a search finds one, and nowhere else`() {
+    /// Compares with the reachable connections, computed again for every edge.
+    @Test func `a dependency closes a cycle where a search finds one, and nowhere else`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let connections = (0..<12).map { Connection(Request("http://h/\($0)")) }
@@ -316,8 +319,8 @@ import Testing
         }
     }
 
-    /// Without an engine, so that each comes to its end as it starts.
-    @Test func `lets start what waits for it while an executor holds up a thread in another start`() {
+    /// Without an engine, so that each connection ends as it starts.
+    @Test func `a dependency lets its dependents start while an executor blocks a thread in another start`() {
         let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
         for (one, next) in [(0, 1), (2, 3)] {
             connections[next].addDependency(connections[one])
@@ -332,7 +335,7 @@ import Testing
         connections[1].onResult(on: executor) { _ in }
         DispatchQueue.global().async { connections[0].cancel() }
         #expect(isHeldUp.wait(timeout: .now() + 60) == .success)
-        // Perhaps by the thread of another test.
+        // Perhaps on the thread of another test.
         let hasEnded = DispatchSemaphore(value: 0)
         connections[3].completionBlock = { hasEnded.signal() }
         connections[2].cancel()
@@ -340,7 +343,7 @@ import Testing
         mayGoOn.signal()
     }
 
-    @Test func `holds in any graph, with connections canceled and dependencies removed at any moment`() async throws {
+    @Test func `a dependency holds in any graph, with cancels and removals at any moment`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(20, soaking: 2000) {
             let engines = [engine(), engine()]
@@ -366,14 +369,14 @@ import Testing
             }
             for connection in connections { _ = try? await connection.response }
             await untilTrue { connections.allSatisfy(\.isFinished) }
-            // Its own list says of a finished one that it waits for nothing.
+            // A finished connection's own list names no dependency that it waits for.
             await untilTrue { connections.allSatisfy { DependencyGraph.dependencies(of: $0).isEmpty } }
         }
     }
 }
 
-/// Knows a connection without keeping it.
-struct Weak: Sendable {
+/// Refers to a connection without retaining it.
+struct WeakConnection: Sendable {
     struct Reference { weak var value: Connection? }
 
     let connection: Guarded<Reference>

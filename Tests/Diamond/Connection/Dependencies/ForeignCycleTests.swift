@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A cycle through what is no connection` {
+@Suite(.timeLimit(.minutes(5))) struct `A cycle through other operations` {
     private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
 
     private func engine(_ lanes: [Lane: LaneLimits] = [:]) -> Engine {
@@ -22,9 +22,9 @@ import Testing
         (0..<count).map { engine.connection(for: Request("http://h/\($0)")) }
     }
 
-    // MARK: Where it is seen
+    // MARK: Detection
 
-    /// What is done, one after another, with connections that are known by their numbers and one operation.
+    /// Steps with connections, which are known by their numbers, and one operation.
     enum Step: Sendable {
         case connection(Int, dependsOn: Int)
         case connectionDependsOnOperation(Int)
@@ -35,7 +35,7 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [Step]
-        /// Which connection fails.
+        /// The number of the connection that fails.
         let victim: Int
         let cycle: String
     }
@@ -102,7 +102,9 @@ import Testing
     ]
 
     @Test(arguments: cases, [nil, "sync"])
-    func `is an error that names it, whatever comes last`(_ one: Case, name: String?) async throws {
+    func `a cycle through an operation is an error that names it, whatever closes it`(_ one: Case, name: String?)
+        async throws
+    {
         let (engine, queue, operation) = (engine(), OperationQueue(), BlockOperation {})
         if let name { operation.name = name }
         let connections = connections(3, of: engine)
@@ -125,8 +127,8 @@ import Testing
     }
 
     #if !canImport(Darwin)
-    // Nobody asks there.
-    @Test func `is an error also where the connection is put on a queue of the user's own`() async throws {
+    // No connection asks there.
+    @Test func `a cycle through an operation is an error also for a connection on the app's own queue`() async throws {
         let (engine, queue, operation) = (engine(), OperationQueue(), BlockOperation {})
         let connection = engine.connection(for: Request("http://h/"))
         connection.addDependency(operation)
@@ -139,9 +141,11 @@ import Testing
     }
     #endif
 
-    @Test func `lets the connection wait for no other operation, and for no such dependency`() {
+    @Test func `a connection in a cycle waits for no operation and no such dependency`() {
         let engine = engine()
-        let (operations, connection) = ([Foreign(), Foreign()], engine.connection(for: Request("http://h/")))
+        let (operations, connection) = (
+            [StubOperation(), StubOperation()], engine.connection(for: Request("http://h/"))
+        )
         for operation in operations { connection.addDependency(operation) }
         operations[1].awaited = [connection]
         connection.addDependency(operations[1])
@@ -151,16 +155,16 @@ import Testing
         for operation in operations { operation.end() }
     }
 
-    // MARK: Batches and lines
+    // MARK: Batches and lanes
 
-    /// In which order a cycle over a batch comes about.
+    /// The order of the steps that close a cycle over a batch.
     enum Order: CaseIterable { case itself, overAnother, overAnotherAdded }
 
     @Test(arguments: [
         (Order.itself, 0, "GET http://h/0 → BatchOperation → GET http://h/0"),
         (.overAnother, 0, "GET http://h/0 → GET http://h/2 → BatchOperation → GET http://h/0"),
         (.overAnotherAdded, 2, "GET http://h/2 → BatchOperation → GET http://h/0 → GET http://h/2"),
-    ]) func `may be one of a batch and its own item`(order: Order, victim: Int, cycle: String) async throws {
+    ]) func `a cycle may lead through a batch and its own item`(order: Order, victim: Int, cycle: String) async throws {
         let engine = engine()
         let connections = connections(3, of: engine)
         let batch = Batch(Array(connections.prefix(2)))
@@ -180,7 +184,7 @@ import Testing
         #expect(try await batch.results[1].get().status == .ok)
     }
 
-    @Test func `is none where an item would stand in line behind what waits for its batch: it need not`() async throws {
+    @Test func `a batch's item and a dependent of the batch in one serial lane form no cycle`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<5).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         let batch = Batch(Array(connections.suffix(3)))
@@ -190,15 +194,15 @@ import Testing
         #expect(transport.requests.map(\.url).suffix(2) == ["http://h/0", "http://h/1"])
     }
 
-    // MARK: Where there is none
+    // MARK: No cycle
 
-    /// How an operation stands that has dependencies, and waits for none of them.
-    enum Standing: CaseIterable { case executing, canceled, finished, endsWhenAsked }
+    /// The state of an operation that has dependencies, and waits for none of them.
+    enum OperationState: CaseIterable { case executing, canceled, finished, endsWhenAsked }
 
-    @Test(arguments: Standing.allCases)
-    func `is none where the operation waits for nothing any more`(standing: Standing) async throws {
+    @Test(arguments: OperationState.allCases)
+    func `an operation that waits for nothing any more forms no cycle`(standing: OperationState) async throws {
         let engine = engine()
-        let (operation, connection) = (Foreign(), engine.connection(for: Request("http://h/")))
+        let (operation, connection) = (StubOperation(), engine.connection(for: Request("http://h/")))
         operation.awaited = [connection]
         switch standing {
         case .executing: operation.begin()
@@ -212,9 +216,9 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `is none where its middle is canceled`() async throws {
+    @Test func `a cycle whose middle is canceled is none`() async throws {
         let engine = engine()
-        let (operation, connections) = (Foreign(), connections(2, of: engine))
+        let (operation, connections) = (StubOperation(), connections(2, of: engine))
         operation.awaited = [connections[1]]
         connections[1].addDependency(connections[0])
         connections[1].cancel()
@@ -224,10 +228,10 @@ import Testing
         #expect(try await connections[0].response.status == .ok)
     }
 
-    // MARK: How it is looked for
+    // MARK: Search
 
-    @Test func `is looked for without a lock: an operation that is asked may use connections`() {
-        let (operation, connections) = (Foreign(), connections(3, of: engine()))
+    @Test func `the search for a cycle holds no lock: an operation that it asks may use connections`() {
+        let (operation, connections) = (StubOperation(), connections(3, of: engine()))
         operation.awaited = [connections[0]]
         operation.whenAsked { _ in
             connections[1].addDependency(connections[2])
@@ -239,12 +243,12 @@ import Testing
         operation.end()
     }
 
-    @Test func `is looked for along chains of many thousands, and asks everyone once`() throws {
+    @Test func `the search for a cycle follows chains of many thousands, and asks each operation once`() throws {
         let count = Effort.rounds(20_000, soaking: 100_000)
         let connections = connections(count, of: engine())
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
-        // Two of each, which both wait for both of the next: there are more ways than can be gone.
-        let operations = (0..<count).map { _ in Foreign() }
+        // Two operations in each row, each of which waits for both of the next: too many paths to follow all.
+        let operations = (0..<count).map { _ in StubOperation() }
         for index in stride(from: 0, to: count - 2, by: 2) {
             for operation in operations[index...(index + 1)] {
                 operation.awaited = Array(operations[(index + 2)...(index + 3)])
@@ -257,9 +261,9 @@ import Testing
         for operation in operations { operation.awaited = [] }
     }
 
-    @Test func `is looked for only where there may be one`() {
+    @Test func `the search for a cycle runs only where there may be one`() {
         let engine = engine()
-        let (operation, connections) = (Foreign(), connections(1000, of: engine))
+        let (operation, connections) = (StubOperation(), connections(1000, of: engine))
         connections[0].addDependency(operation)
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
         for connection in connections.reversed() { engine.enqueue(connection) }
@@ -268,12 +272,12 @@ import Testing
         operation.end()
     }
 
-    /// Against who can be reached from whom, asked anew for every edge.
-    @Test func `is found where a search finds one, and nowhere else`() {
+    /// Compares with the reachable connections, computed again for every edge.
+    @Test func `a cycle is found where an exhaustive search finds one, and nowhere else`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(100, soaking: 5000) {
             let connections = (0..<8).map { Connection(Request("http://h/\($0)")) }
-            let operations = (0..<4).map { _ in Foreign() }
+            let operations = (0..<4).map { _ in StubOperation() }
             let all: [Operation] = connections + operations
             var edges: [Set<Int>] = Array(repeating: [], count: all.count)
             func awaits(_ one: Int, _ other: Int) -> Bool {
@@ -326,14 +330,14 @@ extension ConnectionLife.Outcome {
     }
 }
 
-/// An operation that stands as it is told, and says what it is told to wait for.
+/// An operation with a given state and given dependencies.
 ///
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
-private final class Foreign: Operation, @unchecked Sendable {
+private final class StubOperation: Operation, @unchecked Sendable {
     private struct State {
         var awaited: [Operation] = []
         var timesAsked = 0
-        var whenAsked: (@Sendable (Foreign) -> Void)?
+        var whenAsked: (@Sendable (StubOperation) -> Void)?
         var hasBegun = false
         var hasEnded = false
     }
@@ -356,7 +360,7 @@ private final class Foreign: Operation, @unchecked Sendable {
         return awaited
     }
 
-    func whenAsked(_ call: @escaping @Sendable (Foreign) -> Void) { state.withLock { $0.whenAsked = call } }
+    func whenAsked(_ call: @escaping @Sendable (StubOperation) -> Void) { state.withLock { $0.whenAsked = call } }
 
     override var isAsynchronous: Bool { true }
     override var isExecuting: Bool { state.withLock { $0.hasBegun && !$0.hasEnded } }

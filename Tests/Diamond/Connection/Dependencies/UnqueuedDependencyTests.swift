@@ -5,14 +5,14 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A dependency that nobody has enqueued` {
+@Suite(.timeLimit(.minutes(5))) struct `A dependency that was not enqueued` {
     /// Answers with the credential, or else with the address.
     private let transport = StubTransport { request throws(TransportError) in
         .stub(body: request.headers[.authorization] ?? request.url)
     }
 
     /// `@unchecked Sendable`: set before it is shared.
-    private final class Left: @unchecked Sendable {
+    private final class RemainingReferences: @unchecked Sendable {
         weak var members: ConnectionRegistry?
     }
 
@@ -22,12 +22,14 @@ import Testing
         return Engine(configuration)
     }
 
-    /// What waits for it.
-    enum Wait: CaseIterable { case one, two, anotherThatIsNotEnqueued, anotherThatIs }
+    /// The dependents.
+    enum Dependents: CaseIterable { case one, two, anotherThatIsNotEnqueued, anotherThatIs }
 
-    @Test(arguments: Wait.allCases, [false, true])
-    func `goes along with an engine that is dropped, and so does what waits for it`(wait: Wait, isOwn: Bool) async {
-        let left = Left()
+    @Test(arguments: Dependents.allCases, [false, true])
+    func `a dependency that was not enqueued is released with its engine, and its dependents end`(
+        wait: Dependents, isOwn: Bool
+    ) async {
+        let left = RemainingReferences()
         do {
             let engine = engine()
             let request = Request("http://h/login")
@@ -46,7 +48,7 @@ import Testing
         await untilTrue { left.members == nil }
     }
 
-    /// What an engine that is gone has left.
+    /// The remains of a released engine.
     private func remains() -> (login: Connection, cities: Connection) {
         let engine = engine()
         let (login, cities) = (Connection(Request("http://h/login")), Connection(Request("http://h/cities")))
@@ -55,7 +57,7 @@ import Testing
         return (login, cities)
     }
 
-    @Test func `is waited for while somebody has it, though the engine was dropped`() async {
+    @Test func `a dependency that was not enqueued is waited for while the app retains it without its engine`() async {
         let cities: Connection
         do {
             let login: Connection
@@ -67,7 +69,7 @@ import Testing
         await untilTrue { cities.isFinished }
     }
 
-    @Test func `brings what it brings when another engine runs it then`() async throws {
+    @Test func `a dependency that was not enqueued delivers its result when another engine runs it`() async throws {
         let (login, cities) = remains()
         let other = engine()
         other.enqueue(login)
@@ -75,7 +77,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `is waited for no longer when it is removed then`() async throws {
+    @Test func `a dependency that was not enqueued is not waited for after its removal`() async throws {
         let (login, cities) = remains()
         cities.removeDependency(login)
         #expect(try await cities.response.text == "http://h/cities")

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-/// Where Foundation's queue on Linux would run nothing, or crash.
-@Suite(.timeLimit(.minutes(10))) struct `A connection on a queue of the user's own` {
+/// Cases in which Foundation's queue on Linux would run nothing, or crash.
+@Suite(.timeLimit(.minutes(10))) struct `A connection on the app's own queue` {
     private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
     private let engine: Engine
     private let queue = OperationQueue()
@@ -28,7 +28,7 @@ import Testing
 
     // MARK: Dependencies
 
-    @Test func `waits for its dependencies, however narrow the queue is`() async throws {
+    @Test func `a connection on the app's own queue waits for its dependencies, at any width`() async throws {
         let connections = connections(50)
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
         for connection in connections.reversed() { queue.addOperation(connection) }
@@ -36,7 +36,9 @@ import Testing
         #expect(order == (0..<50).map { "\($0)" })
     }
 
-    @Test func `waits also for one that was added when it was on the queue, and comes behind it there`() async throws {
+    @Test func `a connection on the app's own queue waits for a dependency added later, and queued after it`()
+        async throws
+    {
         let connections = connections(2)
         queue.isSuspended = true
         queue.addOperation(connections[0])
@@ -47,7 +49,7 @@ import Testing
         #expect(order == ["1", "0"])
     }
 
-    @Test func `runs when a dependency is removed that has not ended`() async throws {
+    @Test func `a connection on the app's own queue runs when an unfinished dependency is removed`() async throws {
         let connections = connections(2)
         connections[1].addDependency(connections[0])
         queue.addOperation(connections[1])
@@ -56,11 +58,13 @@ import Testing
         #expect(!connections[0].isFinished)
     }
 
-    /// When the connection is canceled, of which a dependency is removed that has ended.
-    enum Cancel: CaseIterable { case beforeTheEnd, behindTheEnd }
+    /// When the connection is canceled whose ended dependency is removed.
+    enum Cancel: CaseIterable { case beforeTheEnd, afterTheEnd }
 
     @Test(arguments: Cancel.allCases)
-    func `finishes where it was canceled, and a dependency is removed that has ended`(cancel: Cancel) async throws {
+    func `a connection on the app's own queue finishes where it was canceled and an ended dependency removed`(
+        cancel: Cancel
+    ) async throws {
         let connections = connections(3)
         connections[1].addDependency(connections[0])
         queue.isSuspended = true
@@ -69,18 +73,18 @@ import Testing
         engine.enqueue(connections[0])
         _ = try await connections[0].response
         await untilTrue { connections[0].isFinished }
-        if cancel == .behindTheEnd { connections[1].cancel() }
+        if cancel == .afterTheEnd { connections[1].cancel() }
         connections[1].removeDependency(connections[0])
         connections[1].removeDependency(connections[0])
         queue.addOperation(connections[2])
         queue.isSuspended = false
-        // The queue has come by.
+        // The queue has checked the connection.
         #expect(try await connections[2].response.status == .ok)
         await untilTrue { connections[1].isFinished }
         #expect(order == ["0", "2"] && connections[1].isReady)
     }
 
-    @Test func `is not ready while it waits, and is afterwards, whoever asks and however often`() async throws {
+    @Test func `a connection on the app's own queue is not ready while it waits, and is afterwards`() async throws {
         let connections = connections(2)
         #expect(connections[1].isReady)
         connections[1].addDependency(connections[0])
@@ -91,7 +95,7 @@ import Testing
         #expect(Self.answers(of: connections[1]) == [true])
     }
 
-    @Test func `is ready when the last of its dependencies ends, one by one`() async throws {
+    @Test func `a connection on the app's own queue is ready when the last of its dependencies ends`() async throws {
         let connections = connections(4)
         let last = connections[3]
         for connection in connections.dropLast() { last.addDependency(connection) }
@@ -101,14 +105,14 @@ import Testing
             _ = try await connection.response
             await untilTrue { connection.isFinished }
         }
-        // Who waits for the response is told a moment before.
+        // A waiter of the response resumes a moment before.
         await untilTrue { last.isReady }
         #expect(Self.answers(of: last) == [true] && !last.isExecuting)
         queue.addOperation(last)
         #expect(try await last.response.status == .ok)
     }
 
-    /// What many threads hear that ask many times.
+    /// The results of many threads that read it many times.
     private static func answers(of connection: Connection) -> Set<Bool> {
         let answers = Guarded<Set<Bool>>([])
         DispatchQueue.concurrentPerform(iterations: 100) { _ in
@@ -121,7 +125,9 @@ import Testing
     // MARK: Cancel
 
     @Test(arguments: [false, true])
-    func `that is suspended has its error at once, and finishes when the queue goes on`(waits: Bool) async throws {
+    func `a connection canceled on a suspended queue has its error at once, and finishes when it resumes`(waits: Bool)
+        async throws
+    {
         let connections = connections(3)
         if waits { connections[0].addDependency(connections[2]) }
         queue.isSuspended = true
@@ -138,19 +144,19 @@ import Testing
 
     // MARK: Other operations
 
-    @Test func `waits for another operation, and another for it, on the same narrow queue`() async throws {
+    @Test func `a connection and an operation wait for each other's kind on the same narrow queue`() async throws {
         let connections = connections(2)
         let hasFinished = Guarded(false)
         let other = BlockOperation { hasFinished.withLock { $0 = connections[0].isFinished } }
         other.addDependency(connections[0])
         connections[1].addDependency(other)
-        // The one that has to be first comes last.
+        // The operation that has to be first is added last.
         for operation in [connections[1], other, connections[0]] { queue.addOperation(operation) }
         #expect(try await connections[1].response.status == .ok)
         #expect(hasFinished.withLock { $0 } && other.isFinished && order == ["0", "1"])
     }
 
-    @Test func `waits for an operation of its own among many that do`() async throws {
+    @Test func `a connection on the app's own queue waits for one operation of its own among many`() async throws {
         let count = Effort.rounds(2000, soaking: 8000)
         let others = (0..<count).map { _ in BlockOperation {} }
         let connections = connections(count)
