@@ -6,10 +6,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Erasing and marking stale` {
+@Suite struct `Purging and invalidation by selection` {
     let temporary = TemporaryStore()
 
-    /// Names, with what selections tell them apart by.
+    /// Entries by name, with the properties that selections distinguish.
     private static let entries: [(url: String, tags: Set<String>, identity: String?)] = [
         ("https://api.example.com/v1/cities", ["cities"], nil),
         ("https://api.example.com/v1/cities?page=2", ["cities", "pages"], "anna"),
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: selections.indices, [false, true])
-    func `purges exactly what is selected, everywhere`(index: Int, isSealed: Bool) async throws {
+    func `a purge removes exactly the selected entries, everywhere`(index: Int, isSealed: Bool) async throws {
         let (selection, selected) = Self.selections[index]
         let (cache, entries) = try await filled(sealed: isSealed)
         #expect(try cache.count(selection) == selected.count)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: selections.indices, [false, true])
-    func `marks exactly what is selected stale, once`(index: Int, isSealed: Bool) async throws {
+    func `an invalidation marks exactly the selected entries stale, once`(index: Int, isSealed: Bool) async throws {
         let (selection, selected) = Self.selections[index]
         let (cache, entries) = try await filled(sealed: isSealed)
         #expect(try await cache.invalidate(selection) == selected.count)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `goes through an index, whatever is selected`() async throws {
+    @Test func `a purge of any selection uses an index`() async throws {
         _ = try await filled()
         let conditions = [
             "key_prefix = 1 AND key = x'00'", "id IN (SELECT entry FROM tag WHERE name = 'a')", "identity = 'a'",
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `names what was confirmed by the tags of both who have asked`(isSealed: Bool, isWaiting: Bool) async throws {
+    func `a confirmed entry has the tags of both requests`(isSealed: Bool, isWaiting: Bool) async throws {
         let seal = isSealed ? AESGCMSeal.first : nil
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         var entry = try CacheEntry.stub("http://h/a", tags: ["list"])
@@ -95,14 +95,14 @@ import Testing
         #expect(try await cache.purge(.tag("list")) == 1)
     }
 
-    @Test func `erases what has a tag without looking all of it up for each transaction`() async throws {
+    @Test func `a purge by tag does not read all its entries again for each transaction`() async throws {
         _ = try await filled()
         let plan = try temporary.plan(
             "SELECT id FROM tag CROSS JOIN entry ON entry.id = tag.entry WHERE name = 'a' LIMIT 9")
         #expect(plan.count == 2 && plan.allSatisfy { $0.hasPrefix("SEARCH") }, "\(plan)")
     }
 
-    @Test func `lists through an index, whatever is selected and whatever comes first`() async throws {
+    @Test func `a list of any selection in any order uses an index`() async throws {
         _ = try await filled()
         let conditions = [
             "TRUE", "TRUE AND (id IN (SELECT entry FROM tag WHERE name = 'a'))", "TRUE AND (url >= 'a' AND url < 'b')",
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `lists what is in every selection`() async throws {
+    @Test func `a list has the entries that are in every selection`() async throws {
         let (cache, entries) = try await filled()
         let listed = try cache.list([.tag("cities"), .identity("anna")], by: .url, limit: 9)
         #expect(listed.map(\.key) == [entries[1].key, entries[5].key])
@@ -128,7 +128,7 @@ import Testing
         #expect(try cache.count(.tag("cities")) == 3)
     }
 
-    @Test func `reaches far more entries than one transaction takes`() async throws {
+    @Test func `a purge may select far more entries than one transaction handles`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         for index in 0..<700 { cache.store(try .stub("\(index)", tags: index % 7 == 0 ? [] : ["a"])) }
         #expect(try await cache.invalidate(.tag("a")) == 600)
@@ -137,8 +137,8 @@ import Testing
         #expect(try temporary.rows("tag") == 0)
     }
 
-    // Of each page of the file that is read a few times, not once for each transaction.
-    @Test func `marks many in time of their number`() async throws {
+    // Each page of the file is read a few times, not once for each transaction.
+    @Test func `an invalidation of many entries takes time in proportion to their number`() async throws {
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
         store.vfs = disk.vfs
@@ -156,7 +156,7 @@ import Testing
         #expect(try cache.count(.all, onlyValid: true) == 0)
     }
 
-    @Test func `by a predicate is done for many keys at once`() async throws {
+    @Test func `a purge by a predicate handles many keys in one transaction`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         for index in 0..<700 { cache.store(try .stub("\(index)")) }
         #expect(try await cache.invalidate { $0.url.hasSuffix("7") } == 70)
@@ -167,7 +167,7 @@ import Testing
         #expect(try cache.list(limit: 99).count { $0.url.hasSuffix("7") } == 70)
     }
 
-    @Test func `is noticed by another process's memory within a tenth of a second`() async throws {
+    @Test func `another process's memory follows a purge within a tenth of a second`() async throws {
         let uptime = Guarded<UInt64>(0)
         let (first, entries) = try await filled()
         let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
@@ -179,7 +179,7 @@ import Testing
         newer.stored.storedAt += 1
         first.store(newer)
         await first.flush()
-        // What the interval allows.
+        // As late as the interval allows.
         #expect(second.find(entries[0].key, request: entries[0].request) != nil)
         uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entries[0].key, request: entries[0].request) == nil)
@@ -187,7 +187,7 @@ import Testing
         #expect(second.find(newer.key, request: newer.request) == newer.stored)
     }
 
-    /// What one does with entries that lie in another's memory alone.
+    /// A removal by one cache of entries that only the other one's memory has.
     enum Removal: CaseIterable, Sendable {
         case purge, purgeKey, purgeWhere, forget, forgetKey, invalidate, invalidateWhere
 
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// Two of one store; the time of the second stands still until it is moved.
+    /// Two caches of one store. The second one's time stands still until the test moves it.
     private func caches(
         _ seals: (AESGCMSeal?, AESGCMSeal?)
     ) throws -> (first: Cache, second: Cache, uptime: Guarded<UInt64>) {
@@ -219,7 +219,7 @@ import Testing
     private static let places = [(false, false), (true, false), (false, true), (true, true)]
 
     @Test(arguments: Removal.allCases, places)
-    func `reaches every memory, also for what the file no longer has`(
+    func `a removal reaches every memory, also for entries that the file no longer has`(
         removal: Removal,
         place: (isOwn: Bool, isSealed: Bool)
     ) async throws {
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: [Removal.purgeKey, .forgetKey, .invalidate], places)
-    func `leaves the rest in every memory where keys and URLs are named`(
+    func `a removal of keys and URLs leaves the other entries in every memory`(
         removal: Removal,
         place: (isOwn: Bool, isSealed: Bool)
     ) async throws {
@@ -248,7 +248,7 @@ import Testing
         first.store(entries[2])
         await first.flush()
         await second.flush()
-        // From disk, as a pipeline asks.
+        // From disk, as a pipeline looks entries up.
         #expect(second.find(entries[2].key, request: entries[2].request, url: entries[2].url) != nil)
         #expect(try await second.evict(to: 0).count == 3)
         try await removal.run(on: place.isOwn ? second : first, entries[0])
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .other)] as [(AESGCMSeal?, AESGCMSeal?)])
-    func `reaches by URL also the memory of a process that calls it by another number`(
+    func `a removal by URL reaches the memory of a process that numbers URLs otherwise`(
         seals: (AESGCMSeal?, AESGCMSeal?)
     ) async throws {
         let (first, second, uptime) = try caches(seals)
@@ -271,7 +271,7 @@ import Testing
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 
-    @Test func `reaches by URL its own memory also where the store's secret has become another one`() async throws {
+    @Test func `a removal by URL reaches its own memory also where the store has a new secret`() async throws {
         let (_, cache, _) = try caches((.first, .first))
         let entry = try CacheEntry.stub("http://h/a")
         cache.store(entry)
@@ -282,7 +282,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == nil)
     }
 
-    @Test func `tells other processes of keys and URLs apart, and of each once`() async throws {
+    @Test func `a removal announces keys and URLs separately to other processes, and each once`() async throws {
         let (cache, entries) = try await filled()
         let before = try cache.file.read(CacheTable.newestChange)
         try await cache.invalidate(.key(entries[0].key))
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
-    func `says so where the file that has the name now cannot be opened`(removal: Removal) async throws {
+    func `a removal fails where the file that now has the name cannot be opened`(removal: Removal) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
         try FileManager.default.removeItem(at: temporary.directory)
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases)
-    func `is done in the file that has taken the place of the one that was opened`(removal: Removal) async throws {
+    func `a removal acts on the file that has replaced the opened one`(removal: Removal) async throws {
         let uptime = Guarded<UInt64>(0)
         let running = try Cache(temporary.store, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
         try FileManager.default.removeItem(at: temporary.directory)
@@ -317,7 +317,9 @@ import Testing
         #expect(found == nil || found?.flags.contains(.invalidated) == true)
     }
 
-    @Test(arguments: [false, true]) func `erases also the files that were set aside`(isPredicate: Bool) async throws {
+    @Test(arguments: [false, true]) func `a purge also deletes the files that were set aside`(isPredicate: Bool)
+        async throws
+    {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let names = ["", "-wal", "-shm"].map { "cache.sqlite.corrupt-20260101T000000Z" + $0 } + ["other"]
         for name in names { try Data("bytes".utf8).write(to: temporary.directory.appendingPathComponent(name)) }
@@ -328,7 +330,7 @@ import Testing
         #expect(try left().filter(names.contains) == ["other"])
     }
 
-    @Test func `leaves no byte of what was purged in any file`() async throws {
+    @Test func `a purge leaves no byte of its entries in any file`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let marker = Data("a word that stands nowhere else".utf8)
         var body = Data(count: 200_000)
@@ -341,7 +343,7 @@ import Testing
         #expect(try temporary.bytes().firstRange(of: marker) == nil)
     }
 
-    @Test func `is counted by the hour, with the bytes and the time that hits have saved`() async throws {
+    @Test func `hits are counted by the hour, with the bytes and the time that they saved`() async throws {
         let clock = ManualClock()
         let cache = try Cache(temporary.store, now: { clock.milliseconds })
         let entry = try CacheEntry.stub("a", size: 1000)
@@ -371,7 +373,7 @@ import Testing
         #expect(try cache.statistics(days: .min).map(\.misses) == [1])
     }
 
-    @Test func `is counted by hours that no reading of the clock deletes`() async throws {
+    @Test func `hourly counts are deleted by no reading of the clock`() async throws {
         let clock = ManualClock()
         let cache = try Cache(temporary.store, now: { clock.milliseconds })
         let century = 36_525.0 * 86_400
@@ -383,7 +385,7 @@ import Testing
         #expect(try cache.statistics(days: 1).map(\.misses) == [1, 1, 1, 1, 1])
     }
 
-    @Test func `is counted by as many hours as 400 days have, the oldest of which go`() async throws {
+    @Test func `hourly counts cover 400 days at most, and the oldest are deleted`() async throws {
         let cache = try Cache(temporary.store)
         try temporary.execute(
             """
@@ -397,7 +399,7 @@ import Testing
         #expect(try temporary.rows("hour WHERE hour = 1") == 0)
     }
 
-    @Test func `is counted and stored in an hour whose row holds what nobody has written`() async throws {
+    @Test func `hourly counts go on in an hour whose row has values of no writer`() async throws {
         let clock = ManualClock()
         let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.milliseconds })
         let entry = try CacheEntry.stub("a")

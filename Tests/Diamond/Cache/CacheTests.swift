@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `can be asked what it has at hand, without a look at the file`(memory: Int) async throws {
+    func `a cache knows whether a response is in memory without reading its file`(memory: Int) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: memory, writeDelay: .seconds(86_400))
         let entry = try entry("a")
         #expect(cache.peek(entry.key, request: entry.request) == nil)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
-    func `gives back what it was given, to the byte`(size: Int) async throws {
+    func `a cache returns what was stored, byte for byte`(size: Int) async throws {
         let cache = try open()
         let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let entry = try entry("a", body: body)
@@ -49,7 +49,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `is found by another process's cache, and after a restart`() async throws {
+    @Test func `an entry is found by another process's cache, and after a restart`() async throws {
         let first = try open(memory: 1 << 20)
         let second = try open(memory: 1 << 20)
         let entry = try entry("a")
@@ -59,7 +59,7 @@ import Testing
         #expect(first.rules.digest(of: [1]) == second.rules.digest(of: [1]))
     }
 
-    @Test func `replaces an entry, its longer body included`() async throws {
+    @Test func `a new entry replaces the old one, with its longer body`() async throws {
         let cache = try open()
         let old = try entry("a", body: Data(repeating: 1, count: 400_000))
         let new = try entry("a", body: Data(repeating: 2, count: 10))
@@ -73,7 +73,7 @@ import Testing
         #expect(try temporary.rows("body") == 1)
     }
 
-    @Test func `never answers for another request, even of the same key`() async throws {
+    @Test func `an entry never answers another request, not even one of the same key`() async throws {
         let cache = try open(memory: 1 << 20)
         let entry = try entry("a")
         cache.store(entry)
@@ -83,7 +83,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: other) == nil)
     }
 
-    @Test func `answers from memory before the write is done, and after`() async throws {
+    @Test func `a cache answers from memory before the write is done, and after`() async throws {
         let cache = try open(memory: 1 << 20)
         let entry = try entry("a")
         cache.store(entry)
@@ -93,7 +93,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `answers from memory what it has read from disk once`() async throws {
+    @Test func `a cache answers from memory after it has read an entry from disk`() async throws {
         let writing = try open()
         let entry = try entry("a")
         writing.store(entry)
@@ -104,7 +104,7 @@ import Testing
         #expect(reading.find(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `updates an entry that a 304 confirmed and leaves its body in place`() async throws {
+    @Test func `a confirmation by a 304 updates an entry and leaves its body in place`() async throws {
         let cache = try open()
         var entry = try entry("a", body: Data(repeating: 1, count: 300_000))
         cache.store(entry)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `takes from a confirmation all that the row's checksum is over`(isSealed: Bool) async throws {
+    func `a confirmation replaces all fields that the row's checksum covers`(isSealed: Bool) async throws {
         let cache = try caches(sealed: isSealed, memory: 0)[0]
         let old = try entry("a")
         cache.store(old)
@@ -144,7 +144,8 @@ import Testing
         ("UPDATE entry SET initial_age = -9223372036854775808", "makes no sense"),
         ("UPDATE entry SET duration = 9223372036854775807", "makes no sense"),
         ("UPDATE entry SET lifetime = 9223372036854775807", "makes no sense"),
-    ]) func `drops a damaged entry, says so, and counts it as a miss`(damage: String, reason: String) async throws {
+    ]) func `a damaged entry is removed and reported, and counts as a miss`(damage: String, reason: String) async throws
+    {
         let activity = Activity()
         let dropped = Guarded<[String]>([])
         let observation = activity.observe { event in
@@ -163,7 +164,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `leaves out of a list what nobody has written`() async throws {
+    @Test func `a list leaves out rows that were not written by a cache`() async throws {
         let cache = try open()
         cache.store(try entry("a"))
         cache.store(try entry("b"))
@@ -177,7 +178,7 @@ import Testing
         #expect(try cache.list(limit: 9).map(\.url) == ["http://h/b"])
     }
 
-    @Test func `believes what waits to be written before what is on disk`() async throws {
+    @Test func `a pending change takes precedence over the file`() async throws {
         let cache = try open()
         let (old, new) = (try entry("a", body: Data("old".utf8)), try entry("a", body: Data("new".utf8)))
         cache.store(old)
@@ -192,7 +193,7 @@ import Testing
         #expect(cache.find(new.key, request: new.request) == nil)
     }
 
-    @Test func `brings into memory nothing of what it forgets meanwhile`() async throws {
+    @Test func `a lookup puts nothing into memory that is purged meanwhile`() async throws {
         let cache = try open(memory: 1 << 20)
         let entry = try entry("a")
         for _ in 0..<200 {
@@ -213,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `writes a confirmation only onto the row that was confirmed`() async throws {
+    @Test func `a confirmation is written only to the row that was confirmed`() async throws {
         let (first, second) = (try open(), try open())
         let old = try entry("a", body: Data("old".utf8))
         var new = try entry("a", body: Data("new body".utf8))
@@ -229,10 +230,10 @@ import Testing
         #expect(try first.findOnDisk(new.key, request: new.request) == new.stored)
     }
 
-    /// What has become of an entry that a 304 confirms too late.
+    /// The change of an entry that a 304 confirms too late.
     enum Change: CaseIterable, Sendable { case stored, erased, invalidated }
 
-    /// Two of one store. Neither looks by itself what the other has changed, nor writes anything before it is flushed.
+    /// Two caches of one store. Neither checks for the other's changes by itself, nor writes before it is flushed.
     private func caches(sealed: Bool, memory: Int) throws -> [Cache] {
         try (0..<2).map { _ in
             try Cache(
@@ -242,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: Change.allCases, [(0, false), (0, true), (1 << 20, false), (1 << 20, true)])
-    func `lets no late confirmation undo what another process has done`(
+    func `a late confirmation does not undo a change by another process`(
         change: Change,
         store: (memory: Int, isSealed: Bool)
     ) async throws {
@@ -264,7 +265,7 @@ import Testing
         await caches[0].flush()
         #expect(caches[0].find(entry.key, request: entry.request) == left)
         guard change == .invalidated, let left else { return }
-        // Asked for with what is there now, it is confirmed.
+        // A confirmation of the present entry is accepted.
         caches[0].confirm(confirmed, replacing: left)
         #expect(caches[0].find(entry.key, request: entry.request) == confirmed.stored)
         await caches[0].flush()
@@ -272,7 +273,7 @@ import Testing
     }
 
     @Test(arguments: [Change.stored, .erased], [(false, false), (false, true), (true, false), (true, true)])
-    func `lets no late confirmation undo what waits to be written`(
+    func `a late confirmation does not undo a pending change`(
         change: Change,
         old state: (isInMemory: Bool, isWritten: Bool)
     ) async throws {
@@ -293,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `takes a confirmation of what waits to be written`(isInMemory: Bool) async throws {
+    func `a pending entry can be confirmed`(isInMemory: Bool) async throws {
         let cache = try caches(sealed: false, memory: 1 << 20)[0]
         var entry = try entry("a")
         cache.store(entry)
@@ -306,12 +307,12 @@ import Testing
             entry = confirmed
         }
         await cache.flush()
-        // Of one answer.
+        // Both are of one response.
         #expect(try cache.statistics().map(\.stores) == [1])
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `confirms in memory what is too large for the disk`() async throws {
+    @Test func `a response too large for the disk is confirmed in memory`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, diskCapacity: 1 << 10)
         let entry = try entry("a", body: Data(count: 5000))
         var confirmed = entry
@@ -322,7 +323,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == confirmed.stored)
     }
 
-    @Test func `loses only the change that cannot be written`() async throws {
+    @Test func `a change that cannot be written is lost alone`() async throws {
         let failures = Guarded(0)
         let activity = Activity()
         let observation = activity.observe { event in
@@ -339,7 +340,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test(arguments: [0, 2]) func `keeps what it has counted for the next when a change cannot be written`(
+    @Test(arguments: [0, 2]) func `counts of a change that cannot be written are written with the next`(
         good: Int
     ) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0, writeDelay: .seconds(86_400))
@@ -361,18 +362,18 @@ import Testing
         #expect(try temporary.rows("entry") == Int64(1 + good))
     }
 
-    @Test func `writes down what was used before too much of it waits`() async throws {
+    @Test func `recorded uses are written before too many of them are pending`() async throws {
         let cache = try open()
         let entries = try (0..<4100).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
         await cache.flush()
         for entry in entries { _ = try cache.findOnDisk(entry.key, request: entry.request) }
-        // Waits for the writer, and writes nothing of its own.
+        // This waits for the writer, and writes nothing itself.
         _ = try await cache.unpin(entries[0].key)
         #expect(try temporary.rows("entry WHERE is_visited = 1") >= 4096)
     }
 
-    @Test func `purges one entry or all, body rows included`() async throws {
+    @Test func `a purge removes one entry or all, with the rows of their bodies`() async throws {
         let cache = try open(memory: 1 << 20)
         let entries = try (0..<5).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
@@ -385,7 +386,7 @@ import Testing
         #expect(try temporary.rows("body") == 0)
     }
 
-    @Test func `lists the newest first, page by page`() async throws {
+    @Test func `a list has the newest entries first, page by page`() async throws {
         let cache = try open()
         for age in 0..<5 {
             var entry = try entry("\(age)")
@@ -398,7 +399,9 @@ import Testing
     }
 
     @Test(arguments: CacheOrder.allCases, [false, true])
-    func `goes on behind an entry, among equals and when it has gone`(order: CacheOrder, isSealed: Bool) async throws {
+    func `a page begins after an entry, among equal ones and when that is deleted`(order: CacheOrder, isSealed: Bool)
+        async throws
+    {
         let seal = isSealed ? AESGCMSeal.first : nil
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         for name in 0..<9 {
@@ -422,7 +425,7 @@ import Testing
         #expect(rest.map(\.id) == all.dropFirst(5).map(\.id))
     }
 
-    @Test func `lists those whose keys begin with some digits, two at most`() async throws {
+    @Test func `a list has the entries whose keys begin with some digits, two at most`() async throws {
         let cache = try open()
         let entries = try (0..<40).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
@@ -436,7 +439,7 @@ import Testing
         for none in ["x", "+1", "0x", "é"] { #expect(try cache.list(beginning: none).isEmpty) }
     }
 
-    @Test func `looks for the first digits of a key in one range of an index`() throws {
+    @Test func `a lookup of a key's first digits uses one range of an index`() throws {
         _ = try open()
         let plan = try temporary.plan(
             """
@@ -457,15 +460,15 @@ import Testing
         #expect(plan.count == 1 && plan.first?.contains("SEARCH entry USING INDEX \(index)") == true, "\(plan)")
     }
 
-    @Test func `counts by indexes alone`() throws {
+    @Test func `counts use indexes only`() throws {
         _ = try open()
         let plan = try temporary.plan("SELECT count(*), sum(body_size), (SELECT max(stored_at) FROM entry) FROM entry")
         #expect(plan.contains { $0.hasPrefix("SCAN entry USING COVERING INDEX entry_by_size") }, "\(plan)")
         #expect(plan.contains { $0.hasPrefix("SEARCH entry USING COVERING INDEX entry_by_age") }, "\(plan)")
     }
 
-    // Ten times a second, while requests are made.
-    @Test func `looks for what others have changed and left without a walk through the entries`() async throws {
+    // These run ten times a second while requests are made.
+    @Test func `a search for changes and leftovers does not scan the entries`() async throws {
         let cache = try open()
         for number in 0..<20 { cache.store(try entry("\(number)")) }
         await cache.flush()
@@ -481,7 +484,7 @@ import Testing
         #expect(walk >= 19)
     }
 
-    @Test func `finds by one range of rows, without sorting and without a scan`() throws {
+    @Test func `a lookup uses one range of rows, without sorting and without a scan`() throws {
         _ = try open()
         let plan = try temporary.plan(
             """
@@ -494,7 +497,7 @@ import Testing
 }
 
 extension TemporaryStore {
-    /// The store's file, opened beside whoever uses it.
+    /// The store's file, opened by a connection of the test.
     private func database() throws -> SQLiteDatabase {
         try SQLiteDatabase(
             path: store.cachePath, configuration: SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""]))
@@ -530,7 +533,7 @@ extension TemporaryStore {
         }
     }
 
-    /// How many rows the statements of `work` have walked through because no index helped them.
+    /// Returns the number of rows that the statements of `work` scan because no index helps them.
     func scanned(
         _ work: (borrowing SQLiteConnection) throws(SQLiteError) -> Void
     ) throws -> Int32 {

@@ -17,7 +17,7 @@ import Testing
         tier.store(entry.stored, under: entry.key, request: entry.request)
     }
 
-    /// Of one entry alone in a tier.
+    /// The cost of a single entry in a tier.
     private func cost(_ entry: CacheEntry) -> Int {
         let tier = MemoryTier(capacity: .max)
         store(entry, in: tier)
@@ -42,7 +42,7 @@ import Testing
 
     private enum Failure: Error { case hit }
 
-    @Test func `gives back what is too much as soon as its bound is lowered`() throws {
+    @Test func `a memory tier evicts the excess as soon as its limit is lowered`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         for index in 0..<100 { store(try entry("\(index)", size: 1000), in: tier) }
         #expect(tier.cost > 100_000)
@@ -53,7 +53,7 @@ import Testing
         #expect(tier.capacity == 50_000)
     }
 
-    @Test func `stays within its bound whatever comes`() throws {
+    @Test func `a memory tier stays within its limit after any operation`() throws {
         let tier = MemoryTier(capacity: 100_000)
         var generator = SplitMix(state: Effort.seed)
         var kept: [CacheEntry] = []
@@ -69,7 +69,7 @@ import Testing
         #expect(tier.cost == 0)
     }
 
-    @Test func `takes a peek for no use`() throws {
+    @Test func `a peek in a memory tier is not a use`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entry = try entry("a")
         store(entry, in: tier)
@@ -79,20 +79,20 @@ import Testing
         }
     }
 
-    @Test func `does not keep what would fill it alone`() throws {
+    @Test func `a memory tier does not store an entry that would fill it alone`() throws {
         let tier = MemoryTier(capacity: 64_000)
         let big = try entry("big", size: 5000)
         store(big, in: tier)
         #expect(!has(tier, big))
     }
 
-    @Test func `replaces an entry without counting it twice`() throws {
+    @Test func `a memory tier replaces an entry without counting it twice`() throws {
         let tier = MemoryTier(capacity: 100_000)
         for _ in 0..<10 { store(try entry("a", size: 100), in: tier) }
         #expect(tier.cost == cost(try entry("a", size: 100)))
     }
 
-    @Test func `keeps nothing read from disk that may be older than what came meanwhile`() throws {
+    @Test func `a memory tier does not store an entry read from disk that may be outdated`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let (old, new) = (try entry("a", size: 1), try entry("a", size: 2))
         for change in [{ store(new, in: tier) }, { tier.remove(old.key) }, { tier.removeAll() }] {
@@ -107,7 +107,9 @@ import Testing
     }
 
     @Test(arguments: [("one", [true, false]), ("other", [false, false])])
-    func `removes by any URL what was confirmed by another one`(url: String, isLeft: [Bool]) throws {
+    func `a memory tier removes by each URL the entries that were confirmed by another`(url: String, isLeft: [Bool])
+        throws
+    {
         let tier = MemoryTier(capacity: 1 << 20)
         let entry = try entry("a")
         tier.store(entry.stored, under: entry.key, request: entry.request, url: "one")
@@ -120,7 +122,7 @@ import Testing
         #expect(left == isLeft)
     }
 
-    @Test func `asks for the number of a URL once, and for none to remove by URLs themselves`() throws {
+    @Test func `a memory tier asks for the number of a URL once, and not to remove by URLs`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
@@ -140,7 +142,7 @@ import Testing
         #expect(entries.map { has(tier, $0) } == [false, true, false])
     }
 
-    @Test func `removes by keys those alone, and by URLs what has them or may have them`() throws {
+    @Test func `a memory tier removes by keys only those, and by URLs the entries that may have them`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
@@ -148,7 +150,7 @@ import Testing
         }
         let left = { entries.map { self.has(tier, $0) } }
         let number: (String) -> Int64 = { Int64($0.count) }
-        // Neither a key that is not here nor a number that is both names another entry.
+        // A missing key removes no other entry, and neither does a number that is both.
         tier.remove(named: ChangedNames(keys: [3, 5, try entry("absent").key.prefix]), by: number)
         #expect(left() == [true, true, true])
         tier.remove(named: ChangedNames(keys: [entries[2].key.prefix]), by: number)

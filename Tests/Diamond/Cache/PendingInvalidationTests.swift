@@ -7,10 +7,11 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-@Suite(.timeLimit(.minutes(5))) struct `What is marked stale behind the caller` {
+@Suite(.timeLimit(.minutes(5))) struct `Pending invalidations` {
     let temporary = TemporaryStore()
 
-    /// Looks at no neighbor by itself, and writes nothing that nobody waits for.
+    /// Opens a cache that does not check for other processes' changes by itself, and that writes only when it is
+    /// flushed.
     private func open(memory: Int = 0, isSealed: Bool = false) throws -> Cache {
         try Cache(
             temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (0, true), (1 << 20, false), (1 << 20, true)])
-    func `is so at once while another process holds the file, then for every process, and nothing else is`(
+    func `a pending invalidation applies at once, later in every process, and to its entry only`(
         store: (memory: Int, isSealed: Bool)
     ) async throws {
         let cache = try open(memory: store.memory, isSealed: store.isSealed)
@@ -33,7 +34,7 @@ import Testing
         await cache.flush()
         let lock = try WriteLock(temporary.store)
         cache.markStale(urls: [entry.url])
-        // Also where nobody says what it is an answer of.
+        // Also where the URL of the entry is not given.
         #expect(try isStale(cache.find(entry.key, request: entry.request)))
         #expect(try isStale(find(entry, in: cache)))
         let reader = try cache.bodyReader(entry.key, request: entry.request, url: entry.url)
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is fresh again when it is stored anew`(isWritten: Bool) async throws {
+    func `a pending invalidation does not apply to an entry that is stored afterwards`(isWritten: Bool) async throws {
         let cache = try open()
         let old = try CacheEntry.stub("a", body: Data("old".utf8))
         var new = try CacheEntry.stub("a", body: Data("new body".utf8))
@@ -66,7 +67,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is fresh again when it is confirmed as what it has become`(isWritten: Bool) async throws {
+    func `a pending invalidation does not apply to an entry that is validated afterwards`(isWritten: Bool) async throws
+    {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
-    func `may be read as stale where its URL is not known, and is confirmed all the same`(
+    func `a pending invalidation of another URL allows the confirmation of an entry read without its URL`(
         state: (isWritten: Bool, isSealed: Bool)
     ) async throws {
         let cache = try open(isSealed: state.isSealed)
@@ -105,7 +107,9 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
     }
 
-    @Test func `is what was confirmed before, too, and a confirmation of what it was comes too late`() async throws {
+    @Test func `a pending invalidation applies to a confirmed entry, and a confirmation of the old one is too late`()
+        async throws
+    {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -125,7 +129,7 @@ import Testing
     }
 }
 
-/// The right to write a store's file, as another process has it.
+/// A write lock on a store's file, as another process holds it.
 struct WriteLock {
     private let handle: SQLiteHandle
 

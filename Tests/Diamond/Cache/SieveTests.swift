@@ -12,7 +12,7 @@ import Testing
         return sieve
     }
 
-    @Test func `spares what was used, and takes the oldest that was not`() {
+    @Test func `SIEVE spares used items, and evicts the oldest unused one`() {
         var sieve = filled(10)
         for key in 0..<5 { _ = sieve.use(key) }
         sieve.insert("10", under: 10, cost: 1)
@@ -20,7 +20,7 @@ import Testing
         #expect((0..<12).filter { sieve.use($0) == nil } == [5, 6])
     }
 
-    @Test func `goes on where the hand stopped, and begins anew behind the newest`() {
+    @Test func `SIEVE goes on where the hand stopped, and begins again after the newest item`() {
         var sieve = filled(3)
         _ = sieve.use(0)
         sieve.insert("3", under: 3, cost: 1)  // spares 0, takes 1
@@ -31,7 +31,7 @@ import Testing
         #expect([3, 4, 5].allSatisfy { sieve.use($0) != nil })
     }
 
-    @Test func `says which use is the first since the hand came by`() {
+    @Test func `SIEVE reports whether a use is the first since the hand passed`() {
         var sieve = filled(2)
         #expect(sieve.use(0)?.isFirst == true)
         #expect(sieve.use(0)?.isFirst == false)
@@ -39,7 +39,7 @@ import Testing
         #expect(sieve.use(0)?.isFirst == true)
     }
 
-    @Test func `keeps nothing that costs more than all of it`() {
+    @Test func `SIEVE does not store an item that costs more than its capacity`() {
         var sieve = filled(3)
         sieve.insert("big", under: 9, cost: 4)
         #expect(sieve.count == 3)
@@ -47,8 +47,8 @@ import Testing
         #expect(sieve.use(0) == nil)
     }
 
-    /// Against the algorithm in its plainest form: an array with the oldest first.
-    @Test func `evicts what its plainest form evicts, whatever comes`() {
+    /// Compares with the algorithm in its plainest form: an array with the oldest item first.
+    @Test func `SIEVE evicts what its plainest form evicts, after any operations`() {
         var generator = SplitMix(state: Effort.seed)
         var sieve = Sieve<Int, Int>(capacity: 50)
         var plain = PlainSieve(capacity: 50)
@@ -68,13 +68,14 @@ import Testing
         }
     }
 
-    /// Entries of one size, and none replaced: on disk that stays in its place and counts as used, in memory it is the newest.
-    @Test func `evicts what the disk does, one after the other`() throws {
+    /// Entries of one size, none of which is replaced: on disk a replaced entry keeps its place and counts as used,
+    /// in memory it is the newest.
+    @Test func `SIEVE evicts the entries that the disk evicts, one after the other`() throws {
         let temporary = TemporaryStore()
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entries = try (0..<140).map { try CacheEntry.stub("\($0)") }
         var generator = SplitMix(state: Effort.seed)
-        // More than the disk looks at in one slice.
+        // More than the disk examines in one slice.
         var sieve = Sieve<Int64, Bool>(capacity: 100)
         for _ in 0..<Effort.rounds(1000, soaking: 100_000) {
             let entry = entries[Int.random(in: 0..<140, using: &generator)]

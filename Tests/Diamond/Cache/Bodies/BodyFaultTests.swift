@@ -7,12 +7,12 @@ import Testing
 @testable import DiamondInspection
 
 @Suite(.timeLimit(.minutes(10))) struct `Bodies in pieces on a failing disk` {
-    /// A body that is replaced in pieces, broken off, gone on with and read, on a disk of its own.
-    private struct Life {
+    /// A body that is replaced in pieces, interrupted, resumed and read, on a disk of its own.
+    private struct BodyScenario {
         let temporary = TemporaryStore()
         let disk: FaultDisk
         private(set) var record = FaultRecord()
-        /// What readers gave that was not the beginning of a version.
+        /// Bytes from readers that do not begin any stored version.
         private(set) var wrongReads = 0
         private(set) var finished = 0
 
@@ -65,17 +65,18 @@ import Testing
     }
 
     private func calls(_ fault: FaultDisk.Fault, oneIn few: Int) async throws -> StrideThrough<Int> {
-        var life = Life()
+        var life = BodyScenario()
         try await life.run()
         #expect(life.finished == 3)
         return Effort.places(to: life.disk.calls(fitting: fault), oneIn: few)
     }
 
-    /// After the fault: what is there is a version that was stored, or nothing; what is partial goes on, to the byte.
-    private func checkAfterwards(_ life: Life, _ place: String) async throws {
+    /// After the fault, a stored body is a version that was stored, or missing. A partial body can be resumed byte
+    /// for byte.
+    private func checkAfterwards(_ life: BodyScenario, _ place: String) async throws {
         var record = life.record
         #expect(life.wrongReads == 0, "\(place)")
-        // The store's secret may not have come onto the disk.
+        // The store's secret may not be on the disk yet.
         let findings = try CacheInspection(of: life.temporary.store).findings.filter { $0.kind != .secret }
         #expect(findings == [], "\(place)")
         let cache = try Cache(life.temporary.store, memoryCapacity: 0)
@@ -88,7 +89,7 @@ import Testing
 
     private func goOn(in cache: Cache, _ record: FaultRecord, _ place: String) async throws {
         guard let versions = record.versions.values.first, let partial = try cache.partial(versions[0]) else { return }
-        // Its validator tells which version it is of.
+        // Its validator identifies its version.
         let entry = try #require(versions.first { $0.stored.headerBlock == partial.stored.headerBlock })
         let writer = try cache.bodyWriter(for: entry, continuing: partial)
         try await writer.append(entry.stored.body.dropFirst(partial.size))
@@ -97,18 +98,22 @@ import Testing
     }
 
     @Test(arguments: FaultDisk.Fault.survivable, [false, true])
-    func `are never wrong, and can be gone on with`(fault: FaultDisk.Fault, lasting: Bool) async throws {
+    func `bodies in pieces are never wrong after a fault, and can be resumed`(fault: FaultDisk.Fault, lasting: Bool)
+        async throws
+    {
         for call in try await calls(fault, oneIn: 270) {
-            var life = Life()
+            var life = BodyScenario()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
             try await checkAfterwards(life, "\(fault) at \(call), DIAMOND_SEED=\(Effort.seed)")
         }
     }
 
-    @Test(arguments: [false, true]) func `are never wrong after the power went`(keepsSome: Bool) async throws {
+    @Test(arguments: [false, true]) func `bodies in pieces are never wrong after a power failure`(keepsSome: Bool)
+        async throws
+    {
         for call in try await calls(.powerLoss, oneIn: 270) {
-            var life = Life()
+            var life = BodyScenario()
             life.disk.fail(.powerLoss, atCall: call)
             try await life.run()
             try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)

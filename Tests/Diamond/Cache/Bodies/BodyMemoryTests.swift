@@ -7,14 +7,15 @@ import Testing
 
 @testable import Diamond
 
-/// Beside no other test, because what it measures is the whole process.
+/// Runs without other tests, because it measures the whole process.
 @Suite(
     .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
     .timeLimit(.minutes(5))) struct `A stored body of 100 MiB`
 {
     private static let count = 100 << 20
 
-    @Test(arguments: [false, true]) func `goes in and out at flat memory`(isSealed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a large body is written and read at flat memory`(isSealed: Bool) async throws
+    {
         let store = BodyStore(isSealed: isSealed)
         let cache = try store.open(capacity: 1 << 30)
         let entry = try CacheEntry.stub("a", size: 0)
@@ -37,7 +38,9 @@ import Testing
         #expect(growth.bytes < 16 << 20, "grew by \(growth.bytes >> 20) MiB")
     }
 
-    @Test(arguments: [false, true]) func `is streamed and downloaded at flat memory`(isConfirmed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a large body is streamed and downloaded at flat memory`(isConfirmed: Bool)
+        async throws
+    {
         let temporary = TemporaryStore()
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.diskCapacity = 1 << 30

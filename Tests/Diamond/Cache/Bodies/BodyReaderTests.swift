@@ -5,11 +5,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A body that is read in pieces` {
+@Suite struct `Reading a body in pieces` {
     private let store = BodyStore()
     private let body = Data.noise(1_000_000)
 
-    @Test func `comes chunk by chunk, from wherever it is`() async throws {
+    @Test func `a body is read chunk by chunk, from any offset`() async throws {
         let cache = try store.open(memory: 32 << 20)
         let entry = try CacheEntry.stub("a", body: body)
         for state in ["in memory", "waiting", "on disk"] {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `is none where nothing is stored, or for another request`() async throws {
+    @Test func `a body is not found where nothing is stored, or for another request`() async throws {
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
         #expect(try cache.bodyReader(entry.key, request: entry.request) == nil)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["replaced", "replaced in pieces", "evicted", "replaced by a like number"])
-    func `ends with an error where it has gone meanwhile, and never goes on with another's bytes`(
+    func `a read of a body that was deleted meanwhile fails, and never continues with other bytes`(
         event: String
     ) async throws {
         let cache = try store.open()
@@ -58,7 +58,7 @@ import Testing
         #expect(store.events.dropped.isEmpty)
     }
 
-    @Test func `goes on where the same bytes were stored again`() async throws {
+    @Test func `a read of a body goes on where the same bytes were stored again`() async throws {
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `ends where a chunk is damaged, and its entry goes`(isSealed: Bool) async throws {
+    func `a read of a body ends at a damaged chunk, and the entry is deleted`(isSealed: Bool) async throws {
         let store = BodyStore(isSealed: isSealed)
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
@@ -87,9 +87,11 @@ import Testing
     }
 
     @Test(arguments: ["in memory", "waiting", "on disk"], [false, true])
-    func `stays where it is when it is confirmed without being read`(state: String, isSealed: Bool) async throws {
+    func `a body stays in place when its entry is confirmed without a read of it`(state: String, isSealed: Bool)
+        async throws
+    {
         let store = BodyStore(isSealed: isSealed)
-        // Nothing is written before somebody says so.
+        // Nothing is written before the test flushes.
         let cache = try Cache(
             store.temporary.store, seal: isSealed ? AESGCMSeal.first : nil,
             memoryCapacity: state == "in memory" ? 64 << 20 : 0, uptime: { 0 }, writeDelay: .seconds(600))
@@ -111,7 +113,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == whole)
     }
 
-    @Test func `counts as use`() async throws {
+    @Test func `a read of a body counts as use`() async throws {
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)

@@ -4,13 +4,13 @@ import Foundation
 
 @testable import Diamond
 
-/// A store, in clear or sealed, whose bodies come and go in pieces.
+/// A store, plain or sealed, whose bodies are written and read in pieces.
 struct BodyStore {
     let temporary = TemporaryStore()
     let events = SealEvents()
     var isSealed = false
 
-    /// Looks at no neighbor by itself, as long as no time passes.
+    /// Opens a cache that does not check for other processes' changes by itself, as long as no time passes.
     func open(
         capacity: Int64 = Cache.defaultDiskCapacity,
         memory: Int = 0,
@@ -25,7 +25,7 @@ struct BodyStore {
 }
 
 extension CacheEntry {
-    /// The answer with another body.
+    /// Returns the entry with another body.
     func with(_ body: Data) -> CacheEntry {
         var entry = self
         entry.stored.body = body
@@ -45,7 +45,7 @@ extension Cache {
 
     func partial(_ entry: CacheEntry) throws -> PartialBody? { try partialBody(entry.key, request: entry.request) }
 
-    /// All that a reader gives.
+    /// Returns all the bytes of a reader.
     func read(_ entry: CacheEntry) throws -> Data? {
         guard var reader = try bodyReader(entry.key, request: entry.request) else { return nil }
         return try reader.rest()
@@ -61,7 +61,7 @@ extension BodyReader {
 }
 
 extension BodyWriter {
-    /// - Parameter sizes: of the pieces, over and over.
+    /// - Parameter sizes: the sizes of the pieces, repeated.
     func append(_ body: Data, in sizes: [Int]?) async throws {
         var (rest, number) = (body, 0)
         while !rest.isEmpty {
@@ -74,7 +74,7 @@ extension BodyWriter {
 }
 
 extension Data {
-    /// Bytes of which no two chunks are alike.
+    /// Returns bytes of which no two chunks are equal.
     static func noise(_ count: Int, seed: UInt64 = 1) -> Data {
         var random = SplitMix(state: seed)
         let words = (0..<(count + 7) / 8).map { _ in random.next() }

@@ -7,11 +7,11 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite(.timeLimit(.minutes(5))) struct `A body that is written in pieces` {
+@Suite(.timeLimit(.minutes(5))) struct `Writing a body in pieces` {
     private static let mebibyte = 1 << 20
 
     @Test(arguments: [false, true])
-    func `comes back as it came, however it was cut`(isSealed: Bool) async throws {
+    func `a body is read as it was written, in pieces of any size`(isSealed: Bool) async throws {
         let store = BodyStore(isSealed: isSealed)
         var random = SplitMix(state: Effort.seed)
         let cache = try store.open()
@@ -33,7 +33,9 @@ import Testing
         #expect(try CacheInspection(of: store.temporary.store).findings.isEmpty)
     }
 
-    @Test func `leaves the answer that was there until it is whole, and takes its place at once`() async throws {
+    @Test func `a writer of a body leaves the old response until the new one is whole, and then replaces it`()
+        async throws
+    {
         let store = BodyStore()
         let (cache, other) = (try store.open(memory: 8 << 20), try store.open())
         let (old, new) = (try CacheEntry.stub("a", size: 10), try CacheEntry.stub("a", body: .noise(3 << 20)))
@@ -48,7 +50,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 1)
     }
 
-    @Test func `takes out of other processes' memory what it replaces`() async throws {
+    @Test func `a writer of a body removes the replaced entry from other processes' memory`() async throws {
         let store = BodyStore()
         let uptime = Guarded<UInt64>(0)
         let other = try Cache(store.temporary.store, memoryCapacity: 8 << 20, uptime: { uptime.withLock { $0 } })
@@ -60,7 +62,7 @@ import Testing
         #expect(other.find(new.key, request: new.request) == new.stored)
     }
 
-    @Test func `of less than a mebibyte is stored as any answer`() async throws {
+    @Test func `a body of less than a mebibyte is stored as any response`() async throws {
         let store = BodyStore()
         let cache = try store.open(memory: 32 << 20)
         let entry = try CacheEntry.stub("a", body: .noise(1_000_000))
@@ -69,7 +71,7 @@ import Testing
         #expect(try cache.read(entry) == entry.stored.body)
     }
 
-    @Test func `keeps the pin of the answer that it replaces, and has its own tags`() async throws {
+    @Test func `a writer of a body keeps the pin of the replaced response, and sets its own tags`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         cache.store(try .stub("a", tags: ["old"]))
@@ -82,7 +84,7 @@ import Testing
         #expect(store.events.failures.isEmpty)
     }
 
-    @Test func `is counted as one that was stored`() async throws {
+    @Test func `a body written in pieces is counted as one stored response`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         try await cache.stream(try .stub("a", body: .noise(2 << 20)))
@@ -91,9 +93,9 @@ import Testing
         #expect(store.events.failures.isEmpty)
     }
 
-    // MARK: When it does not come to its end
+    // MARK: Interruptions
 
-    @Test func `that is abandoned, or forgotten by its writer, leaves nothing`() async throws {
+    @Test func `an abandoned or released writer leaves nothing`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2 << 20))
@@ -104,12 +106,12 @@ import Testing
         let writer = try cache.bodyWriter(for: entry)
         try await writer.append(entry.stored.body)
         try await writer.abandon(keepingPartial: false)
-        // What the first has left is erased behind its back.
+        // The first writer's remains are deleted without its knowledge.
         try await untilTrue { try store.temporary.rows("entry") == 0 }
         #expect(try store.temporary.rows("body") == 0)
     }
 
-    @Test func `without a validator is not kept`() async throws {
+    @Test func `a partial body without a validator is not stored`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2 << 20), flags: [])
@@ -119,7 +121,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test func `cannot be added to where it was erased meanwhile`() async throws {
+    @Test func `a partial body cannot be continued where it was purged meanwhile`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2 << 20), identity: "user-1")
@@ -131,7 +133,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
     }
 
-    @Test func `gives way to another writer of its key, and neither takes the other's bytes`() async throws {
+    @Test func `a writer of a body gives way to another of its key, and neither has the other's bytes`() async throws {
         let store = BodyStore()
         let (cache, other) = (try store.open(), try store.open())
         let first = try CacheEntry.stub("a", body: .noise(3 << 20, seed: 1))
@@ -144,7 +146,7 @@ import Testing
         #expect(try cache.found(second) == second.stored.body)
     }
 
-    @Test func `is refused beyond a quarter of the bound, with nothing left of it`() async throws {
+    @Test func `a body larger than a quarter of the limit is refused, and nothing is left of it`() async throws {
         let store = BodyStore()
         let cache = try store.open(capacity: 32 << 20)
         let writer = try cache.bodyWriter(for: .stub("a"))
@@ -155,7 +157,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test func `keeps the store within its bound while it comes`() async throws {
+    @Test func `a writer of a body keeps the store within its limit`() async throws {
         let store = BodyStore()
         let cache = try store.open(capacity: 64 << 20)
         for index in 0..<150 { cache.store(try .stub("\(index)", size: 300_000, lifetime: nil)) }

@@ -7,8 +7,8 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite(.timeLimit(.minutes(5))) struct `What a broken transfer has left` {
-    /// Receives the beginning of a body, and breaks off.
+@Suite(.timeLimit(.minutes(5))) struct `Partial bodies of broken transfers` {
+    /// Writes the beginning of a body, and stops.
     private func receive(_ entry: CacheEntry, _ count: Int, in cache: Cache) async throws {
         let writer = try cache.bodyWriter(for: entry)
         try await writer.append(entry.stored.body.prefix(count), in: nil)
@@ -17,7 +17,9 @@ import Testing
 
     @Test(
         arguments: [1, 131_071, 131_072, 131_073, 262_144, 1 << 20, (1 << 20) + 1, 1_500_000], [false, true])
-    func `is found by another process, which goes on to the byte`(count: Int, isSealed: Bool) async throws {
+    func `a partial body is found by another process, which continues it byte for byte`(count: Int, isSealed: Bool)
+        async throws
+    {
         let store = BodyStore(isSealed: isSealed)
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
         try await receive(entry, count, in: store.open())
@@ -35,7 +37,7 @@ import Testing
         #expect(try CacheInspection(of: store.temporary.store).findings.isEmpty)
     }
 
-    @Test func `is asked for by nobody where a look has found none, until there is one`() async throws {
+    @Test func `a partial body is not looked up again after a miss, until there is one`() async throws {
         let (store, uptime) = (BodyStore(), Guarded<UInt64>(0))
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
         let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
@@ -55,7 +57,7 @@ import Testing
         #expect(!one.mayHavePartialBodies && !other.mayHavePartialBodies)
     }
 
-    @Test func `is known to be possible where it was written beside a look that had found none`() {
+    @Test func `a partial body is known to be possible when it was written during a lookup`() {
         let presence = PartialPresence()
         let instant = presence.instant
         presence.add()
@@ -65,7 +67,9 @@ import Testing
         #expect(!presence.isPossible)
     }
 
-    @Test(arguments: [false, true]) func `can be broken off any number of times`(isSealed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a partial body can be interrupted any number of times`(isSealed: Bool)
+        async throws
+    {
         let store = BodyStore(isSealed: isSealed)
         var random = SplitMix(state: Effort.seed)
         let entry = try CacheEntry.stub("a", body: .noise(3_000_000))
@@ -84,7 +88,7 @@ import Testing
         #expect(try cache.found(entry) == entry.stored.body, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `is gone on with by one of several`() async throws {
+    @Test func `a partial body is continued by one of several writers`() async throws {
         let store = BodyStore()
         let entry = try CacheEntry.stub("a", body: .noise(4 << 20))
         try await receive(entry, 1 << 20, in: store.open())
@@ -98,7 +102,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is picked by a predicate apart from the whole entry of its key`(isSealed: Bool) async throws {
+    func `a partial body is selected by a predicate apart from the whole entry of its key`(isSealed: Bool) async throws
+    {
         let store = BodyStore(isSealed: isSealed)
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
@@ -117,7 +122,7 @@ import Testing
         #expect(try await cache.purge(.url(prefix: "http://h/")) == 2)
     }
 
-    @Test func `is not for another request, nor for a store that seals with another key`() async throws {
+    @Test func `a partial body is for no other request, and for no store that seals with another key`() async throws {
         let store = BodyStore(isSealed: true)
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
         try await receive(entry, 1_500_000, in: store.open())
@@ -130,7 +135,7 @@ import Testing
         #expect(try newer.found(entry) == entry.stored.body)
     }
 
-    @Test func `is dropped where it is damaged`() async throws {
+    @Test func `a damaged partial body is deleted`() async throws {
         let store = BodyStore()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
         try await receive(entry, 1_500_000, in: store.open())
@@ -143,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [1000, 200_000])
-    func `is never taken for the whole, nor the whole for a part, whatever its row says`(
+    func `a partial body is never read as a whole one, nor the reverse, whatever its row says`(
         isSealed: Bool,
         size: Int
     ) async throws {
@@ -171,7 +176,7 @@ import Testing
         UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id >> 20 IN (SELECT id FROM entry WHERE is_partial)
         """,
     ])
-    func `goes alone where it is damaged: what is whole under its key stays`(damage: String) async throws {
+    func `a damaged partial body is deleted alone: the whole one of its key stays`(damage: String) async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
@@ -184,9 +189,9 @@ import Testing
         #expect(try store.temporary.rows("entry") == 1 && cache.read(entry) == entry.stored.body)
     }
 
-    // MARK: Beside whole entries
+    // MARK: Whole entries of the same key
 
-    @Test func `stands beside the whole answer in lists, and is the one that is erased with it`() async throws {
+    @Test func `a partial body is listed with the whole response, and purged with it`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000), tags: ["t"])
@@ -202,7 +207,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
     }
 
-    @Test func `is evicted as whole answers are`() async throws {
+    @Test func `a partial body is evicted as whole responses are`() async throws {
         let store = BodyStore()
         let cache = try store.open(capacity: 32 << 20)
         let entry = try CacheEntry.stub("a", body: .noise(3 << 20))
@@ -212,17 +217,17 @@ import Testing
         #expect(try cache.partial(entry) == nil)
     }
 
-    // MARK: Of no use any more
+    // MARK: Leftovers
 
-    /// What a writer leaves that is killed, where the answer has no validator to go on with.
+    /// Leaves the remains of a killed writer, whose response has no validator for a resumption.
     private func leave(_ name: String, in store: BodyStore, at now: Int64) async throws {
         let writer = try store.open(now: now).bodyWriter(for: .stub(name, flags: []))
         try await writer.append(.noise(2 << 20))
-        // Never ended nor dropped, as one whose process has died.
+        // Never finished or deallocated, like the writer of a dead process.
         _ = Unmanaged.passRetained(writer)
     }
 
-    @Test func `with a validator is found a week later, and removed`() async throws {
+    @Test func `a leftover body with a validator is found a week later, and deleted`() async throws {
         let store = BodyStore()
         try await receive(try CacheEntry.stub("a", body: .noise(2_000_000)), 1_500_000, in: store.open())
         for (now, count) in [(Int64(1_000_000_000), 0), (1_000_000_001, 1)] {
@@ -233,7 +238,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test func `without a validator is found an hour later, and removed`() async throws {
+    @Test func `a leftover body without a validator is found an hour later, and deleted`() async throws {
         let store = BodyStore()
         try await leave("a", in: store, at: 1_000_000_000)
         try await leave("b", in: store, at: 1_000_000_000 + CacheTable.silence)
@@ -248,7 +253,7 @@ import Testing
         #expect(try CacheInspection(of: store.temporary.store, now: now).findings.isEmpty)
     }
 
-    @Test func `without a validator is the first that is evicted`() async throws {
+    @Test func `a leftover body without a validator is the first to be evicted`() async throws {
         let store = BodyStore()
         let now = 1_000_000_001 + CacheTable.silence
         let cache = try store.open(capacity: 48 << 20, now: now)
@@ -256,7 +261,7 @@ import Testing
         cache.store(expired)
         await cache.flush()
         try await leave("left", in: store, at: 1_000_000_000)
-        // Until just beyond the bound: the leftover is what has to go.
+        // Until just over the limit: the leftover has to be evicted.
         var index = 0
         while try store.temporary.rows("entry WHERE is_partial = 1") > 0, index < 200 {
             cache.store(try .stub("\(index)", size: 300_000, lifetime: nil))

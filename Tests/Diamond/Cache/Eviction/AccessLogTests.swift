@@ -13,7 +13,7 @@ import Testing
         CacheAccess(prefix: prefix, bodySize: 10, entrySize: 20, second: second, kind: kind)
     }
 
-    @Test func `count the repeats of a second in one`() {
+    @Test func `pending accesses count the repeats of a second in one row`() {
         var log = AccessLog()
         for (prefix, second) in [(1, 0), (2, 0), (1, 0), (1, 1), (1, 1)] as [(Int64, Int64)] {
             log.add(access(prefix, second: second))
@@ -27,7 +27,7 @@ import Testing
         #expect(log.removeAll().map(\.uses) == [1])
     }
 
-    @Test func `are of the sample, and count what passes by`() {
+    @Test func `pending accesses belong to the sample, and the others are counted`() {
         var log = AccessLog(sampling: Sampling(shift: 1))
         for prefix in [-1, .max, -5, .min, 0] as [Int64] { log.add(access(prefix)) }
         log.add(access(-1))
@@ -39,7 +39,7 @@ import Testing
         #expect(log.removeAll().map(\.passed.uses) == [1])
     }
 
-    @Test func `go back before what has come since, and count its repeats on`() {
+    @Test func `pending accesses that return precede later ones, and go on counting their repeats`() {
         var log = AccessLog()
         log.add(access(1))
         let taken = log.removeAll()
@@ -51,17 +51,17 @@ import Testing
         #expect(again.map(\.uses) == [1, 2])
     }
 
-    @Test func `are so many that they are written`() {
+    @Test func `pending accesses are written when there are many`() {
         var log = AccessLog()
         let prefixes = Array(1...Int64(AccessLog.maximumWaiting) + 1)
-        // Told once.
+        // It is true once.
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
         _ = log.removeAll()
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
     }
 
     @Test(arguments: [(0, 100, 0), (0, 8192, 1), (3, 8192, 4), (3, 5000, 3), (3, 2047, 2), (20, 9000, 20)])
-    func `are of a sample that suits the number of keys`(shift: Int64, keys: Int64, next: Int64) {
+    func `the sample of accesses suits the number of keys`(shift: Int64, keys: Int64, next: Int64) {
         #expect(Sampling(shift: shift).next(keys: keys, seconds: 86_400) == Sampling(shift: next))
         let longAgo: Int64 = 28 * 86_400
         #expect(Sampling(shift: shift).next(keys: keys, seconds: longAgo).shift == min(shift, next))
@@ -71,7 +71,7 @@ import Testing
 @Suite struct `The record of accesses` {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
-    /// The clock's, in seconds.
+    /// The clock's time in seconds.
     private let start: Int64 = 1_767_225_600
 
     private func open(_ capacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
@@ -83,7 +83,7 @@ import Testing
 
     private func accesses(_ cache: Cache) throws -> [CacheAccess] { try cache.file.read(CacheTable.accesses).accesses }
 
-    @Test func `is kept only where it is switched on, by all processes of the store`() async throws {
+    @Test func `accesses are recorded only where that is switched on, by all processes of the store`() async throws {
         let cache = try Cache(temporary.store)
         let entry = try CacheEntry.stub("a")
         func use() async {
@@ -97,7 +97,7 @@ import Testing
         #expect(try cache.recordedCapacity() == Cache.defaultDiskCapacity)
         let other = try open()
         #expect(try cache.isRecording())
-        // The first write brings the news.
+        // The first write reads the setting.
         await use()
         #expect(try temporary.rows("access") == 0)
         await use()
@@ -108,7 +108,7 @@ import Testing
         #expect(try temporary.rows("access") == 0)
     }
 
-    @Test func `has each use once, and outlives its process`() async throws {
+    @Test func `the record has each use once, and outlives its process`() async throws {
         var cache: Cache? = try open()
         let entry = try CacheEntry.stub("a", size: 1000)
         cache?.store(entry)
@@ -123,7 +123,7 @@ import Testing
         let reopened = try open()
         await reopened.flush()
         let recorded = try accesses(reopened)
-        // Two of one second share a row, unless the writer came between them.
+        // Two accesses of one second share a row, unless the writer ran between them.
         #expect([[.stored, .hit, .replaced], [.stored, .hit, .hit, .replaced]].contains(recorded.map(\.kind)))
         #expect(recorded.map(\.uses).reduce(0, +) == 4)
         #expect(recorded.allSatisfy { $0.prefix == entry.key.prefix && $0.bodySize == 1000 })
@@ -134,7 +134,7 @@ import Testing
         #expect(try reopened.simulation().lines[0].misses.requests == 0.5)
     }
 
-    @Test func `is one for all processes of a store, in the order of time`() async throws {
+    @Test func `the record is one for all processes of a store, in the order of time`() async throws {
         let (one, other) = (try open(), try open(64 << 20))
         let entry = try CacheEntry.stub("a")
         for cache in [one, other, one, other] {
@@ -149,7 +149,7 @@ import Testing
         #expect(try one.simulation().currentCapacity == Cache.defaultDiskCapacity)
     }
 
-    @Test func `is a ring that is small beside the bound`() async throws {
+    @Test func `the record is a ring that is small compared with the limit`() async throws {
         let cache = try open(4 << 20)
         let entry = try CacheEntry.stub("a")
         for _ in 0..<3000 {
@@ -166,7 +166,8 @@ import Testing
         #expect(try accesses(cache).map(\.second).first == start + 1977)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is written without anything else when much waits`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `the record is written without any other change when many accesses are pending`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         for _ in 0..<AccessLog.maximumWaiting {
@@ -177,7 +178,7 @@ import Testing
         #expect(try accesses(cache).count == AccessLog.maximumWaiting)
     }
 
-    @Test func `halves its sample for all processes when there are many keys`() async throws {
+    @Test func `the record halves its sample for all processes when there are many keys`() async throws {
         let (one, other) = (try open(), try open())
         let many = (0..<65_536).map { index in
             CacheAccess(prefix: Int64(index % 9000) << 50, bodySize: 1, entrySize: 1, second: 0, kind: .hit)
@@ -199,7 +200,7 @@ import Testing
         #expect(recorded == Set(entries.map(\.key.prefix).filter { $0 >= 0 }))
     }
 
-    @Test func `tells of a request no more than numbers, and nothing once it is erased`() async throws {
+    @Test func `the record has only numbers of a request, and nothing after a purge`() async throws {
         let cache = try open()
         let entries = try [CacheEntry.stub("a", identity: "me"), .stub("b"), .stub("c")]
         for entry in entries { cache.store(entry) }
@@ -216,7 +217,7 @@ import Testing
         #expect(try temporary.rows("access") == 0)
     }
 
-    @Test func `tells hits, newly stored and replaced answers apart`() async throws {
+    @Test func `the record distinguishes hits, newly stored and replaced responses`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         _ = try open()
         let engine = temporary.engine(transport, clock: clock)
@@ -231,7 +232,7 @@ import Testing
         #expect(try accesses(open()).map(\.kind) == [.stored, .hit, .replaced])
     }
 
-    @Test func `loses nothing of what many threads do beside the writer, over the end of an hour`() async throws {
+    @Test func `the record loses no access of many threads, over the end of an hour`() async throws {
         let cache = try open()
         let entries = try (0..<40).map { try CacheEntry.stub("\($0)", size: 10) }
         for _ in 0..<2 {
@@ -250,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `has what the rows take on disk, where there are any`(isSealed: Bool) async throws {
+    func `the record has the sizes of rows on disk, where there are any`(isSealed: Bool) async throws {
         let cache = try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 0)
         try cache.setRecording(true)
         let (kept, gone) = try (CacheEntry.stub("a", size: 1000), CacheEntry.stub("b", size: 1000))
@@ -262,14 +263,14 @@ import Testing
         let size = try #require(texts.first.flatMap { Int64($0) })
         #expect(recorded[kept.key.prefix] == [size + CacheAccess.rowSize])
         #expect(recorded[gone.key.prefix] == [1000 + Int64(gone.stored.headerBlock.count) + CacheAccess.rowSize])
-        // Of a row that nobody has written, nothing is believed.
+        // No value of a row with an unknown writer is used.
         try temporary.execute("UPDATE entry SET body_size = 9223372036854775807; DELETE FROM access")
         cache.count(.cache, of: kept.stored, under: kept.key)
         await cache.flush()
         #expect(try accesses(cache).map(\.entrySize) == recorded[gone.key.prefix])
     }
 
-    @Test func `has what was too large to be kept`() async throws {
+    @Test func `the record has responses that were too large to be stored`() async throws {
         let cache = try open(16 << 20)
         cache.store(try .stub("a", size: 5 << 20))
         await cache.flush()
@@ -278,7 +279,7 @@ import Testing
     }
 
     @Test(arguments: ["body_size = 137438953473", "entry_size = 1 << 52", "uses = 0", "second = -1", "kind = 9"])
-    func `passes over rows that nobody has written`(damage: String) async throws {
+    func `the record skips rows that were not written by a cache`(damage: String) async throws {
         let cache = try open()
         for name in ["a", "b"] { cache.store(try .stub(name, size: 10)) }
         await cache.flush()

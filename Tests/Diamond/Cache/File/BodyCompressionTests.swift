@@ -24,7 +24,7 @@ import Testing
         return entry
     }
 
-    /// Text as APIs send it, of no two chunks alike.
+    /// Text as APIs send it, of which no two chunks are equal.
     private static func text(_ size: Int) -> Data {
         var text = Data()
         var number = 0
@@ -35,7 +35,7 @@ import Testing
         return text.prefix(size)
     }
 
-    /// An entry of the form that a build with the trait writes, its body left as it came within its frames.
+    /// An entry in the form that a build with the trait writes, with its body uncompressed in its frames.
     private func storeFrames(_ frames: [Data], of entry: CacheEntry, in cache: Cache) throws {
         var entry = entry
         entry.stored.flags.insert(.compressed)
@@ -49,7 +49,7 @@ import Testing
 
     #if Compression
     @Test(arguments: [0, 1, 1023, 1024, 131_072, 131_073, 3_000_000], [false, true])
-    func `come back to the byte, whole and in pieces`(size: Int, isSealed: Bool) async throws {
+    func `a compressed body is read byte for byte, whole and in pieces`(size: Int, isSealed: Bool) async throws {
         let cache = try open(isSealed: isSealed)
         let entry = try entry("a", Self.text(size))
         for isStreamed in [false, true] {
@@ -66,7 +66,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `are those of text that gains, and no others`() async throws {
+    @Test func `a body is compressed where it is text that gains by it, and no other`() async throws {
         let cache = try open()
         let text = Self.text(50_000)
         let cases: [(String, Data, Bool)] = [
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `live beside others, whatever the cache that reads them writes`() async throws {
+    @Test func `compressed bodies and others are read by the same cache`() async throws {
         let (one, other) = (try open(), try open(compresses: false))
         let entries = [try entry("a", Self.text(300_000)), try entry("b", Self.text(300_000))]
         one.store(entries[0])
@@ -97,7 +97,9 @@ import Testing
         #expect(try one.found(entries[0]) == entries[0].stored.body)
     }
 
-    @Test(arguments: [false, true]) func `stay where a 304 confirms them`(isSealed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a compressed body stays in place where a 304 confirms it`(isSealed: Bool)
+        async throws
+    {
         let cache = try open(isSealed: isSealed)
         var entry = try entry("a", Self.text(300_000))
         cache.store(entry)
@@ -109,7 +111,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test(arguments: [false, true]) func `are gone on with`(isSealed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a compressed partial body is continued`(isSealed: Bool) async throws {
         let entry = try entry("a", Self.text(3_000_000))
         let first = try open(isSealed: isSealed).bodyWriter(for: entry)
         try await first.append(entry.stored.body.prefix(1_500_001))
@@ -124,7 +126,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `are dropped where they would grow beyond what they say`() async throws {
+    @Test func `a compressed body is deleted where it would expand beyond its declared size`() async throws {
         let cache = try open()
         let packed = BodyCompression.pack(Data(count: 100_000)).dropFirst(8)
         let bombs = [
@@ -139,14 +141,16 @@ import Testing
         }
     }
 
-    @Test func `read what was left uncompressed within its frame`() async throws {
+    @Test func `a body left uncompressed within its frame is read`() async throws {
         let cache = try open()
         let entry = try entry("a", Data("body".utf8))
         try storeFrames([Self.frame(Data("body".utf8))], of: entry, in: cache)
         #expect(try cache.found(entry) == Data("body".utf8))
     }
 
-    @Test(arguments: [false, true]) func `are recorded with what they take on disk`(isStreamed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a compressed body is recorded with its size on disk`(isStreamed: Bool)
+        async throws
+    {
         let cache = try open()
         try cache.setRecording(true)
         let entry = try entry("a", Self.text(3_000_000))
@@ -163,7 +167,7 @@ import Testing
         #expect(recorded.map(\.entrySize) == [size, size])
     }
 
-    @Test func `are what an engine writes that is told to`() async throws {
+    @Test func `a body is compressed by an engine that is configured to`() async throws {
         let text = String(decoding: Self.text(20_000), as: UTF8.self)
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = StubTransport(
@@ -176,7 +180,7 @@ import Testing
         #expect(try await Engine(configuration).send(Request("http://h/a")).body == Data(text.utf8))
     }
     #else
-    @Test func `are a miss to a program without the trait, told once, and stay`() async throws {
+    @Test func `a compressed body is a miss to a program without the trait, reported once, and stays`() async throws {
         let cache = try open()
         for name in ["a", "b"] {
             let entry = try entry(name, Data("body".utf8))

@@ -15,7 +15,7 @@ import Testing
         var record: FaultRecord
     }
 
-    /// A store with everything in its file, or the younger half in the log.
+    /// A store with all entries in its file, or the newer half in the log.
     private func original(hasLog: Bool) async throws -> Original {
         let temporary = TemporaryStore()
         var record = FaultRecord()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], Damage.allCases)
-    func `answers nothing rather than anything wrong`(hasLog: Bool, damage: Damage) async throws {
+    func `a damaged store answers nothing rather than anything wrong`(hasLog: Bool, damage: Damage) async throws {
         let original = try await original(hasLog: hasLog)
         var random = SplitMix(state: Effort.seed)
         var record = original.record
@@ -50,7 +50,7 @@ import Testing
         #expect(record.wrongHeads.isEmpty)
     }
 
-    @Test func `answers nothing where one bit of an entry's headers has changed`() async throws {
+    @Test func `a damaged store answers nothing where one bit of an entry's headers has changed`() async throws {
         let original = try await original(hasLog: false)
         var (files, record) = (original.files, original.record)
         let place = try #require(files[0].bytes.firstRange(of: Data("ETag: \"7-1".utf8)))
@@ -60,7 +60,7 @@ import Testing
         #expect(record.wrongHeads.isEmpty)
     }
 
-    /// Half the places are near the beginning of a page, where the file's structure is.
+    /// Half of the damaged places are near the beginning of a page, where the file's structure is.
     private func damage(_ bytes: inout Data, _ damage: Damage, _ random: inout SplitMix) -> Int {
         let anywhere = random.below(bytes.count)
         let place = random.below(2) == 0 ? anywhere : anywhere / 8192 * 8192 + random.below(64)
@@ -71,7 +71,7 @@ import Testing
         return place
     }
 
-    /// Uses a store of these files, as far as it opens.
+    /// Uses a store of these files, as far as it can be opened.
     private func open(
         _ files: [(name: String, bytes: Data)],
         _ record: inout FaultRecord,
@@ -83,11 +83,11 @@ import Testing
         do throws(CacheError) {
             let cache = try Cache(temporary.store, memoryCapacity: 0)
             record.check(cache, place())
-            // What was found damaged is deleted, which writes into a damaged file.
+            // Damaged entries are deleted, which writes into a damaged file.
             await cache.flush()
             record.check(cache, place())
         } catch {
-            // The remedies stand with the codes: an error of another kind has none.
+            // Codes have the remedies: an error of another type has none.
             #expect(error.code != .other, "\(place()): \(error)")
         }
     }

@@ -7,8 +7,8 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `The cache on a failing disk` {
-    /// What a cache's life may look like, on a disk of its own.
-    private struct Life {
+    /// A sequence of operations of a cache, on a disk of its own.
+    private struct CacheScenario {
         let temporary = TemporaryStore()
         let disk: FaultDisk
         private(set) var record = FaultRecord()
@@ -73,9 +73,9 @@ import Testing
         }
     }
 
-    /// The calls of a life that a fault can strike; the quick tier takes one in 50, others in each run.
+    /// The disk calls that a fault can strike. The quick tier tries one in 50, others in each run.
     private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
-        var life = Life()
+        var life = CacheScenario()
         try await life.run()
         #expect(life.refusals.isEmpty)
         #expect(life.record.versions.count == 10)
@@ -84,8 +84,8 @@ import Testing
         return Effort.places(to: count, oneIn: 50)
     }
 
-    /// After the fault: the store opens, answers nothing wrong, and keeps what it is given.
-    private func checkAfterwards(_ life: Life, _ place: String) async throws {
+    /// After the fault, the store opens, answers nothing wrong, and stores new entries.
+    private func checkAfterwards(_ life: CacheScenario, _ place: String) async throws {
         var record = life.record
         let cache = try Cache(life.temporary.store, memoryCapacity: 0)
         record.check(cache, "\(place), opened again")
@@ -98,13 +98,15 @@ import Testing
     }
 
     @Test(arguments: FaultDisk.Fault.survivable, [false, true])
-    func `never answers wrongly, and works again`(fault: FaultDisk.Fault, lasting: Bool) async throws {
+    func `a cache never answers wrongly after a fault, and works again`(fault: FaultDisk.Fault, lasting: Bool)
+        async throws
+    {
         var helpless: Set<String> = []
         for call in try await calls(fault) {
-            var life = Life()
+            var life = CacheScenario()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
-            // The remedies stand with the codes: an error of another kind has none.
+            // Codes have the remedies: an error of another type has none.
             for error in life.refusals where error.code == .other {
                 helpless.insert(error.message.replacing(life.temporary.directory.path, with: ""))
             }
@@ -114,9 +116,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `never answers wrongly after the power has gone`(keepsSome: Bool) async throws {
+    func `a cache never answers wrongly after a power failure`(keepsSome: Bool) async throws {
         for call in try await calls(.powerLoss) {
-            var life = Life()
+            var life = CacheScenario()
             life.disk.fail(.powerLoss, atCall: call)
             try await life.run()
             try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)
@@ -124,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `has erased what its space was enough for`() async throws {
+    @Test func `a purge with little space has deleted what the space was enough for`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
@@ -132,7 +134,7 @@ import Testing
         let cache = try Cache(store, memoryCapacity: 0)
         for number in 0..<24 { cache.store(try FaultEntries.entry(number, size: 1 << 20)) }
         await cache.flush()
-        // Two writes for each page of the log: less than half of what is there.
+        // Two writes for each page of the log: enough for less than half of the entries.
         disk.fail(.full, atCall: 2000, lasting: true)
         let error = await #expect(throws: CacheError.self) { try await cache.purge() }
         #expect(error?.code == .diskFull)
@@ -144,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: ["forgotten", "replaced"])
-    func `answers nothing old after what could not be written`(change: String) async throws {
+    func `a cache answers nothing old after a change that could not be written`(change: String) async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
@@ -170,7 +172,7 @@ import Testing
         return try Cache(store, memoryCapacity: 0)
     }
 
-    @Test func `answers as stale what could not be marked so, until it can`() async throws {
+    @Test func `a cache answers as stale what could not be marked so, until it can`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -194,7 +196,7 @@ import Testing
         #expect(find(try open(temporary, disk), entry) == stale)
     }
 
-    @Test func `counts as stored what was, and nothing that could not be`() async throws {
+    @Test func `a cache counts stored responses, and none that could not be stored`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -208,7 +210,7 @@ import Testing
         #expect(try cache.statistics().map(\.stores).reduce(0, +) == 2)
     }
 
-    @Test func `answers nothing old after more could not be written than is remembered`() async throws {
+    @Test func `a cache answers nothing old after more failed changes than it remembers`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -228,7 +230,7 @@ import Testing
         #expect(try open(temporary, disk).list(limit: 9).map(\.key) == [new.key])
     }
 
-    @Test func `goes on to answer what it has while much else cannot be written`() async throws {
+    @Test func `a cache goes on to answer stored entries while many other changes cannot be written`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -242,7 +244,7 @@ import Testing
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
     }
 
-    @Test func `keeps what it has while much of which it has nothing cannot be marked stale`() async throws {
+    @Test func `a cache keeps its entries while many missing ones cannot be marked stale`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -259,14 +261,14 @@ import Testing
         cache.store(new)
         await cache.flush()
         for entry in [kept, new] { #expect(cache.find(entry.key, request: entry.request) == entry.stored) }
-        // What others have in their memories may be what was made stale.
+        // Entries in other processes' memory may be those that were invalidated.
         #expect(
             try cache.file.read { (connection) throws(SQLiteError) in
                 try CacheTable.changes(after: last, on: connection).names == nil
             })
     }
 
-    @Test func `tells others later what it could not write that it has erased, also where the file has nothing of it`()
+    @Test func `a cache announces a purge that could not be written, also of entries that its file lacks`()
         async throws
     {
         let temporary = TemporaryStore()
@@ -286,7 +288,7 @@ import Testing
         #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
     }
 
-    @Test func `tries once by itself to mark stale what it cannot, also where the file cannot be opened`() async throws
+    @Test func `a cache tries once to write pending invalidations, also where its file cannot be opened`() async throws
     {
         let temporary = TemporaryStore()
         let cache = try Cache(temporary.store, memoryCapacity: 0)

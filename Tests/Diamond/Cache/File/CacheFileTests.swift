@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `The file of a store` {
     let temporary = TemporaryStore()
-    private let events = Events()
+    private let events = RecordedCacheEvents()
 
     private func open(_ diskCapacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
         try Cache(temporary.store, activity: events.activity, memoryCapacity: 0, diskCapacity: diskCapacity)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `that is no database is set aside, and begins anew`() async throws {
+    @Test func `a file that is no database is set aside, and a new one is created`() async throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))
         let cache = try open()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: SelfDescription.allCases)
-    func `that says something wrong of itself is set aside, and begins anew`(wrong: SelfDescription) async throws {
+    func `a file with a wrong header is set aside, and a new one is created`(wrong: SelfDescription) async throws {
         let entry = try entry("a")
         do {
             let cache = try open()
@@ -59,8 +59,8 @@ import Testing
         #expect(events.setAside.count == 1)
     }
 
-    /// What a file of SQLite says of itself in its first page (https://sqlite.org/fileformat2.html), and SQLite takes for an
-    /// error of whoever asks.
+    /// Fields that an SQLite file has in its first page (https://sqlite.org/fileformat2.html). SQLite takes a
+    /// wrong one for an error of its caller.
     enum SelfDescription: CaseIterable {
         case format, version, column
 
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `that is no database is left alone by those who only look`() throws {
+    @Test func `a file that is no database is left alone by read-only callers`() throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `that is removed stays away once nobody asks it any more, whatever is found in it`(isAbandoned: Bool) throws {
+    func `a removed file is not created again after its last use, whatever it holds`(isAbandoned: Bool) throws {
         let file = try CacheFile(temporary.store, recreates: true, activity: events.activity)
         if isAbandoned { file.abandon() }
         for suffix in ["", "-wal", "-shm"] {
@@ -96,7 +96,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == !isAbandoned)
     }
 
-    @Test func `that SQLite finds replaced is asked once more when it is opened anew`() throws {
+    @Test func `a file that SQLite finds replaced is tried once more with a new connection`() throws {
         let file = try CacheFile(temporary.store, recreates: true, activity: events.activity)
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
@@ -111,7 +111,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath))
     }
 
-    @Test func `that is damaged while it is used is set aside, and begins anew with the same secret`() async throws {
+    @Test func `a file damaged during its use is set aside, and a new one has the same secret`() async throws {
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
@@ -135,7 +135,7 @@ import Testing
         try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size) - 8192))
     }
 
-    @Test func `is set aside once by two who find it damaged`() async throws {
+    @Test func `a damaged file is set aside once by two processes that find it`() async throws {
         let (first, second) = (try open(), try open())
         let entry = try entry("a")
         let purged = try self.entry("b")
@@ -150,7 +150,7 @@ import Testing
         #expect(try setAside().count == 1)
     }
 
-    @Test func `that a purge by a predicate finds damaged does not stay beside the new one`() async throws {
+    @Test func `a damaged file that a purge by a predicate finds does not stay after it`() async throws {
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
@@ -162,7 +162,7 @@ import Testing
         #expect(try setAside().isEmpty)
     }
 
-    @Test func `that is removed under a running process is made anew`() async throws {
+    @Test func `a file removed under a running process is created again`() async throws {
         let uptime = Guarded<UInt64>(0)
         let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         let entry = try entry("a")
@@ -177,7 +177,7 @@ import Testing
         #expect(other.find(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `that is removed after its cache was dropped stays away, whatever was to be written`() async throws {
+    @Test func `a file removed after its cache was released is not created again by pending changes`() async throws {
         var cache: Cache? = try Cache(temporary.store, writeDelay: .seconds(60))
         let writer = try #require(cache?.writer)
         cache?.store(try entry("a"))
@@ -187,9 +187,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
     }
 
-    @Test func `that is removed alone leaves its index to nobody, and is made anew`() async throws {
+    @Test func `a file removed alone leaves its index to no other file, and is created again`() async throws {
         let running = try open()
-        // Open in the one that runs: its number is not given to another.
+        // It is open in the running process: its number is not given to another file.
         let index = FileNumber(temporary.store.cachePath + "-shm")
         try FileManager.default.removeItem(atPath: temporary.store.cachePath)
         let other = try open()
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `is made by nobody who cannot lock it, and opened where it is there`() throws {
+    @Test func `a file is created only by a process that can lock it, and opened where it exists`() throws {
         try temporary.store.create()
         try FileManager.default.createDirectory(atPath: temporary.store.lockPath, withIntermediateDirectories: false)
         let error = #expect(throws: CacheError.self) { try open() }
@@ -216,7 +216,7 @@ import Testing
         #expect(try open().totals().entries == 0)
     }
 
-    @Test func `is purged with a log that is as short as ever, however much there is`() async throws {
+    @Test func `a purged file has a log as short as ever, however many entries it had`() async throws {
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
         store.vfs = disk.vfs
@@ -229,11 +229,11 @@ import Testing
         #expect(disk.longestLog < 16 << 20)
     }
 
-    @Test func `is purged of what belongs to no entry`() async throws {
+    @Test func `a file is purged of rows that belong to no entry`() async throws {
         let cache = try open()
         cache.store(try entry("a"))
         await cache.flush()
-        // More rows than one transaction takes.
+        // More rows than one transaction deletes.
         try temporary.execute(
             """
             WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number LIMIT 70)
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: ["lifetime = NULL", "lifetime = 0, flags = 0"])
-    func `gives up rows whose size makes no sense`(kind: String) async throws {
+    func `a row with an impossible size is deleted`(kind: String) async throws {
         let cache = try open()
         for name in ["a", "b"] { cache.store(try entry(name)) }
         await cache.flush()
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: [nil, AESGCMSeal.first])
-    func `does with the largest number that a row can have what it does with others`(seal: AESGCMSeal?) async throws {
+    func `a row with the largest number is handled as any other`(seal: AESGCMSeal?) async throws {
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -270,7 +270,7 @@ import Testing
         #expect(try await cache.evict(to: 0).count == 1)
     }
 
-    @Test func `keeps for a while what it stores, though what is pinned takes more than its bound`() async throws {
+    @Test func `a file stores responses for a while though pinned ones exceed its limit`() async throws {
         let cache = try open(64 << 20)
         for index in 0..<30 {
             let pinned = try CacheEntry.stub("\(index)", size: 300_000)
@@ -285,7 +285,7 @@ import Testing
         #expect(try cache.findOnDisk(new.key, request: new.request) == new.stored)
     }
 
-    @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
+    @Test func `a file stays within its limit, and spares used and pinned entries`() async throws {
         let capacity: Int64 = 40 << 20
         let cache = try open(capacity)
         let pinned = try entry("pinned")
@@ -308,7 +308,7 @@ import Testing
         #expect(try cache.statistics().map(\.evictions).reduce(0, +) == Int64(events.evicted))
     }
 
-    @Test func `evicts first what is past its lifetime and cannot be revalidated`() async throws {
+    @Test func `an expired entry that cannot be revalidated is evicted first`() async throws {
         let cache = try open(26 << 20)
         let expired = try (0..<20).map { try CacheEntry.stub("expired\($0)", size: 300_000, lifetime: 1, flags: []) }
         let kept = try (0..<20).map { try CacheEntry.stub("kept\($0)", size: 300_000, lifetime: 1) }
@@ -320,7 +320,7 @@ import Testing
         #expect(try expired.contains { try cache.findOnDisk($0.key, request: $0.request) == nil })
     }
 
-    @Test func `gives its space back when the bound is lowered`() async throws {
+    @Test func `a file returns its space when the limit is lowered`() async throws {
         let cache = try open(64 << 20)
         for index in 0..<100 { cache.store(try .stub("\(index)", size: 300_000, lifetime: nil)) }
         await cache.flush()
@@ -331,7 +331,9 @@ import Testing
         #expect(try temporary.rows("entry") > 0)
     }
 
-    @Test func `keeps no body that would push out a quarter of it, and no older answer in its place`() async throws {
+    @Test func `a response larger than a quarter of the limit is not stored, and the older one is deleted`()
+        async throws
+    {
         let cache = try open(16 << 20)
         let small = try entry("a")
         cache.store(small)
@@ -342,8 +344,8 @@ import Testing
     }
 }
 
-/// What a cache has reported.
-final class Events: Sendable {
+/// The events that a cache has reported.
+final class RecordedCacheEvents: Sendable {
     private struct State {
         var setAside: [String] = []
         var evicted = 0

@@ -30,7 +30,7 @@ import Testing
 
     private var hasReserve: Bool { FileManager.default.fileExists(atPath: store.reservePath) }
 
-    /// Stores until the disk is full, and a little more; then there is not a byte left.
+    /// Stores entries until no byte of the disk is free.
     private func fill(_ cache: Cache, bodies size: Int) async throws {
         try disk.bound(used + 12 << 20)
         var number = 0
@@ -45,7 +45,7 @@ import Testing
     enum Removal: CaseIterable {
         case all, prefix, eviction
 
-        /// - Returns: how many entries went.
+        /// - Returns: the number of removed entries.
         func run(_ cache: Cache) async throws -> Int {
             switch self {
             case .all: try await cache.purge()
@@ -56,10 +56,11 @@ import Testing
     }
 
     @Test(arguments: [20 << 10, 3 << 20], Removal.allCases)
-    func `is helped by another process that erases`(bodies: Int, removal: Removal) async throws {
+    func `a full disk is usable again after another process purges entries`(bodies: Int, removal: Removal) async throws
+    {
         try await fill(try Cache(store, memoryCapacity: 0), bodies: bodies)
         await disk.closed()
-        // The index as well, which the last one to close a file need not leave.
+        // The index as well, which the last process to close a file need not delete.
         try? FileManager.default.removeItem(atPath: store.cachePath + "-shm")
         try disk.bound(used)
         let full = try used
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [20 << 10, 3 << 20], Removal.allCases)
-    func `is helped by whoever has filled it`(bodies: Int, removal: Removal) async throws {
+    func `a full disk is usable again after other files are deleted`(bodies: Int, removal: Removal) async throws {
         let cache = try Cache(store, memoryCapacity: 0)
         try await fill(cache, bodies: bodies)
         let full = try used
@@ -81,14 +82,14 @@ import Testing
         #expect(try await removal.run(cache) > 0)
         #expect(try used < full - Int(Reserve.size) - 4 << 20)
         #expect(try removal == .eviction ? cache.count(.all) < count : cache.count(.all) == 0)
-        // There is room again.
+        // There is space again.
         let entry = try FaultEntries.entry(1_000_000, size: 100 << 10)
         cache.store(entry)
         await cache.flush()
         #expect(cache.find(entry.key, request: entry.request)?.body == entry.stored.body)
     }
 
-    @Test func `sets space aside again when it is opened the next time, and no more than a part of its bound`() throws {
+    @Test func `a cache reserves space again when it is opened next, and no more than a part of its limit`() throws {
         try withExtendedLifetime(Cache(store, memoryCapacity: 0)) { #expect(hasReserve) }
         #expect(Reserve(of: store).release() && !hasReserve && !Reserve(of: store).release())
         _ = try Cache(store, memoryCapacity: 0, create: false)
@@ -100,7 +101,7 @@ import Testing
         #expect(try attribute(.posixPermissions, of: store.reservePath) == 0o600)
     }
 
-    @Test func `says what to do where nothing can be erased`() async throws {
+    @Test func `an error says what to do where nothing can be purged`() async throws {
         let cache = try Cache(store, memoryCapacity: 0)
         cache.store(try FaultEntries.entry(1, size: 20 << 10))
         await cache.flush()

@@ -4,7 +4,7 @@ import Foundation
 
 @testable import Diamond
 
-/// Entries whose bodies tell which entry and which version they are, at every place.
+/// Entries whose bodies identify the entry and the version at every offset.
 enum FaultEntries {
     static func entry(_ number: Int, size: Int, version: Int = 1) throws -> CacheEntry {
         let url = "http://h/\(number)"
@@ -23,17 +23,17 @@ enum FaultEntries {
     }
 }
 
-/// What was stored under each key, and what a lookup may therefore answer.
+/// The entries stored under each key, which are the allowed results of a lookup.
 struct FaultRecord {
-    /// Each version of each entry, the newest last.
+    /// The versions of each entry, the newest last.
     private(set) var versions: [RequestKey: [CacheEntry]] = [:]
-    /// Answers whose body was never stored under their key, and those with nothing wrong but the rest.
+    /// Results whose body was never stored under their key, and results in which only other fields are wrong.
     private(set) var wrongBodies: [String] = []
     private(set) var wrongHeads: [String] = []
 
     mutating func note(_ entry: CacheEntry) { versions[entry.key, default: []].append(entry) }
 
-    /// Looks every key up; what comes back is a version that was stored, or nothing.
+    /// Looks every key up. Each result must be a stored version, or nothing.
     mutating func check(_ cache: Cache, _ place: @autoclosure () -> String) {
         for (key, versions) in versions {
             guard let request = versions.first?.request, let found = cache.find(key, request: request) else { continue }
@@ -48,7 +48,7 @@ struct FaultRecord {
 }
 
 extension StoredResponse {
-    /// Without the flags that are set in many rows at once, which no checksum covers.
+    /// The entry without the flags that are set in many rows at once, which no checksum covers.
     fileprivate var guarded: StoredResponse {
         var stored = self
         stored.flags.formIntersection(Checksum.guarded)

@@ -8,11 +8,11 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Real processes on one store.
+/// Processes of the operating system that use one store.
 @Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {
     let temporary = TemporaryStore()
 
-    /// - Parameter isRemoved: whether its file is removed now and then.
+    /// - Parameter isRemoved: whether the store's file is removed from time to time.
     private func hammer(
         seed: UInt64,
         rounds: Int,
@@ -46,7 +46,7 @@ import Testing
         #expect(try temporary.rows("tag WHERE entry NOT IN (SELECT id FROM entry)") == 0)
     }
 
-    /// What stands under its key is a version that somebody stored, and what is partial the beginning of one.
+    /// Each stored entry is a version that a process stored, and each partial one the beginning of a version.
     private func expectSound(_ entry: CacheEntry, in cache: Cache) throws {
         if let found = try cache.findOnDisk(entry.key, request: entry.request) {
             #expect(LargeSample.isSound(found.body, found), "\(entry.url)")
@@ -59,7 +59,7 @@ import Testing
         #expect(version.stored.body.starts(with: Data(chunks.joined())), "\(entry.url)")
     }
 
-    @Test func `never gives a wrong answer, and fails none of them`() async throws {
+    @Test func `a shared store never gives a wrong answer, and fails no process`() async throws {
         let hammers = try (0..<Effort.rounds(3, soaking: 8)).map {
             try hammer(
                 seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: .max),
@@ -72,14 +72,15 @@ import Testing
         try expectSound()
     }
 
-    @Test func `is whole after any of them was killed at any moment, evicting ones included`() async throws {
+    @Test func `a shared store is whole after any process was killed at any moment, also during eviction`() async throws
+    {
         var random = SplitMix(state: Effort.seed)
-        // Whoever is killed as soon as it has begun has not made it.
+        // A process that is killed as soon as it has started has not created it.
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         for round in 0..<Effort.rounds(4, soaking: 400) {
             let hammers = try (0..<3).map { try hammer(seed: Effort.seed &+ UInt64(round * 3 + $0), rounds: 1_000_000) }
             for (process, output) in hammers {
-                // A machine that is slow to start a process would have killed them all before they had begun.
+                // A machine that starts processes slowly would have killed them all before they began.
                 #expect(await output.firstLine() == "begun")
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...250, using: &random))
                 process.kill(after: delay)
@@ -88,19 +89,19 @@ import Testing
                 let (ending, text) = (await process.ended(), await Self.text(output))
                 #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
             }
-            // At each round: what was set aside is made anew, and looks well at the end.
+            // In each round: a file that was set aside is replaced, and looks intact at the end.
             #expect(temporary.store.setAside.isEmpty, "round \(round), DIAMOND_SEED=\(Effort.seed)")
             #expect(try temporary.integrity() == "ok", "round \(round), DIAMOND_SEED=\(Effort.seed)")
         }
         try expectSound()
     }
 
-    @Test func `is refused to a forked child by its parent's cache, which lets it wait for nothing`() async throws {
+    @Test func `a shared store is refused to a forked child, which does not wait for it`() async throws {
         let process = try ChildProcess(BuiltTool("StoreHammer").url, ["fork", temporary.directory.path])
         #expect(await process.ended() == .exited(0), "the number of the check in ForkedChild")
     }
 
-    @Test func `goes on, and kills none of them, when its file alone is removed again and again`() async throws {
+    @Test func `a shared store goes on, and stops no process, when its file is removed repeatedly`() async throws {
         var random = SplitMix(state: Effort.seed)
         let hammers = try (0..<4).map {
             try hammer(seed: Effort.seed &+ UInt64($0), rounds: .max, isRemoved: true)

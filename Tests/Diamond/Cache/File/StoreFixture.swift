@@ -6,10 +6,10 @@ import Foundation
 @testable import Diamond
 @testable import DiamondInspection
 
-/// The entries of the files in `Tests/Fixtures/Stores`, one file for each version of the schema that was ever released.
-/// `scripts/fixture` makes the newest anew; the others stay as their versions wrote them.
+/// The entries of the files in `Tests/Fixtures/Stores`, which has one file for each released version of the schema.
+/// `scripts/fixture` writes the newest again; the others stay as their versions wrote them.
 enum StoreFixture {
-    /// When its entries were stored.
+    /// The time when the entries were stored.
     static let now: Int64 = 1_767_225_600_000
     /// In two chunks.
     static let large = Data((0..<132_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -38,7 +38,7 @@ enum StoreFixture {
         return entries
     }
 
-    /// Writes a store with all of them, three uses of the first, which are recorded, and a miss.
+    /// Writes a store with all entries, three recorded uses of the first, and a miss.
     static func write(to store: Store) async throws {
         let clear = try clear()
         let cache = try Cache(store, memoryCapacity: 0, now: { now })
@@ -57,7 +57,7 @@ enum StoreFixture {
         sealing.file.database.emptyLog()
     }
 
-    /// A store with a copy of a version's file.
+    /// Puts a copy of a version's file into a store.
     static func open(version: Int, in store: Store) throws {
         try store.create()
         try FileManager.default.copyItem(atPath: url(version: version).path, toPath: store.cachePath)

@@ -8,12 +8,12 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Every version that was ever released, oldest first; of the newest, what it writes now.
+/// Every released version, oldest first. The newest one's file has the form that it writes now.
 @Suite struct `A store of an older program` {
     private static let versions = Array(1...DiamondSchema.cache.migrations.count)
     let temporary = TemporaryStore()
 
-    @Test(arguments: versions) func `is read to the last entry`(version: Int) throws {
+    @Test(arguments: versions) func `a store of an older program is read to the last entry`(version: Int) throws {
         try StoreFixture.open(version: version, in: temporary.store)
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         for (index, entry) in try StoreFixture.clear().enumerated() {
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test(arguments: versions) func `is named, counted and judged as a new one is`(version: Int) throws {
+    @Test(arguments: versions) func `a store of an older program is named, counted and verified as a new one`(
+        version: Int
+    ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
         let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, now: { StoreFixture.now })
         #expect(try cache.count(.tag("a")) == 2 && cache.count(.tag("b")) == 2)
@@ -43,7 +45,9 @@ import Testing
         #expect(CacheDiagnosis(of: temporary.store).problems.isEmpty)
     }
 
-    @Test(arguments: versions) func `is migrated to what a new one is, and used on`(version: Int) async throws {
+    @Test(arguments: versions) func `a store of an older program is migrated to the new schema, and used`(version: Int)
+        async throws
+    {
         try StoreFixture.open(version: version, in: temporary.store)
         let other = TemporaryStore()
         _ = try Cache(other.store)
@@ -58,9 +62,9 @@ import Testing
         #expect(try cache.findOnDisk(entries[0].key, request: entries[0].request) == entries[0].stored)
     }
 
-    /// `scripts/fixture` asks for it.
+    /// `scripts/fixture` runs this.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["DIAMOND_FIXTURE"] != nil))
-    func `is written`() async throws {
+    func `a store of an older program is written`() async throws {
         try await StoreFixture.write(to: temporary.store)
         let place = StoreFixture.url(version: DiamondSchema.cache.migrations.count)
         try FileManager.default.createDirectory(

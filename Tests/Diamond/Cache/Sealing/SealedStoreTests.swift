@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct `A sealed store` {
     let temporary = TemporaryStore()
-    private let events = SealEvents()
+    private let events = RecordedSealEvents()
 
     private func open(_ seal: (any CacheSeal)?, memory: Int = 0) throws -> Cache {
         try Cache(temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory)
@@ -20,10 +20,10 @@ import Testing
         cache.find(entry.key, request: entry.request)
     }
 
-    // MARK: As any store
+    // MARK: Behavior of every store
 
     @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
-    func `gives back what it was given, to the byte`(size: Int) async throws {
+    func `a sealed store returns what was stored, byte for byte`(size: Int) async throws {
         let cache = try open(.first)
         let entry = try CacheEntry.stub("a", body: Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }))
         cache.store(entry)
@@ -33,7 +33,7 @@ import Testing
         #expect(try cache.canonicalForm(of: entry.key) == String(decoding: entry.request, as: UTF8.self))
     }
 
-    @Test func `replaces an entry, and never answers for another request`() async throws {
+    @Test func `a sealed store replaces an entry, and never answers another request`() async throws {
         let cache = try open(.first)
         cache.store(try .stub("a", size: 400_000))
         await cache.flush()
@@ -46,7 +46,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `takes what a 304 changed, onto the row that was confirmed and no other`() async throws {
+    @Test func `a sealed store confirms the row that was validated, and no other`() async throws {
         let cache = try open(.first)
         var entry = try CacheEntry.stub("a", size: 300_000)
         cache.store(entry)
@@ -63,7 +63,7 @@ import Testing
         #expect(found(entry, in: cache) == entry.stored)
     }
 
-    @Test func `is listed by its URLs`() async throws {
+    @Test func `a sealed store is listed by its URLs`() async throws {
         let cache = try open(.first)
         for name in ["c", "a", "b"] { cache.store(try .stub(name)) }
         await cache.flush()
@@ -72,9 +72,11 @@ import Testing
         #expect(try cache.list(beginning: CacheEntry.stub("b").key.description).map(\.url) == ["http://h/b"])
     }
 
-    // MARK: What its files show
+    // MARK: Confidentiality
 
-    @Test(arguments: [false, true]) func `shows in none of its files what it holds`(isSealed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a sealed store has no readable value in any of its files`(isSealed: Bool)
+        async throws
+    {
         let markers = ["path-marker", "header-marker", "body-marker", "tag-marker", "identity-marker"]
         let transport = StubTransport(
             headers: [.contentType: "header-marker", .cacheControl: "max-age=60"],
@@ -101,7 +103,7 @@ import Testing
         #expect(try await engine.send(request).source == .cache)
     }
 
-    @Test func `tells nothing of equal values`() async throws {
+    @Test func `a sealed store does not reveal equal values`() async throws {
         let cache = try open(.first)
         for name in ["a", "b"] { cache.store(try .stub(name, size: 4000)) }
         await cache.flush()
@@ -110,7 +112,7 @@ import Testing
         #expect(try temporary.count("SELECT count(DISTINCT body_digest) FROM entry") == 2)
     }
 
-    // MARK: What was changed
+    // MARK: Forgery
 
     static let forgeries = [
         "UPDATE body SET bytes = (SELECT bytes FROM body WHERE id = (1 << 20) + 1) WHERE id = 1 << 20",
@@ -126,7 +128,9 @@ import Testing
     ]
 
     @Test(arguments: forgeries)
-    func `drops what was changed or put in another's place, checksums and all`(forgery: String) async throws {
+    func `a sealed store deletes values that were changed or moved, whatever their checksums`(forgery: String)
+        async throws
+    {
         let cache = try open(.first)
         let (one, other) = (try CacheEntry.stub("a", size: 300_000), try CacheEntry.stub("b", size: 300_000))
         for entry in [one, other] { cache.store(entry) }
@@ -146,7 +150,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `is read by every process with the key, and invalidated by any`() async throws {
+    @Test func `a sealed store is read by every process with the key, and invalidated by any`() async throws {
         let (first, second) = (try open(.first), try open(.first))
         let entry = try CacheEntry.stub("a", tags: ["t"], identity: "anna")
         first.store(entry)
@@ -158,7 +162,7 @@ import Testing
         #expect(try await second.purge(.identity("anna")) == 1)
     }
 
-    @Test func `changes its key row by row, as they are stored or confirmed`() async throws {
+    @Test func `a sealed store changes its key row by row, as rows are stored or confirmed`() async throws {
         let old = try open(.first)
         var entries = try (0..<3).map { try CacheEntry.stub("\($0)", size: 200_000, tags: ["t"]) }
         for entry in entries { old.store(entry) }
@@ -168,7 +172,7 @@ import Testing
         rotated.store(entries[0])
         let before = entries[1].stored
         entries[1].stored.storedAt = 5
-        // Asked for without its tag, it keeps that.
+        // A request without its tag keeps the tag.
         entries[1].tags = []
         rotated.confirm(entries[1], replacing: before)
         await rotated.flush()
@@ -176,13 +180,13 @@ import Testing
         #expect(try rotated.keyIDs() == ["second"])
         #expect(rotated.rules.digest(of: [1]) == old.rules.digest(of: [1]))
         #expect(try rotated.count(.tag("t")) == 3)
-        // Another one that no longer knows the first.
+        // Another seal that no longer has the first key.
         let later = try open(.onlySecond)
         #expect(later.rules.digest(of: [1]) == old.rules.digest(of: [1]))
         #expect(entries.map { found($0, in: later) } == [entries[0].stored, entries[1].stored, nil])
     }
 
-    @Test func `keeps what an older key has sealed where it is confirmed without its body`() async throws {
+    @Test func `a sealed store keeps the older key of an entry that is confirmed without its body`() async throws {
         let old = try open(.first)
         let entry = try CacheEntry.stub("a", size: 200_000)
         old.store(entry)
@@ -196,7 +200,7 @@ import Testing
         #expect(found(entry, in: rotated) == entry.stored)
     }
 
-    @Test func `whose key is unknown misses, says so once, and keeps what it has`() async throws {
+    @Test func `a sealed store with an unknown key misses, reports that once, and keeps its entries`() async throws {
         let right = try open(.first)
         let entries = try (0..<3).map { try CacheEntry.stub("\($0)") }
         for entry in entries { right.store(entry) }
@@ -215,7 +219,7 @@ import Testing
         #expect(found(entries[1], in: try open(.first)) == entries[1].stored)
     }
 
-    @Test func `drops what another key of the same name has sealed`() async throws {
+    @Test func `a sealed store deletes entries that another key of the same name has sealed`() async throws {
         let right = try open(.first)
         let entry = try CacheEntry.stub("a")
         right.store(entry)
@@ -227,7 +231,7 @@ import Testing
         #expect(try temporary.rows("entry") == 0)
     }
 
-    @Test func `opened without a seal misses, and lists without URLs`() async throws {
+    @Test func `a sealed store opened without a seal misses, and lists entries without URLs`() async throws {
         let sealed = try open(.first)
         let entry = try CacheEntry.stub("a")
         sealed.store(entry)
@@ -245,7 +249,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `believes nothing that stands in clear, and seals it when it is stored anew`() async throws {
+    @Test func `a sealed store ignores plain values, and seals them when they are stored again`() async throws {
         let clear = try open(nil)
         let entry = try CacheEntry.stub("a", tags: ["t"])
         clear.store(entry)
@@ -262,8 +266,8 @@ import Testing
         #expect(try sealed.count(.url("http://h/a")) == 1)
     }
 
-    @Test func `writes nothing where its seal fails, and says so without what the error says`() async throws {
-        let seal = MoodySeal()
+    @Test func `a sealed store writes nothing where its seal fails, and hides the text of that error`() async throws {
+        let seal = FailingSeal()
         let cache = try open(seal)
         let entry = try CacheEntry.stub("a")
         seal.fails.withLock { $0 = true }
@@ -285,10 +289,10 @@ import Testing
         #expect(found(entry, in: cache) == entry.stored)
     }
 
-    @Test func `keeps a body that its seal cannot open for a moment, the whole and the part`()
+    @Test func `a sealed store keeps a body, whole or partial, that its seal cannot open for now`()
         async throws
     {
-        let seal = MoodySeal()
+        let seal = FailingSeal()
         let cache = try open(seal)
         let (whole, part) = (try CacheEntry.stub("a", size: 300_000), try CacheEntry.stub("b", size: 300_000))
         cache.store(whole)
@@ -312,7 +316,7 @@ import Testing
         #expect(try cache.partialBody(part.key, request: part.request)?.size == 200_000)
     }
 
-    @Test func `has no secret made for it by those who only look`() async throws {
+    @Test func `a sealed store has no secret created by read-only callers`() async throws {
         let sealed = try open(.first)
         await sealed.flush()
         _ = try Cache(temporary.store, seal: AESGCMSeal.other, create: false)
@@ -321,7 +325,7 @@ import Testing
         #expect(try temporary.count("SELECT count(*) FROM fact WHERE name = 'secret'") == 0)
     }
 
-    @Test func `begins anew with the same secret, sealed, when its file was removed`() async throws {
+    @Test func `a sealed store whose file was removed begins again with the same secret, sealed`() async throws {
         let uptime = Guarded<UInt64>(0)
         let cache = try Cache(
             temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
@@ -338,7 +342,7 @@ import Testing
         #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
     }
 
-    @Test func `that another process has made anew is sealed with its secret from then on`() async throws {
+    @Test func `a sealed store that another process created again is sealed with the new secret`() async throws {
         let running = try open(.first)
         try FileManager.default.removeItem(at: temporary.directory)
         let other = try open(.first)
@@ -357,7 +361,9 @@ import Testing
 @Suite struct `AES-GCM` {
     private let bytes = Data("bytes".utf8), context = Data("context".utf8)
 
-    @Test(arguments: [16, 24, 32]) func `opens what it has sealed, each time otherwise`(length: Int) throws {
+    @Test(arguments: [16, 24, 32]) func `AES-GCM opens what it has sealed, with another ciphertext each time`(
+        length: Int
+    ) throws {
         let seal = try AESGCMSeal(key: Data(repeating: 7, count: length))
         let sealed = try (0..<2).map { _ in try seal.seal(bytes, context: context) }
         #expect(sealed[0] != sealed[1])
@@ -365,12 +371,12 @@ import Testing
         for one in sealed { #expect(try seal.open(one, keyID: seal.keyID, context: context) == bytes) }
     }
 
-    @Test(arguments: [0, 1, 15, 31, 33]) func `refuses other keys`(length: Int) {
+    @Test(arguments: [0, 1, 15, 31, 33]) func `AES-GCM refuses keys of other lengths`(length: Int) {
         let error = #expect(throws: CacheSealError.self) { try AESGCMSeal(key: Data(count: length)) }
         #expect(error?.code == .badKey)
     }
 
-    @Test func `refuses another context, another key, and what was changed`() throws {
+    @Test func `AES-GCM refuses another context, another key, and changed data`() throws {
         let seal = AESGCMSeal.second
         let sealed = try seal.seal(bytes, context: context)
         func code(_ bytes: Data, _ id: String, _ context: Data) -> CacheSealError.Code? {
@@ -383,7 +389,7 @@ import Testing
         #expect(code(Data(), "second", context) == .notAuthentic)
     }
 
-    @Test func `names a key without telling it, and shows none`() throws {
+    @Test func `AES-GCM names a key without revealing it, and describes none`() throws {
         let key = AESGCMSeal.firstKey
         let seal = try AESGCMSeal(key: key, olderKeys: ["b": Data(repeating: 0x41, count: 32)])
         #expect(seal.keyID == AESGCMSeal.id(of: key))
@@ -405,11 +411,11 @@ extension AESGCMSeal {
     private static let secondKey = Data(repeating: 2, count: 32)
 
     static var first: Self { make(firstKey, "first") }
-    /// After a change of keys.
+    /// A seal after a change of keys.
     static var second: Self { make(secondKey, "second", ["first": firstKey]) }
     static var onlySecond: Self { make(secondKey, "second") }
     static var other: Self { make(Data(repeating: 3, count: 32), "other") }
-    /// With the name of another one.
+    /// A seal with the name of another key.
     static var impostor: Self { make(Data(repeating: 4, count: 32), "first") }
 
     private static func make(_ key: Data, _ id: String, _ older: [String: Data] = [:]) -> Self {
@@ -426,7 +432,7 @@ extension CacheSeal where Self == AESGCMSeal {
 }
 
 /// An app's own seal, whose keychain may be locked.
-private struct MoodySeal: CacheSeal {
+private struct FailingSeal: CacheSeal {
     struct NoKeychain: Error { let key = "private" }
 
     let fails = Guarded(false)
@@ -445,8 +451,8 @@ private struct MoodySeal: CacheSeal {
     }
 }
 
-/// What a cache told.
-final class SealEvents: Sendable {
+/// The events that a cache has reported.
+final class RecordedSealEvents: Sendable {
     private struct State {
         var dropped: [String] = []
         var locked: [String] = []
@@ -492,7 +498,7 @@ extension TemporaryStore {
         }
     }
 
-    /// Makes every checksum right, as one who has changed the file would.
+    /// Corrects every checksum, as an attacker who changed the file would.
     func sum() throws {
         try database.write { (connection) throws(SQLiteError) in
             for id: Int64 in 1...2 {

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `Of a sealed store` {
+@Suite struct `Queries of a sealed store` {
     let temporary = TemporaryStore()
 
     private func filled() async throws -> Cache {
@@ -38,7 +38,7 @@ import Testing
     ]
 
     @Test(arguments: selections.indices)
-    func `entries are listed, counted, marked stale and erased by what they hold`(index: Int) async throws {
+    func `sealed entries are listed, counted, invalidated and purged by their properties`(index: Int) async throws {
         let cache = try await filled()
         let (selection, names) = Self.selections[index]
         let urls = names.map { "https://\($0)" }
@@ -54,7 +54,7 @@ import Testing
         #expect(try temporary.rows("access") == 4 - Int64(urls.count))
     }
 
-    @Test func `those are listed that are in every selection, in any order and in pages`() async throws {
+    @Test func `sealed entries are listed that are in every selection, in any order and in pages`() async throws {
         let cache = try await filled()
         let both = try cache.list([.tag("t"), .host("a.example")], by: .largest, limit: 9)
         #expect(both.map(\.url) == ["https://a.example/1", "https://a.example/10"])
@@ -65,7 +65,7 @@ import Testing
         #expect(try cache.list([.host("b.example"), .identity("anna")], limit: 9).isEmpty)
     }
 
-    /// Counts the URLs that are opened.
+    /// A seal that counts the URLs that it opens.
     private struct CountingSeal: CacheSeal {
         let opened = Guarded(0)
         var keyID: String { "first" }
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [
         (CacheSelection.url("https://a.example/1"), 1, 0), (.host("a.example"), 3, 0),
         (.url(prefix: "https://a.example/1"), 2, 3), (.url(prefix: "https://a.example"), 3, 4),
-    ]) func `entries of a URL or a host are found without opening any, those of a beginning within its host`(
+    ]) func `sealed entries of a URL or host are found without opening any, those of a prefix within its host`(
         selection: CacheSelection, count: Int, opened: Int
     ) async throws {
         _ = try await filled()
@@ -94,7 +94,7 @@ import Testing
         #expect(seal.opened.withLock { $0 } == opened * 3)
     }
 
-    @Test func `the digests of URLs are of no use without the secret, and no beginning of a URL`() async throws {
+    @Test func `digests of sealed URLs are of no use without the secret, and so is a prefix of a URL`() async throws {
         _ = try await filled()
         let digests = try temporary.texts("SELECT url FROM entry")
         #expect(Set(digests).count == 4 && digests.allSatisfy { $0.utf8.count == 65 })
@@ -108,14 +108,14 @@ import Testing
         #expect(try Set(other.texts("SELECT url FROM entry")).isDisjoint(with: digests))
     }
 
-    @Test func `entries are picked by a predicate over their URLs`() async throws {
+    @Test func `sealed entries are selected by a predicate over their URLs`() async throws {
         let cache = try await filled()
         #expect(try await cache.invalidate { $0.url.hasSuffix("/1") } == 3)
         #expect(try await cache.purge { $0.url.contains("b.example") } == 1)
         #expect(try temporary.rows("entry") == 3)
     }
 
-    @Test func `far more entries are reached by URL than one selection names`() async throws {
+    @Test func `sealed entries are reached by URL in far larger numbers than one selection names`() async throws {
         let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
         for index in 0..<1200 { cache.store(try .stub(index % 2 == 0 ? "even/\(index)" : "odd/\(index)")) }
         #expect(try await cache.invalidate(.url(prefix: "http://h/even/")) == 600)
@@ -123,7 +123,7 @@ import Testing
         #expect(try cache.count(.all) == 600)
     }
 
-    @Test func `what an unsafe method has changed is stale`() async throws {
+    @Test func `sealed entries that an unsafe method has changed are stale`() async throws {
         var configuration = Engine.Configuration(store: temporary.store)
         let transport = StubTransport(headers: [.cacheControl: "max-age=3600", .eTag: "\"1\""])
         configuration.transport = transport
@@ -142,7 +142,7 @@ import Testing
         #expect(try temporary.bytes().firstRange(of: Data("changed-path".utf8)) == nil)
     }
 
-    @Test func `what goes is evicted, and its accesses are replayed, without the key`() async throws {
+    @Test func `sealed entries are evicted and their accesses replayed without the key`() async throws {
         _ = try await filled()
         let cache = try Cache(temporary.store, create: false)
         #expect(try cache.simulation().requests == 4)
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: Verifying
 
-    @Test func `checksums are held without the key, seals with it`() async throws {
+    @Test func `checksums of sealed entries are verified without the key, their seals with it`() async throws {
         _ = try await filled()
         let keyless = try CacheInspection(of: temporary.store)
         #expect(keyless.entries == 4 && keyless.locked == 4 && keyless.findings.isEmpty)
@@ -166,7 +166,7 @@ import Testing
         #expect(try temporary.rows("entry") == 3)
     }
 
-    @Test func `a forgery with right checksums is found with the key, and dropped`() async throws {
+    @Test func `a forgery with right checksums is found with the key, and deleted`() async throws {
         _ = try await filled()
         try temporary.execute("UPDATE entry SET status = 404 WHERE id = 1")
         try temporary.sum()
@@ -177,7 +177,7 @@ import Testing
         #expect(try CacheInspection(of: temporary.store, seal: AESGCMSeal.first).findings.isEmpty)
     }
 
-    @Test func `nothing is damaged to a key that is not the one`() async throws {
+    @Test func `no sealed entry is damaged to a key other than its own`() async throws {
         _ = try await filled()
         for seal in [AESGCMSeal.other, .impostor] {
             let inspection = try CacheInspection(of: temporary.store, seal: seal)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `the secret is not made anew in clear`() async throws {
+    @Test func `the secret of sealed entries is not created again in plain form`() async throws {
         _ = try await filled()
         #expect(CacheDiagnosis(of: temporary.store).hasSecret)
         #expect(CacheDiagnosis(of: temporary.store).keyIDs == ["first"])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Diamond
 
-/// What an app's seal is asked for while a store is written.
+/// Calls of an app's seal while a store is written.
 @Suite(.timeLimit(.minutes(5))) struct SealedWritingTests {
-    /// A seal that tries each time whether another process could write.
+    /// A seal that tests in each call whether another process could write.
     private final class ProbingSeal: CacheSeal {
         private struct State {
             var database: SQLiteDatabase?
@@ -36,7 +36,7 @@ import Testing
             return try AESGCMSeal.second.open(bytes, keyID: keyID, context: context)
         }
 
-        /// Probes from now on.
+        /// Begins to probe.
         func watch(_ store: Store) throws {
             let database = try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache)
             state.withLock { $0.database = database }
@@ -52,7 +52,7 @@ import Testing
             }
         }
 
-        /// Calls since the last time, and how many of them were in a transaction.
+        /// Returns the number of calls since the last reading, and of those during a transaction.
         func take() -> (calls: Int, refusals: Int) {
             state.withLock { state in
                 defer { (state.calls, state.refusals) = (0, 0) }
@@ -117,7 +117,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `what was sealed for a file is not written into the one that has taken its place`() async throws {
+    @Test func `a value that was sealed for one file is not written into its replacement`() async throws {
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         let generation = cache.file.generation
         try cache.file.throwIfReplaced(of: generation)

@@ -7,14 +7,14 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite(.timeLimit(.minutes(5))) struct `Stores that wait for others to go to disk with them` {
+@Suite(.timeLimit(.minutes(5))) struct `Pending writes of a cache` {
     let temporary = TemporaryStore()
 
     private func open(_ writeDelay: Duration = .seconds(86_400)) throws -> Cache {
         try Cache(temporary.store, writeDelay: writeDelay)
     }
 
-    @Test func `are found meanwhile, and wait for no time where somebody waits for them`() async throws {
+    @Test func `pending writes are found by lookups, and are not delayed where a caller waits for them`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -24,12 +24,12 @@ import Testing
         #expect(try temporary.rows("entry") == 1)
     }
 
-    // With one thread for all tasks: what waits on it holds up whoever is to make the way free.
-    @Test func `are waited for on no task's thread where another process writes`() async throws {
+    // One thread runs all tasks: a blocking wait on it would hold up the task that is to end it.
+    @Test func `pending writes are waited for on no task's thread where another process writes`() async throws {
         let (cache, entry) = (try open(), try CacheEntry.stub("last"))
         let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
-        try await Task(executorPreference: OneThread()) {
-            // After quick ones the next is written where it is asked for.
+        try await Task(executorPreference: SingleThreadExecutor()) {
+            // After quick writes, the next is written on the caller's thread.
             for number in 0..<8 {
                 cache.store(try .stub("\(number)"))
                 await cache.flush()
@@ -46,22 +46,22 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `go by themselves when the time is over`() async throws {
+    @Test func `pending writes are written when their delay is over`() async throws {
         let cache = try open(.milliseconds(1))
-        // Again and again: a timer that has rung is set anew.
+        // Several times: a timer that has fired is set again.
         for count in 1...3 as ClosedRange<Int64> {
             cache.store(try .stub("\(count)"))
             await untilTrue { (try? temporary.rows("entry")) == count }
         }
     }
 
-    @Test func `go at once when they fill a transaction`() async throws {
+    @Test func `pending writes are written at once when they fill a transaction`() async throws {
         let cache = try open()
         for number in 0..<63 { cache.store(try .stub("\(number)")) }
         #expect(try temporary.rows("entry") == 0)
         cache.store(try .stub("63"))
         await untilTrue { (try? temporary.rows("entry")) == 64 }
-        // What is on disk is seen before the writer is at rest, and until then it takes along what comes.
+        // The file has the entries before the writer is idle, and until then the writer includes further ones.
         await untilTrue { cache.writer.state.withLock { !$0.isScheduled } }
         cache.store(try .stub("64"))
         #expect(try temporary.rows("entry") == 64)
@@ -69,7 +69,7 @@ import Testing
         #expect(try temporary.rows("entry") == 65)
     }
 
-    @Test func `wait with what a server has confirmed`() async throws {
+    @Test func `a confirmation waits with the other pending writes`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -83,7 +83,7 @@ import Testing
         #expect(try temporary.rows("entry WHERE stored_at = \(confirmed.stored.storedAt)") == 1)
     }
 
-    @Test func `go at once with what is erased`() async throws {
+    @Test func `pending writes are written at once with a purge`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -94,7 +94,7 @@ import Testing
         #expect(try temporary.rows("entry") == 1)
     }
 
-    @Test func `hold no file open behind a cache that was flushed and let go of`() async throws {
+    @Test func `a cache that was flushed and released holds no file open for pending writes`() async throws {
         var cache: Cache? = try open()
         let isGone = { @Sendable [weak writer = cache?.writer] in writer == nil }
         try cache?.store(.stub("a"))
@@ -104,14 +104,14 @@ import Testing
         await untilTrue(isGone)
     }
 
-    @Test func `reach the disk though their cache is let go of`() async throws {
+    @Test func `pending writes are written though their cache is released`() async throws {
         var cache: Cache? = try open(.milliseconds(1))
         try cache?.store(.stub("a"))
         cache = nil
         await untilTrue { (try? temporary.rows("entry")) == 1 }
     }
 
-    @Test func `are counted by the hour, also where what was counted comes back`() {
+    @Test func `pending writes are counted by the hour, also where a failed count returns`() {
         var changes = PendingChanges()
         var haveEnded = [changes.counts.count(in: 1) { $0.hits += 1 }]
         let first = changes.drainUsageRecords()
@@ -126,7 +126,7 @@ import Testing
         #expect(counts.map(\.misses) == [0, 12])
     }
 
-    @Test func `are due at once only when a transaction is full`() throws {
+    @Test func `pending writes are due at once only when a transaction is full`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         #expect(changes.add(.store(entry)) == .soon)
         #expect(changes.add(.confirm(entry, replacing: entry.stored)) == .soon)
@@ -136,7 +136,7 @@ import Testing
         entry.stored.body = Data(count: 4 << 20)
         #expect(changes.add(.store(entry)) == .now)
     }
-    @Test func `are held within a bound that counts those without a body`() throws {
+    @Test func `pending writes are held within a limit that counts entries without a body`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         entry.stored.body = Data()
         _ = changes.add(.store(entry))
@@ -150,7 +150,7 @@ import Testing
         #expect(changes.cost == 0)
     }
 
-    @Test func `that cannot be written are remembered one by one up to a bound`() throws {
+    @Test func `failed writes are remembered one by one up to a limit`() throws {
         var changes = PendingChanges()
         let (keys, other) = (try (0..<PendingChanges.maximumFailures).map { try CacheEntry.stub("\($0)").key }, "other")
         let entry = try CacheEntry.stub(other)
@@ -163,7 +163,7 @@ import Testing
         #expect(!changes.isOutdated(entry.key) && changes.outdated.isEmpty)
     }
 
-    @Test func `that cannot be marked stale are remembered one by one up to a bound`() {
+    @Test func `failed invalidations are remembered one by one up to a limit`() {
         var changes = PendingChanges()
         let fail = { (changes: inout PendingChanges) in
             let urls = changes.untriedInvalidations
@@ -173,7 +173,7 @@ import Testing
         #expect(changes.hasNewInvalidations)
         fail(&changes)
         #expect(!changes.hasNewInvalidations && changes.mustReconcile)
-        // Once more the same is not one more.
+        // A repetition does not count again.
         _ = changes.invalidate("0")
         #expect(changes.hasNewInvalidations)
         fail(&changes)
@@ -183,7 +183,7 @@ import Testing
         #expect(changes.isAllOutdated && changes.readyInvalidations.isEmpty && changes.outdated == [.all])
     }
 
-    @Test func `that cannot be marked stale are forgotten, and told of, where the disk has nothing of them`() throws {
+    @Test func `failed invalidations are forgotten, and announced, where the disk has no such entries`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         for round in 0..<3 {
             for number in 0..<PendingChanges.maximumFailures { _ = changes.invalidate("\(round) \(number)") }
@@ -199,7 +199,7 @@ import Testing
         #expect(!changes.mustReconcile)
     }
 
-    @Test func `are marked stale once, however often that is said behind the same change`() throws {
+    @Test func `an invalidation repeated after the same change is written once`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         for _ in 0..<9 { _ = changes.invalidate(entry.url) }
         _ = changes.add(.store(entry))
@@ -212,7 +212,7 @@ import Testing
         #expect(changes.readyInvalidations == [entry.url])
     }
 
-    @Test func `are marked stale once more where that is said while they are marked, or given up`() {
+    @Test func `an invalidation repeated while it is written, or given up, is written once more`() {
         var changes = PendingChanges()
         for url in ["a", "b"] { _ = changes.invalidate(url) }
         #expect(changes.beginReadyInvalidations() == ["a", "b"])
@@ -225,7 +225,7 @@ import Testing
         #expect(changes.hasNewInvalidations && changes.readyInvalidations == ["a"])
     }
 
-    @Test func `that were said to be stale while they were marked are tried again each once`() {
+    @Test func `invalidations repeated while they were written are each tried again once`() {
         var changes = PendingChanges()
         _ = changes.invalidate("a")
         for _ in 0..<3 {
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `are marked stale in as many groups as one transaction takes`() throws {
+    @Test func `pending invalidations are written in as many groups as one transaction takes`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         let urls = (0..<150).map { "\($0)" }
         for url in urls { _ = changes.invalidate(url) }
@@ -250,7 +250,7 @@ import Testing
         #expect(groups.map(\.count) == [64, 64, 22] && Array(groups.joined()) == urls)
     }
 
-    @Test func `are written in their order with what is made stale between them`() throws {
+    @Test func `pending writes are written in their order with the invalidations between them`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         _ = changes.add(.store(entry))
         _ = changes.invalidate(entry.url)
@@ -273,12 +273,12 @@ import Testing
         (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),
     ])
-    func `are tried one by one only where another might be written`(code: SQLiteError.Code, isTried: Bool) {
+    func `pending writes are tried one by one only where another might succeed`(code: SQLiteError.Code, isTried: Bool) {
         #expect(CacheError(SQLiteError(code, "", path: "")).mayConcernOneChange == isTried)
     }
 }
 
-private final class OneThread: TaskExecutor {
+private final class SingleThreadExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "diamond.tests.one-thread")
 
     func enqueue(_ job: consuming ExecutorJob) {
