@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// An engine that keeps what it cannot send, and a server that comes and goes, at a time that the test moves.
+/// An engine that queues unsent requests, a server that may be away, and a clock that the test moves.
 final class ReplayFixture: Sendable {
     typealias Answer = StubTransport.Answer
 
@@ -24,17 +24,17 @@ final class ReplayFixture: Sendable {
 
     func serve(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
 
-    /// Of several, all have one store.
+    /// Creates an engine. All engines of a fixture share one store.
     func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
         configuration.uptime = { [clock] in clock.date.milliseconds }
-        // Where much runs beside, a task may wait for seconds.
+        // Where many tests run, a task may wait for seconds.
         configuration.patience = .seconds(600)
         configuration.retry = .never
-        configuration.reachability = FakeNetwork(isReachable: true)
+        configuration.reachability = StubReachability(isReachable: true)
         change(&configuration)
         return Engine(configuration)
     }
@@ -45,17 +45,17 @@ final class ReplayFixture: Sendable {
         return request
     }
 
-    /// The idempotency key of each request that has come.
+    /// The idempotency keys of the received requests.
     var keys: [String?] {
         transport.requests.map { request in HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } }
     }
 
-    /// The error of a request that is kept to be sent later.
+    /// Sends a request, and returns the error that says it was queued.
     func queued(_ request: Request, by engine: Engine) async throws -> ConnectionError {
         try await queued { () throws(ConnectionError) in _ = try await engine.send(request) }
     }
 
-    /// The error of what is kept to be sent later.
+    /// Runs a call, and returns the error that says it was queued.
     func queued(_ body: () async throws(ConnectionError) -> Void) async throws -> ConnectionError {
         do {
             try await body()
@@ -75,7 +75,7 @@ final class ReplayFixture: Sendable {
         throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
     }
 
-    /// Nothing, until it is canceled.
+    /// Returns an answer that does not come until the request is canceled.
     static func silence(_ isThere: Gate, isSent: Bool = false) -> Answer {
         { _ throws(TransportError) in
             isThere.open()
@@ -86,10 +86,10 @@ final class ReplayFixture: Sendable {
 
     // MARK: Users
 
-    /// Who is signed in, with a token for each.
+    /// The user who is signed in, with a token for each user.
     final class Login: CredentialProvider {
         let current = Guarded<String?>(nil)
-        /// Whether it cannot say.
+        /// Whether it cannot name the user.
         let isLocked = Guarded(false)
 
         func identity(for request: Request) async throws -> String? {

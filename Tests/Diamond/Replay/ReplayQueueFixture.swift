@@ -6,7 +6,7 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// A queue's tables in a file of their own, at a time that the test moves.
+/// The tables of a queue in a file of their own, with a clock that the test moves.
 final class ReplayQueueFixture {
     let files = TemporaryStore()
     let database: SQLiteDatabase
@@ -16,7 +16,7 @@ final class ReplayQueueFixture {
     var uptime: Int64 = 1_000_000
     private(set) var transitions: [ReplayTransition] = []
 
-    /// - Parameter isDurable: `false` where nobody pulls the plug, and time matters.
+    /// - Parameter isDurable: `false` where no power failure is tested, and time matters.
     init(isDurable: Bool = false) throws {
         try Store(directory: files.directory).create()
         var configuration = DiamondSchema.replay
@@ -37,7 +37,7 @@ final class ReplayQueueFixture {
         return value
     }
 
-    // MARK: The usual
+    // MARK: Operations
 
     func draft(
         _ method: String = "POST",
@@ -130,7 +130,7 @@ final class ReplayQueueFixture {
 }
 
 extension ReplayTable {
-    /// Makes what SQL has put into the file count as written.
+    /// Corrects the checksums of rows that SQL has changed, as though the queue had written them.
     static func reseal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         for id in try ids(after: 0, on: connection) {
             guard var row = try storedRow(id, on: connection)?.row else { continue }
@@ -156,7 +156,7 @@ extension ReplayOutcome {
 }
 
 extension ReplayClock {
-    /// No lease ends and no job comes of age, however long a test waits for the machine.
+    /// A clock that stands still: no lease ends and no job becomes due, however long a test waits for the machine.
     static let still: ReplayClock = {
         var clock = ReplayClock.system
         let start = clock.now()

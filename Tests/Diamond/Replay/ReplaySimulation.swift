@@ -5,10 +5,10 @@ import Foundation
 
 @testable import Diamond
 
-/// Producers, workers, a server and a disk, all of them unreliable, at a time of their own, over the queue's real tables.
+/// Producers, workers, a server and a disk, all unreliable, with a clock of their own, over the queue's real tables.
 ///
-/// Everything that happens is drawn from one seed. Steps are taken in transactions, as group commit does it; some of them
-/// are lost, as when the disk fails, and what was in them has not happened.
+/// All events are drawn from one seed. Steps run in transactions, as with group commit. Some transactions are
+/// lost, as when the disk fails, and their steps have not happened.
 struct ReplaySimulation {
     /// A worker's job.
     struct Work: Hashable {
@@ -21,40 +21,40 @@ struct ReplaySimulation {
 
     struct Worker {
         var owner: Int64?
-        /// Begun anew where it has died, so that the old one's jobs come back with their old tokens.
+        /// Replaced by a new one after its death, so that jobs of the old one come back with their old tokens.
         var works: [Work] = []
     }
 
-    /// What a producer was told of.
-    struct Known: Hashable {
+    /// A job whose addition was acknowledged to its producer.
+    struct AcknowledgedJob: Hashable {
         var key: String?
         var isStrict = false
-        /// At the server.
+        /// The number of effects at the server.
         var effects = 0
-        /// Whether the server knows a second time for what it is.
+        /// Whether the server recognizes a repetition.
         var isHonored = false
         var isIdempotent = false
-        /// Whether one behind it may have been sent before: it was dead, in review, or redriven.
+        /// Whether a later job may have been sent before it: it was dead, in review, or redriven.
         var wasPassed = false
         var isGone = false
         var wasRedriven = false
     }
 
     struct World {
-        var known: [Int64: Known] = [:]
-        /// Of those, in the order of enqueueing: a seed takes the same way every time.
+        var known: [Int64: AcknowledgedJob] = [:]
+        /// Their ids in the order of enqueueing: a seed produces the same steps every time.
         var ids: [Int64] = []
         var workers: [Worker]
-        /// Those who have died or been away for too long, and do not know it.
-        var ghosts: [Work] = []
-        /// The last job of each key that had its effect.
+        /// The works of workers that have died or been away for too long, and do not know it.
+        var orphans: [Work] = []
+        /// The last job of each ordering key that had its effect.
         var last: [String: Int64] = [:]
         var held: Set<String> = []
     }
 
     let fixture: ReplayQueueFixture
-    /// One of each method, with a server that knows keys and one that does not, on somebody's behalf and nobody's: made
-    /// once, because writing their requests takes longer than a step.
+    /// One draft of each method, with a server that knows keys and one that does not, with an identity and without.
+    /// They are made once, because encoding their requests takes longer than a step.
     private let drafts: [ReplayDraft]
     private let rules = KeyRules()
     var random: SplitMix
@@ -79,7 +79,7 @@ struct ReplaySimulation {
 
     struct Lost: Error {}
 
-    /// Takes steps, some in each transaction.
+    /// Runs steps, several in each transaction.
     mutating func run(_ steps: Int) throws {
         var left = steps
         while left > 0, violations.isEmpty {
@@ -98,7 +98,7 @@ struct ReplaySimulation {
             try fixture.write { (connection, ledger) throws(SQLiteError) in
                 for _ in 0..<count { try copy.step(on: connection, ledger: &ledger) }
                 if chance(0.1) { try copy.check(on: connection) }
-                // The disk fails at the end of it.
+                // The disk fails at the end of the transaction.
                 if isLost { throw SQLiteError(.ioError, "lost", path: "") }
             }
             self = copy
@@ -118,7 +118,7 @@ struct ReplaySimulation {
         case 0..<60: advance(Int64.random(in: 0...2_000, using: &random))
         case 60..<90: advance(Int64.random(in: 0...60_000, using: &random))
         case 90..<93: advance(Int64.random(in: 0...4_000_000, using: &random))
-        // Somebody sets the wall clock.
+        // The wall clock is set.
         case 93..<95: fixture.now += Int64.random(in: -3_600_000...3_600_000, using: &random)
         default: break
         }
@@ -143,7 +143,7 @@ struct ReplaySimulation {
         case 70..<88: try finish(worker, on: connection, ledger: &ledger)
         case 88..<90: try die(worker, on: connection, ledger: &ledger)
         case 90..<91: try rescue(on: connection, ledger: &ledger)
-        case 91..<94: try haunt(on: connection, ledger: &ledger)
+        case 91..<94: try continueOrphan(on: connection, ledger: &ledger)
         case 94..<96: try tend(on: connection, ledger: &ledger)
         case 96..<97: try hold(on: connection, ledger: &ledger)
         default: try renew(worker, on: connection, ledger: &ledger)
@@ -164,7 +164,7 @@ struct ReplaySimulation {
         let addition = try ReplayTable.add(draft, limit: 300, rules: rules, on: connection, ledger: &ledger)
         guard case .added(let id) = addition else { return }
         world.ids.append(id)
-        world.known[id] = Known(
+        world.known[id] = AcknowledgedJob(
             key: draft.policy.orderingKey, isStrict: draft.policy.order == .strict,
             isHonored: draft.idempotencyKey != nil, isIdempotent: draft.isIdempotent)
     }
@@ -212,7 +212,7 @@ struct ReplaySimulation {
         }
     }
 
-    /// The server gets the request, or not, and answers, or not.
+    /// The server receives the request, or not, and answers, or not.
     private mutating func send(_ worker: Int) {
         guard let index = world.workers[worker].works.firstIndex(where: { $0.stage == .begun }) else { return }
         world.workers[worker].works[index].stage = .sent(outcome(of: world.workers[worker].works[index].job.id))
@@ -285,15 +285,15 @@ struct ReplaySimulation {
         _ worker: Int, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let owner = world.workers[worker].owner else { return }
-        // One that is only taken for dead goes on with what it has.
-        makeGhosts(of: owner)
+        // A worker that is only taken for dead goes on with its jobs.
+        makeOrphans(of: owner)
         world.workers[worker] = Worker()
         try bury(owner, on: connection, ledger: &ledger)
     }
 
-    private mutating func makeGhosts(of owner: Int64) {
+    private mutating func makeOrphans(of owner: Int64) {
         for index in world.workers.indices {
-            world.ghosts += world.workers[index].works.filter { $0.owner == owner }
+            world.orphans += world.workers[index].works.filter { $0.owner == owner }
             world.workers[index].works.removeAll { $0.owner == owner }
         }
     }
@@ -302,7 +302,7 @@ struct ReplaySimulation {
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for owner in try ReplayTable.owners(on: connection) where owner.leaseUntil <= ledger.uptime {
-            makeGhosts(of: owner.id)
+            makeOrphans(of: owner.id)
             for index in world.workers.indices where world.workers[index].owner == owner.id {
                 world.workers[index] = Worker()
             }
@@ -318,28 +318,28 @@ struct ReplaySimulation {
         for transition in ledger.transitions.dropFirst(before) { notePassing(transition.jobID, transition.to) }
     }
 
-    /// Somebody who is not needed any more wakes up. It may send what it had begun to send: the queue cannot keep it from
-    /// that, the server's idempotency key does. What it had not begun, it must not begin.
-    private mutating func haunt(
+    /// A worker that was taken for dead continues. It may send a request that it had begun: the queue cannot prevent
+    /// that, but the server's idempotency key does. It must not begin another one.
+    private mutating func continueOrphan(
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        guard !world.ghosts.isEmpty else { return }
-        let index = Int.random(in: world.ghosts.indices, using: &random)
-        var ghost = world.ghosts.remove(at: index)
-        switch ghost.stage {
+        guard !world.orphans.isEmpty else { return }
+        let index = Int.random(in: world.orphans.indices, using: &random)
+        var orphan = world.orphans.remove(at: index)
+        switch orphan.stage {
         case .claimed:
             if try ReplayTable.begin(
-                ghost.job.id, token: ghost.job.token, by: ghost.owner, on: connection, ledger: &ledger)
+                orphan.job.id, token: orphan.job.token, by: orphan.owner, on: connection, ledger: &ledger)
             {
-                violate("a dead owner began job \(ghost.job.id)")
+                violate("a dead owner began job \(orphan.job.id)")
             }
         case .begun:
-            ghost.stage = .sent(.success)
-            world.ghosts.append(ghost)
+            orphan.stage = .sent(.success)
+            world.orphans.append(orphan)
         case .sent(let outcome):
             let state = try ReplayTable.finish(
-                ghost.job.id, token: ghost.job.token, outcome: outcome, draw: 0, on: connection, ledger: &ledger)
-            if state != nil { violate("a dead owner's word was taken for job \(ghost.job.id)") }
+                orphan.job.id, token: orphan.job.token, outcome: outcome, draw: 0, on: connection, ledger: &ledger)
+            if state != nil { violate("a dead owner's word was taken for job \(orphan.job.id)") }
         }
     }
 
@@ -348,14 +348,14 @@ struct ReplaySimulation {
     ) throws(SQLiteError) {
         guard let owner = world.workers[worker].owner else { return }
         guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
-            // It was away: with what it has it goes on as another owner, until somebody buries the old one.
+            // It was away: it goes on with its jobs as another owner, until the old one is buried.
             world.workers[worker].owner = nil
             return
         }
         _ = try ReplayTable.renew(owner, lease: 60_000, on: connection, ledger: ledger)
     }
 
-    // MARK: People
+    // MARK: User actions
 
     private mutating func tend(
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
@@ -384,7 +384,7 @@ struct ReplaySimulation {
         } else {
             try ReplayTable.remove(hold, on: connection, ledger: &ledger)
         }
-        // Whoever does it may die before the last of its slices.
+        // The process may die before the last of its slices.
         var ids = try ReplayTable.ids(
             of: hold, in: isHolding ? [.ready, .waiting] : [.held], after: 0, on: connection)
         if chance(0.3) { ids.removeLast(Int.random(in: 0...ids.count, using: &random)) }
@@ -395,7 +395,7 @@ struct ReplaySimulation {
         }
     }
 
-    // MARK: What must be so
+    // MARK: Invariants
 
     private mutating func violate(_ what: String) { violations.append(what) }
 

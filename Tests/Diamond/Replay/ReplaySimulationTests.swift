@@ -5,13 +5,14 @@ import Testing
 
 @testable import Diamond
 
-/// One after the other: two at once take turns at SQLite's one lock of its memory, and leave others no thread.
+/// One after the other: two simulations at once contend for SQLite's one lock of its memory, and leave other
+/// tests no thread.
 @Suite(.serialized) struct ReplaySimulationTests {
-    /// Many that are short: 300,000 steps in all, and ten millions in the long form.
+    /// Many short simulations: 300,000 steps in all, and ten millions in the long form.
     static let (seeds, steps) = (Effort.rounds(3, soaking: 100), 5_000)
 
     @Test(arguments: 0..<20)
-    func `nothing is lost, done twice or out of order, whatever fails`(_ part: Int) async throws {
+    func `a simulation loses no job, does none twice or out of order, whatever fails`(_ part: Int) async throws {
         var (lost, effects) = (0, 0)
         for seed in part * Self.seeds..<(part + 1) * Self.seeds {
             var simulation = try ReplaySimulation(seed: UInt64(seed))
@@ -19,13 +20,13 @@ import Testing
             #expect(simulation.violations.isEmpty, "seed \(seed)")
             lost += simulation.lostTransactions
             effects += simulation.world.known.values.filter { $0.effects > 0 }.count
-            // Others wait for the thread.
+            // Other tests wait for the thread.
             await Task.yield()
         }
         #expect(lost > 0 && effects > 25 * Self.seeds)
     }
 
-    @Test func `a seed takes the same way every time`() throws {
+    @Test func `a simulation takes the same steps for the same seed`() throws {
         var first = try ReplaySimulation(seed: 4711)
         var second = try ReplaySimulation(seed: 4711)
         try first.run(2_000)
@@ -33,7 +34,7 @@ import Testing
         #expect(first.fixture.transitions == second.fixture.transitions)
     }
 
-    @Test func `when nothing fails any more, every job comes to its end`() throws {
+    @Test func `a simulation ends every job when nothing fails any more`() throws {
         var simulation = try ReplaySimulation(seed: 99)
         try simulation.run(5_000)
         #expect(simulation.violations.isEmpty)

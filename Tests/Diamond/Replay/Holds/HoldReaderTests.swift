@@ -6,8 +6,8 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A reader of holds` {
-    /// What is held for one reading after another, the last forever, and what was told.
-    private final class Desk: Sendable {
+    /// The results of successive reads, the last one repeated, and the notified holds.
+    private final class StubHoldSource: Sendable {
         private let readings: Guarded<[Set<ReplayHold>?]>
         let told = Guarded<[Set<ReplayHold>]>([])
         let looks = Guarded(0)
@@ -29,7 +29,7 @@ import Testing
             clock.advance(by: .seconds(1))
         }
 
-        /// For what would be done if it were to be done.
+        /// Waits for events that must not happen.
         func rest() async {
             for _ in 0..<1000 { await Task.yield() }
         }
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test func `tries again every second where it could not see, until it has seen`() async {
-        let fixture = Desk([nil, nil, [.engine]])
+    @Test func `a reader of holds tries again every second after a failed read, until one succeeds`() async {
+        let fixture = StubHoldSource([nil, nil, [.engine]])
         let reader = fixture.reader()
         reader.refresh()
         await fixture.second()
@@ -54,8 +54,8 @@ import Testing
         reader.close()
     }
 
-    @Test func `looks every second where nobody tells`() async {
-        let fixture = Desk([[], [.engine], [.engine], []])
+    @Test func `a reader of holds reads every second where it polls`() async {
+        let fixture = StubHoldSource([[], [.engine], [.engine], []])
         let reader = fixture.reader()
         reader.poll()
         reader.refresh()
@@ -64,8 +64,8 @@ import Testing
         reader.close()
     }
 
-    @Test func `that nobody has any more looks no more`() async {
-        let fixture = Desk([nil])
+    @Test func `a closed reader of holds reads no more, and is freed`() async {
+        let fixture = StubHoldSource([nil])
         var reader: HoldReader? = fixture.reader()
         reader?.refresh()
         await untilTrue { !fixture.clock.sleeping.isEmpty }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayHold.lane(.default), .key("a"), .identity("anna")])
-    func `takes short transactions, and leaves none out`(hold: ReplayHold) async throws {
+    func `a hold uses short transactions, and includes every job`(hold: ReplayHold) async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         let others = requests(3)
         let held = requests(1_201).map { request in
@@ -45,10 +45,10 @@ import Testing
         queue.listeners.remove(number)
     }
 
-    @Test func `that was cut short at its beginning keeps from being sent what it had not come to`() async throws {
+    @Test func `a hold interrupted at its beginning keeps the remaining jobs from being sent`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(2))
-        // All that is on disk when it dies after its first transaction.
+        // The file as it is when the process dies after its first transaction.
         try queue.database.write { (connection) throws(SQLiteError) in
             let ledger = ReplayLedger(now: 0, uptime: 0)
             try ReplayTable.add(.lane(.default), reason: "", on: connection, ledger: ledger)
@@ -59,7 +59,7 @@ import Testing
         queue.owner.leave()
     }
 
-    @Test func `that was cut short at its end holds nothing for long`() async throws {
+    @Test func `a hold interrupted at its end does not hold its jobs for long`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(3))
         try await queue.hold(.lane(.default))
@@ -75,10 +75,10 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.ready, .held, .ready])
     }
 
-    @Test func `is ended for good by a release that comes while it goes on, and so the other way`() async throws {
+    @Test func `a hold is ended by a release during it, and a release by a hold`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(1_201))
-        // In the middle of each, when it has written a slice, the other one runs from its beginning to its end.
+        // In the middle of each, after its first slice, the other one runs from its beginning to its end.
         let slices = Guarded(0)
         let isThere = Signal()
         let number = queue.listeners.add { _ in
@@ -92,7 +92,7 @@ import Testing
         queue.listeners.remove(number)
     }
 
-    @Test func `of those who have to sign in lets go of them though their lane is held, too`() async throws {
+    @Test func `a release of an identity leaves its jobs held by their lane`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         var request = requests(1)[0]
         request.identity = "anna"
@@ -108,7 +108,7 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
     }
 
-    @Test func `many that are held are passed over by a claim in short transactions`() async throws {
+    @Test func `held jobs are skipped by a claim in short transactions`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(
             requests(1_201).map { request in
@@ -130,13 +130,13 @@ import Testing
         queue.listeners.remove(number)
     }
 
-    @Test func `a process that may be suspended keeps no lock when a replayer has come to its end`() async throws {
+    @Test func `a process that may be suspended holds no lock when its replayer has ended`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.allowSuddenTermination(true)
         var request = Request("http://api.test/", method: .put)
         request.replay = .durable
         try await queue.enqueue(request)
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { attempt in
             JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         #expect(await replayer.replay().finished == 1)
@@ -144,7 +144,7 @@ import Testing
         #expect(locks.isEmpty && queue.owner.id == nil)
     }
 
-    @Test func `a process that may be suspended, and has nothing under way, keeps no lock`() async throws {
+    @Test func `a process that may be suspended, and has no running job, holds no lock`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         func owners() throws -> [ReplayTable.Owner] {
             try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: [("a", "b", true), ("a", "a", false), ("", "a", false), ("a", "", false), ("", "", false)])
-    func `an owner is of another start of the machine only where both are known`(
+    func `an owner belongs to another boot of the machine only where both boots are known`(
         own: String,
         other: String,
         isOther: Bool
@@ -174,7 +174,7 @@ import Testing
         #expect(owner.isOfOtherBoot(own) == isOther)
     }
 
-    @Test func `a suspended process says so from the first`() async throws {
+    @Test func `a process that may be suspended registers as such`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.allowSuddenTermination(true)
         _ = try await queue.owner.enter()

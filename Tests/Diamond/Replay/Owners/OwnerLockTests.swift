@@ -15,14 +15,16 @@ import Testing
         Set((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [])
     }
 
-    /// What a process leaves that was killed before it had a row.
+    /// Leaves the lock file of a process that was killed before it had a row.
     private func leaveFile() throws -> String {
         let name = UUID().uuidString
         try Data().write(to: directory.appending(path: name))
         return name
     }
 
-    @Test func `a file goes with its owner, or by whoever finds that it has died, and never before`() throws {
+    @Test func `a lock file is removed with its owner, or by the process that finds its owner dead, and never before`()
+        throws
+    {
         try temporary.store.create(directory)
         var lock: OwnerLock? = try OwnerLock(in: directory)
         let name = try #require(lock?.name)
@@ -37,7 +39,7 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    @Test func `what no row names and nobody locks is removed, and nothing else`() throws {
+    @Test func `a lock file without a row and a lock is removed, and no other file`() throws {
         try temporary.store.create(directory)
         let named = try leaveFile()
         for _ in 0..<3 { _ = try leaveFile() }
@@ -46,8 +48,8 @@ import Testing
         #expect(files == [named, "notes.txt"])
     }
 
-    // As between the two calls that make the file and lock it, by another process, many times.
-    @Test func `one that is removed before it is locked is made again`() async throws {
+    // As between the two calls that create and lock the file, in another process, many times.
+    @Test func `a lock file that is removed before it is locked is created again`() async throws {
         try temporary.store.create(directory)
         let directory = directory
         let isOver = Guarded(false)
@@ -64,13 +66,13 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    @Test func `a replayer removes what killed owners have left`() async throws {
+    @Test func `a replayer removes the lock files of killed owners`() async throws {
         let queue = try ReplayQueue(temporary.store)
         _ = try leaveFile()
         try await queue.enqueue(Request("http://h/", method: .put, body: .json(1)))
         let owner = try await queue.owner.enter()
         let name = try #require(try Self.owners(of: queue).first).name
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { attempt in
             JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         await replayer.replay()
@@ -80,7 +82,7 @@ import Testing
         #expect(files.isEmpty && owner > 0)
     }
 
-    @Test func `one that is believed to live after all keeps its file`() async throws {
+    @Test func `an owner taken for dead that lives keeps its lock file`() async throws {
         let (uptime, before) = (Guarded<Int64>(0), Guarded<(@Sendable () -> Void)?>(nil))
         var clock = ReplayClock.still
         clock.uptime = {
@@ -93,7 +95,7 @@ import Testing
         let id = try await other.owner.enter()
         let name = try #require(try Self.owners(of: other).first).name
         _ = try await queue.owner.enter()
-        // Its lease has ended by this one's clock, and is renewed when this one has judged it.
+        // Its lease has ended by this process's clock, and is renewed after this process has examined it.
         uptime.withLock { $0 = ReplayOwner.lease }
         before.withLock {
             $0 = {

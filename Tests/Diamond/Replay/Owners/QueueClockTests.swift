@@ -3,19 +3,19 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct QueueReckoningTests {
+@Suite struct QueueClockTests {
     static let hour: Int64 = 3_600_000
     static let day = 24 * hour
     static let year = 365 * day
-    /// When the first look was, by the wall clock.
+    /// The time of the first reading, by the wall clock.
     static let start: Int64 = 1_767_225_600_000
 
-    /// A look, by how much later than the first it is.
+    /// A reading, by its distance from the first one.
     struct Step: Sendable {
         var boot = "first"
         var uptime: Int64
         var wall: Int64
-        /// How much the queue's time has gone on since the first look.
+        /// The expected progress of the queue's time since the first reading.
         var passed: Int64
 
         init(_ uptime: Int64, _ wall: Int64, boot: String = "first", _ passed: Int64) {
@@ -64,7 +64,9 @@ import Testing
         ),
     ]
 
-    @Test(arguments: courses.indices) func `goes on as time does, whatever the wall clock is set to`(index: Int) {
+    @Test(arguments: courses.indices) func `a queue's clock runs as time passes, whatever the wall clock is set to`(
+        index: Int
+    ) {
         let (name, steps) = Self.courses[index]
         let begin: Int64 = 1_000_000
         var reckoning = QueueClock(.init(boot: "first", uptime: begin, wall: Self.start))
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `is looked at again where the clocks part, and else once a minute`() {
+    @Test func `a queue's clock is stored again where the clocks diverge, and otherwise once a minute`() {
         let reckoning = QueueClock(.init(boot: "first", uptime: 0, wall: Self.start))
         func needs(_ uptime: Int64, _ wall: Int64, _ boot: String = "first") -> Bool {
             reckoning.needsUpdate(for: .init(boot: boot, uptime: uptime, wall: Self.start + wall))

@@ -18,10 +18,10 @@ import Testing
         return request
     }
 
-    /// - Returns: how many jobs it has sent.
+    /// - Returns: the number of jobs that it has sent.
     private func replay(_ outcome: ReplayOutcome = .success) async throws -> Int {
         let (queue, count) = (try queue(), Guarded(0))
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 4, reachability: StubReachability()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             count.withLock { $0 += 1 }
             return JobResult(outcome: outcome)
@@ -31,7 +31,7 @@ import Testing
         return count.withLock { $0 }
     }
 
-    /// Brings the queue back to how it was before all of it was claimed.
+    /// Restores the queue's file from before its jobs were claimed.
     private func rollBack() throws {
         try queue().database.write { (connection) throws(SQLiteError) in
             try connection.execute(
@@ -40,19 +40,19 @@ import Testing
         }
     }
 
-    @Test func `a job that must not be sent twice is for review where the queue has forgotten that it was sent`()
+    @Test func `a job that must not be sent twice is for review where the queue has lost that it was sent`()
         async throws
     {
         try await queue().enqueue([request(keyLifetime: nil), request(keyLifetime: .seconds(86_400))])
         #expect(try await replay() == 2)
         try rollBack()
-        // With its key the other is the same request once more.
+        // With its key, the other job repeats the same request.
         #expect(try await replay() == 1)
         let job = try #require(try queue().job(1))
         #expect(job.state == .needsReview && job.reason == .outcomeUnknown && job.unknownSince != nil)
     }
 
-    @Test func `a job that surely was not processed is sent again, and one that somebody redrives`() async throws {
+    @Test func `a job that was certainly not processed is sent again, and so is one that is redriven`() async throws {
         try await queue().enqueue(request(keyLifetime: nil))
         #expect(try await replay(.unsent) == 1)
         try await queue().retry(1)
@@ -61,8 +61,8 @@ import Testing
         #expect(try await replay() == 1)
     }
 
-    // Its jobs have the numbers of the old one's.
-    @Test func `a new queue in the place of one that was removed sends its jobs`() async throws {
+    // Its jobs have the ids of the old queue's.
+    @Test func `a new queue in place of a removed one sends its jobs`() async throws {
         try await queue().enqueue(request(keyLifetime: nil))
         #expect(try await replay() == 1)
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.replayPath + suffix) }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [Data(), Data([1, 2, 3]), Data(repeating: 7, count: 100_000)])
-    func `a file that is damaged stops no job`(damage: Data) async throws {
+    func `a damaged log file stops no job`(damage: Data) async throws {
         try await queue().enqueue(request(keyLifetime: nil))
         try damage.write(to: URL(filePath: temporary.store.sentPath))
         #expect(try await replay() == 1)
@@ -79,12 +79,12 @@ import Testing
         #expect(try await replay() == 0)
     }
 
-    @Test func `a job that was claimed by somebody who has died is for review where it has left with that claim`()
+    @Test func `a job claimed by a dead owner is for review where it was sent with that claim`()
         async throws
     {
         try await queue().enqueue(request(keyLifetime: nil))
         #expect(try await replay() == 1)
-        // As it was when it had been claimed.
+        // The file as it was after the claim.
         try queue().database.write { (connection) throws(SQLiteError) in
             try connection.execute(
                 "INSERT INTO owner (id, name, boot, process, program, started_at, lease_until) VALUES (77, 'x', '', 1, '', 0, 0)"
@@ -97,7 +97,7 @@ import Testing
         #expect(try queue().job(1)?.reason == .outcomeUnknown)
     }
 
-    // MARK: Taking back
+    // MARK: Retraction
 
     /// A queue of one job that must not be sent twice, claimed and begun.
     private func begun(_ activity: Activity? = nil) async throws -> (
@@ -118,14 +118,16 @@ import Testing
         }
     }
 
-    @Test func `a job that surely was not sent is ready again where its process dies in its backoff`() async throws {
+    @Test func `a job that was certainly not sent is ready again where its process dies in its backoff`() async throws {
         let (queue, job, owner) = try await begun()
         await queue.markUnsent(job) { true }
         try await bury(owner, in: queue)
         #expect(try queue.job(job.id)?.state == .ready)
     }
 
-    @Test func `a job that has left again since it was taken back is for review where its process dies`() async throws {
+    @Test func `a job that was sent again after its record was retracted is for review where its process dies`()
+        async throws
+    {
         let (queue, job, owner) = try await begun()
         await queue.markUnsent(job) { true }
         #expect(await queue.begin(job))
@@ -138,7 +140,7 @@ import Testing
         #expect(try queue.job(job.id)?.reason == .outcomeUnknown)
     }
 
-    @Test func `what is taken back is forgotten of its own claim only`() throws {
+    @Test func `a retraction removes the record of its own claim only`() throws {
         let log = SentLog(try path())
         #expect(try log.note(row(token: 3)))
         try log.revoke(row(token: 3))
@@ -149,7 +151,7 @@ import Testing
         #expect(log.wasSent(row(token: 4)) && log.wasSent(row(token: 3)) && !log.wasSent(row(token: 5)))
     }
 
-    // MARK: Much
+    // MARK: Limits
 
     private func path() throws -> String {
         try temporary.store.create()
@@ -163,14 +165,14 @@ import Testing
             state: .running, reason: .claimed, isHead: true, isHeld: false, runAt: 0, attempts: 0, token: token)
     }
 
-    @Test func `the newest jobs of a process are known to be its own, however many it has sent`() throws {
+    @Test func `a process recognizes its newest sent jobs, however many it has sent`() throws {
         let log = SentLog(try path(), ownLimit: 4)
         for id in Int64(1)...20 {
             for recent in max(1, id - 3)...id { #expect(try log.note(row(recent)), "\(recent) after \(id)") }
         }
     }
 
-    @Test func `a file that is too long is cut to its newest 2,048 records, by whoever adds to it`() throws {
+    @Test func `a log file that is too long is cut to its newest 2,048 records by the next writer`() throws {
         let path = try path()
         let all = (Int64(1)...3000).reduce(into: Data()) { $0 += SentRecord(row($1)).bytes }
         try (Data([1, 2, 3]) + all).write(to: URL(filePath: path))
@@ -183,9 +185,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
     }
 
-    // MARK: Trouble
+    // MARK: Failures
 
-    @Test func `a job that cannot be noted is not sent, and whoever observes is told`() async throws {
+    @Test func `a job that cannot be recorded is not sent, and observers are notified`() async throws {
         let (activity, failures) = (Activity(), Guarded<[String]>([]))
         let observation = activity.observe { event in
             if case .queueFailed(let reason) = event { failures.withLock { $0.append(reason) } }

@@ -8,9 +8,9 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-/// Copies of a queue's file and its log, each with a flipped bit or a zeroed block, and what is sent of them.
+/// Copies of a queue's file and its log, each with a flipped bit or a zeroed block, and the requests sent from them.
 @Suite(.timeLimit(.minutes(5))) struct `A damaged queue` {
-    /// A queue as it stood in its files, and what was written into it.
+    /// The files of a queue, and the requests written into it.
     private struct Original {
         var file: Data
         var log: Data
@@ -32,7 +32,7 @@ import Testing
         return request
     }
 
-    /// - Parameter isInLog: whether most of it has not been brought into the file.
+    /// - Parameter isInLog: whether most of it is still in the log.
     private static func original(isInLog: Bool) async throws -> Original {
         let temporary = TemporaryStore()
         let queue = try ReplayQueue(temporary.store, clock: .still)
@@ -40,12 +40,12 @@ import Testing
         var original = Original(file: Data(), log: Data())
         for job in try queue.jobs() { original.requests[job.id] = try queue.request(of: job.id) }
         let count = Guarded(0)
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 4, reachability: StubReachability()) { attempt in
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            // What is done, what waits, and the rest.
+            // Jobs that are done, jobs that wait, and the rest.
             guard number <= 16, await attempt.begin() else { return JobResult(outcome: .notBegun) }
             return JobResult(outcome: number % 4 == 0 ? .unsent : .success)
         }
@@ -73,7 +73,7 @@ import Testing
         for index in start..<min(start + size, bytes.count) { bytes[index] = 0 }
     }
 
-    /// What was sent of a damaged copy, by the ids of the jobs.
+    /// The requests sent from a damaged copy, by the ids of their jobs.
     private static func sent(
         of original: Original, seed: Int
     ) async throws -> (requests: [(Int64, Request)], inReview: Int) {
@@ -89,8 +89,8 @@ import Testing
         var clock = ReplayClock.still
         clock.now = { ReplayClock.system.now() + passed.withLock { $0 } }
         clock.uptime = { passed.withLock { $0 } }
-        clock.sleep = PassingClock { _ in
-            // What cannot be written is tried again until the queue is closed.
+        clock.sleep = ImmediateClock { _ in
+            // A failed write is retried until the queue is closed.
             guard
                 pauses.withLock({
                     $0 += 1; return $0 == 8
@@ -102,7 +102,7 @@ import Testing
         do throws(ReplayError) { queue = try ReplayQueue(temporary.store, clock: clock) } catch { return ([], 0) }
         closing.withLock { $0 = queue }
         let sent = Guarded<[(Int64, Request)]>([])
-        let replayer = Replayer(queue, width: 64, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 64, reachability: StubReachability()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0.append((attempt.id ?? 0, attempt.request)) }
             return JobResult(outcome: .success)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `sends nothing that nobody has written, and nothing twice`(isInLog: Bool) async throws {
+    func `a damaged queue sends no altered request, and none twice`(isInLog: Bool) async throws {
         let original = try await Self.original(isInLog: isInLog)
         let (count, inReview) = (Guarded(0), Guarded(0))
         await withTaskGroup { group in
@@ -129,7 +129,7 @@ import Testing
                         for (id, request) in outcome.requests {
                             #expect(original.requests[id] == request, "seed \(seed), job \(id)")
                             #expect(ids.insert(id).inserted, "seed \(seed), job \(id)")
-                            // A log that is damaged ends there, and what it said behind that is forgotten.
+                            // A damaged log ends at the damage, and its later records are lost.
                             let isRepeatable = request.method.isIdempotent || request.replay.keyLifetime != nil
                             let mayCome = isInLog && isRepeatable
                             #expect(mayCome || !original.done.contains(id), "seed \(seed), job \(id)")
@@ -140,7 +140,7 @@ import Testing
                 }
             }
         }
-        // Most of them are sent still, and some were hit.
+        // Most copies still send their jobs, and some were damaged.
         #expect(count.withLock { $0 } > 400)
         #expect(isInLog || inReview.withLock { $0 } > 0)
     }

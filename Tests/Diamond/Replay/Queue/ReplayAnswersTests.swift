@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Jobs that keep their answers until somebody takes them.
+/// Jobs that store their answers until these are collected.
 @Suite(.timeLimit(.minutes(1))) struct ReplayAnswersTests {
     private let files = TemporaryStore()
     private static let answer = ReplayAnswer(
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [201, 422])
-    func `The answer to a job is kept, whoever sends it`(_ status: Int) async throws {
+    func `the answer to a job is stored, whatever sends the job`(_ status: Int) async throws {
         let engine = engine(status, [.location: "/notes/7?token=secret#a"], body: #"{"id": 7}"#)
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         try await engine.queue().enqueue(request())
@@ -42,13 +42,13 @@ import Testing
         #expect(try engine.queue().jobsStoringAnswers().isEmpty && engine.queue().answeredJob(jobs[0].id) == nil)
     }
 
-    @Test func `A job that does not ask for it keeps no answer`() async throws {
+    @Test func `a job that does not ask for its answer stores none`() async throws {
         let engine = engine(201)
         _ = try await engine.send(request(keeps: false))
         #expect(try engine.queue().jobsStoringAnswers().isEmpty)
     }
 
-    @Test func `A job is not forgotten before its answer is taken`() throws {
+    @Test func `a job is not deleted before its answer is collected`() throws {
         let fixture = try ReplayQueueFixture()
         var policy = ReplayPolicy(.durable, orderingKey: "note")
         policy.storesAnswer = true
@@ -73,7 +73,7 @@ import Testing
         try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.markConsumed(kept, at: ledger.now, on: connection)
         }
-        // Another of its line waits for the id in it.
+        // Another job with its ordering key waits for the id in it.
         policy.awaitsID = true
         let waiting = try fixture.add("PATCH", policy)
         try forget()
@@ -87,7 +87,7 @@ import Testing
         "status = 200", "location = '/notes/8'", "location = NULL", "body = x'00'", "body = NULL", "checksum = NULL",
         "status = 9",
     ])
-    func `A damaged answer is not taken for one`(_ damage: String) async throws {
+    func `a damaged answer is not delivered`(_ damage: String) async throws {
         let engine = engine(201, [.location: "/notes/7"], body: "{}")
         _ = try await engine.send(request())
         let queue = try engine.queue()
@@ -99,7 +99,7 @@ import Testing
         #expect(kept.answer == nil && kept.failure?.message.contains("damaged") == true)
     }
 
-    @Test func `A job that ends unsent has no answer, and says why`() async throws {
+    @Test func `a job that ends unsent has no answer, and says why`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request()))
         #expect(try queue.answeredJob(id)?.failure == nil)
@@ -108,14 +108,14 @@ import Testing
         #expect(kept.answer == nil && kept.failure?.message.contains("discarded") == true)
     }
 
-    @Test func `What is created and deleted before it was sent leaves no answer to take`() async throws {
+    @Test func `an object that is created and deleted before it was sent leaves no answer`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.enqueue(request())
         #expect(try await queue.enqueue(request(.delete, awaits: true)) == nil)
         #expect(try queue.jobsStoringAnswers().isEmpty)
     }
 
-    @Test func `A job that is redriven keeps an answer again`() async throws {
+    @Test func `a job that is redriven stores an answer again`() async throws {
         let engine = engine(422)
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         let queue = try engine.queue()
@@ -127,14 +127,14 @@ import Testing
 
     // MARK: Waiting for an id
 
-    @Test func `What waits for an id is merged into what was not sent`() async throws {
+    @Test func `a call that waits for an id is merged into one that was not sent`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try await queue.enqueue(request())
         #expect(try await queue.enqueue(request(.patch, awaits: true)) == first)
         #expect(try queue.jobs().map(\.state) == [.ready])
     }
 
-    @Test func `What waits for an id is released by that alone, with the id in it`() async throws {
+    @Test func `a call that waits for an id is released by that id only, and contains it`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
         #expect(try queue.job(id)?.reason == .awaitingID)
@@ -151,7 +151,7 @@ import Testing
         #expect(try queue.request(of: id)?.url == "https://a.example/notes/7")
     }
 
-    @Test func `A call with an id that is merged into one that waits for it does not wait`() async throws {
+    @Test func `a call with an id that is merged into one that waits for it does not wait`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
         #expect(try await queue.enqueue(request(.patch)) == id)
@@ -160,7 +160,7 @@ import Testing
         #expect(try queue.job(id)?.reason == .awaitingID)
     }
 
-    @Test func `A call that expired while it waited for an id waits for it again when it is redriven`() async throws {
+    @Test func `a call that expired while it waited for an id waits for it again when it is redriven`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [("PUT", "PATCH", "PUT"), ("PATCH", "PUT", "PUT"), ("POST", "PATCH", "POST")])
-    func `Two writes of one object become one`(_ first: String, _ second: String, _ merged: String) async throws {
+    func `two writes of one object become one`(_ first: String, _ second: String, _ merged: String) async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var request = request(try #require(HTTPRequest.Method(first)))
         (request.body, request.replay.metadata) = (.json(["a": 1, "b": 1]), ["call": .string(first)])
@@ -188,7 +188,7 @@ import Testing
         #expect(try queue.request(of: id)?.body == .json(second == "PUT" ? ["b": 2] : ["a": 1, "b": 2]))
     }
 
-    @Test func `The written form of a request says whether its answer is kept`() throws {
+    @Test func `the encoded form of a request says whether its answer is stored`() throws {
         let written = try request().json()
         #expect(String(decoding: written, as: UTF8.self).contains(#""keepsAnswer":true"#))
         #expect(try Request(json: written).replay.storesAnswer)

@@ -9,8 +9,8 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Time passes at once, but for what waits for a heartbeat: that never comes.
-struct PassingClock: Clock {
+/// Sleeps end at once, except those that wait for a heartbeat, which never end.
+struct ImmediateClock: Clock {
     let pass: @Sendable (Swift.Duration) -> Void
     let now = ContinuousClock.now
     let minimumResolution = Swift.Duration.zero
@@ -27,11 +27,11 @@ struct PassingClock: Clock {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct `The queue on a failing disk` {
-    /// What a queue's life may look like, on a disk of its own: what it was told is done, and what it was not.
-    private struct Life {
+    /// A sequence of operations of a queue, on a disk of its own, with those that were acknowledged.
+    private struct QueueScenario {
         let temporary = TemporaryStore()
         let disk: FaultDisk
-        /// Acknowledged: by id, the text of its request.
+        /// The acknowledged jobs: the text of the request by id.
         private(set) var added: [Int64: String] = [:]
         private(set) var finished: Set<Int64> = []
         private(set) var discarded: Set<Int64> = []
@@ -93,17 +93,17 @@ struct PassingClock: Clock {
         }
     }
 
-    /// The calls of a life that a fault can strike; the quick tier takes one in 20, others in each run.
+    /// The disk calls that a fault can strike. The quick tier tries one in 20, others in each run.
     private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
-        var life = Life()
+        var life = QueueScenario()
         try await life.run()
         #expect(life.refusals.isEmpty)
         #expect(life.added.count == 12 && life.finished.count == 2 && life.discarded.count == 1)
         return Effort.places(to: life.disk.calls(fitting: fault), oneIn: 20)
     }
 
-    /// Nothing that was acknowledged is missing or undone, and the queue goes on.
-    private func checkAfterwards(_ life: Life, _ place: String) async throws {
+    /// Checks that no acknowledged change is missing or undone, and that the queue goes on.
+    private func checkAfterwards(_ life: QueueScenario, _ place: String) async throws {
         let queue = try ReplayQueue(life.temporary.store, clock: .still)
         for (id, text) in life.added {
             #expect(try queue.request(of: id)?.body == .json(["text": .string(text)]), "job \(id), \(place)")
@@ -111,7 +111,7 @@ struct PassingClock: Clock {
         for id in life.finished.union(life.discarded) { #expect(try queue.job(id)?.state == .done, "\(place)") }
         let diagnosis = try #require(ReplayDiagnosis(of: life.temporary.store))
         #expect(diagnosis.problems.isEmpty, "\(place): \(diagnosis.problems)")
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 4, reachability: StubReachability()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             return JobResult(outcome: .answered(status: 200))
         }
@@ -121,9 +121,11 @@ struct PassingClock: Clock {
     }
 
     @Test(arguments: FaultDisk.Fault.survivable, [false, true])
-    func `keeps what it has acknowledged, and works again`(fault: FaultDisk.Fault, lasting: Bool) async throws {
+    func `a queue keeps its acknowledged jobs after a fault, and works again`(fault: FaultDisk.Fault, lasting: Bool)
+        async throws
+    {
         for call in try await calls(fault) {
-            var life = Life()
+            var life = QueueScenario()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
             life.disk.heal()
@@ -132,9 +134,9 @@ struct PassingClock: Clock {
     }
 
     @Test(arguments: [false, true])
-    func `keeps what it has acknowledged when the power goes`(keepsSome: Bool) async throws {
+    func `a queue keeps its acknowledged jobs after a power failure`(keepsSome: Bool) async throws {
         for call in try await calls(.powerLoss) {
-            var life = Life()
+            var life = QueueScenario()
             life.disk.fail(.powerLoss, atCall: call)
             try await life.run()
             try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)
@@ -142,15 +144,17 @@ struct PassingClock: Clock {
         }
     }
 
-    @Test func `an outcome gets to the disk, however long that fails, while nobody else has the job`() async throws {
-        let life = Life()
+    @Test func `an outcome is written at last, however long the disk fails, while no other owner has the job`()
+        async throws
+    {
+        let life = QueueScenario()
         var store = life.temporary.store
         store.vfs = life.disk.vfs
         let (uptime, pauses) = (Guarded<Int64>(0), Guarded<[Duration]>([]))
         var clock = ReplayClock.still
         clock.uptime = { uptime.withLock { $0 } }
-        // The disk is well again after 90 seconds; a lease lasts 60.
-        clock.sleep = PassingClock { pause in
+        // The disk works again after 90 seconds; a lease lasts 60.
+        clock.sleep = ImmediateClock { pause in
             pauses.withLock { $0.append(pause) }
             let now = uptime.withLock { uptime in
                 uptime += pause.milliseconds
@@ -172,10 +176,10 @@ struct PassingClock: Clock {
         withExtendedLifetime(life) {}
     }
 
-    @Test func `is replayed again when a process can open files again`() async throws {
+    @Test func `a queue is replayed again when its process can open files again`() async throws {
         let (temporary, activity) = (TemporaryStore(), Activity())
         var clock = ReplayClock.still
-        clock.sleep = PassingClock { _ in }
+        clock.sleep = ImmediateClock { _ in }
         let queue = try ReplayQueue(temporary.store, clock: clock, activity: activity)
         let owners = temporary.store.ownersDirectory
         try FileManager.default.removeItem(at: owners)
@@ -183,7 +187,7 @@ struct PassingClock: Clock {
         let failures = Guarded(0)
         let observation = activity.observe { event in
             guard case .queueFailed = event else { return }
-            // The second time nothing is in the way any more.
+            // The second time, no obstacle is left.
             let count = failures.withLock { failures in
                 failures += 1
                 return failures
@@ -194,7 +198,7 @@ struct PassingClock: Clock {
         }
         let request = Request("http://api.test/notes", method: .put, body: .json(1))
         let id = try #require(try await queue.enqueue(request))
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { attempt in
             JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         let run = Task { await replayer.run() }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Diamond
 
-/// Whose kept requests are, and as whose they go out.
+/// The identities of queued requests, and the identities that they are sent as.
 @Suite(.timeLimit(.minutes(5))) struct ReplayIdentityTests {
     let fixture = ReplayFixture()
 
-    @Test func `what one user has queued never goes out as another's`() async throws {
+    @Test func `a queued request of one user is never sent as another's`() async throws {
         let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
         fixture.serve(ReplayFixture.refused)
@@ -22,7 +22,7 @@ import Testing
         let id = try #require(error.jobID)
         #expect(try engine.queue().job(id)?.identity == "anna")
 
-        // Bert signs in, and nobody has said that Anna has left.
+        // Bert signs in, without a notice that Anna has left.
         login.current.withLock { $0 = "bert" }
         fixture.serve { _ in .stub(status: 201) }
         fixture.clock.advance(by: .seconds(60))
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// Does not say who is signed in before it may.
-    private struct Silent: CredentialProvider {
+    /// Does not return the identity before its gate opens.
+    private struct GatedIdentityProvider: CredentialProvider {
         let asked = Gate()
         let gate = Gate()
 
@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    @Test func `an engine that is closed while it asks who is signed in says nothing against a job`() async throws {
-        let provider = Silent()
+    @Test func `an engine closed while it asks for the identity leaves the job unaffected`() async throws {
+        let provider = GatedIdentityProvider()
         let engine = fixture.engine { $0.credentials = provider }
         var request = fixture.note(.durable)
         request.identity = "anna"
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable request of one user does not go out as another's who signs in before it leaves`(
+    func `a durable request of one user is not sent as another's who signs in before`(
         isCutOff: Bool
     ) async throws {
         let (login, isThere) = (ReplayFixture.Login(), Gate())
@@ -102,7 +102,7 @@ import Testing
         #expect(try await engine.replayer().replay().finished == 1)
     }
 
-    @Test func `a durable request waits where nobody can say who is signed in`() async throws {
+    @Test func `a durable request waits where the identity is not known`() async throws {
         let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
         let engine = fixture.engine { $0.credentials = login }
@@ -115,7 +115,7 @@ import Testing
         #expect(try engine.queue().jobs().map(\.reason) == [.backoff] && fixture.transport.requests.isEmpty)
     }
 
-    @Test func `the jobs of a user who signs out are held, new ones too`() async throws {
+    @Test func `jobs of a user who signs out are held, also new ones`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         var request = fixture.note(.onFailure)
@@ -128,7 +128,7 @@ import Testing
         #expect(try await engine.queue().release(.identity("anna")) == 2)
     }
 
-    @Test func `a durable request that waits for its place when its user signs out does not go out`() async throws {
+    @Test func `a durable request that waits for its permit when its user signs out is not sent`() async throws {
         let engine = fixture.engine()
         engine.lanes.pauseAll()
         var request = fixture.note(.durable)
@@ -162,7 +162,7 @@ import Testing
         encodedAsJSON(Request("http://api.test/", parameters: ["user": ["pwd": 1]])),
         encodedAsJSON(Request("http://api.test/", method: .post, body: .form(["user": ["pwd": 1]]))),
     ])
-    func `a secret that has no name is not kept, and nothing is sent`(_ request: Request) async throws {
+    func `a request with an unnamed secret is neither queued nor sent`(_ request: Request) async throws {
         let engine = fixture.engine()
         var request = request
         request.replay = .onFailure
@@ -173,7 +173,7 @@ import Testing
         await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
     }
 
-    @Test func `a fragment, which is never sent, is not kept`() async throws {
+    @Test func `a fragment, which is never sent, is not queued`() async throws {
         let queue = try ReplayQueue(fixture.temporary.store)
         let id = try await queue.enqueue(Request("http://api.test/a?b=1#access_token=s3cret", method: .put))
         #expect(try queue.request(of: #require(id))?.url == "http://api.test/a?b=1")
@@ -196,7 +196,7 @@ import Testing
             .form(["pwd": nil, "a": "pwd"]),
             .multipart([MultipartPart("a", "pwd"), MultipartPart("password", file: URL(filePath: "/tmp/diamond"))]),
         ] as [RequestBody])
-    func `what only mentions one is kept`(_ body: RequestBody) async throws {
+    func `a request whose body only mentions a secret is queued`(_ body: RequestBody) async throws {
         let engine = fixture.engine()
         let id = try await engine.queue().enqueue(Request("http://api.test/", method: .post, body: body))
         #expect(id != nil)

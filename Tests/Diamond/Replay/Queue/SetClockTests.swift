@@ -8,9 +8,9 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// A queue on a machine whose wall clock is wrong, and is set.
+/// A queue on a machine whose wall clock is wrong, and is corrected.
 @Suite(.timeLimit(.minutes(5))) struct SetClockTests {
-    /// What the machine's clocks say, as the test moves them.
+    /// The machine's clocks, which the test moves.
     final class Machine: Sendable {
         struct Clocks {
             var boot = "first"
@@ -40,7 +40,7 @@ import Testing
 
         func set(_ change: Duration) { clocks.withLock { $0.wall += change.milliseconds } }
 
-        /// - Parameter change: of the wall clock, meanwhile.
+        /// - Parameter change: the change of the wall clock meanwhile.
         func restart(_ change: Duration) {
             clocks.withLock { clocks in
                 clocks.boot += "'"
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// How the wall clock comes to be wrong, or right.
+    /// How the wall clock becomes wrong, or right.
     enum Way: Sendable, CaseIterable { case set, setForAnotherProcess, restarted }
 
     static let (hour, day, year) = (Duration.seconds(3600), Duration.seconds(86_400), Duration.seconds(365 * 86_400))
@@ -68,13 +68,13 @@ import Testing
         return request
     }
 
-    /// Sends what can be sent, as another program would; what comes of it is what the test says, or a success.
+    /// Sends the jobs that are due, as another program would. Their outcome is the test's, or a success.
     @discardableResult
     private func replay(_ outcomes: ReplayOutcome...) async throws -> [Int64] {
         self.outcomes.withLock { $0 = outcomes }
         sent.withLock { $0 = [] }
         let queue = try queue()
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) {
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) {
             [outcomes = self.outcomes, sent] attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0.append(attempt.id ?? 0) }
@@ -94,7 +94,7 @@ import Testing
     // MARK: Waiting
 
     @Test(arguments: Way.allCases, [year, .seconds(9 * 86_400), .seconds(2 * 3600)])
-    func `a job that fails while the clock is ahead is sent within an hour of its being right`(
+    func `a job that fails while the clock is ahead is sent within an hour of its correction`(
         _ way: Way, _ jump: Duration
     ) async throws {
         let policy = ReplayPolicy(.durable, orderingKey: "key")
@@ -107,7 +107,8 @@ import Testing
         #expect(try await replay() == [1, 2])
     }
 
-    @Test func `a queue that is made while the clock is ahead sends within an hour of its being right`() async throws {
+    @Test func `a queue that is created while the clock is ahead sends within an hour of its correction`() async throws
+    {
         machine.set(Self.year)
         try await queue().enqueue([request()])
         try await replay(.unsent)
@@ -149,13 +150,13 @@ import Testing
         #expect(try await replay() == [2])
     }
 
-    @Test func `a night off counts`() async throws {
+    @Test func `a night without power counts`() async throws {
         try await queue().enqueue(request(), after: .seconds(8 * 3600))
         machine.restart(.seconds(9 * 3600))
         #expect(try await replay() == [1])
     }
 
-    @Test func `ten days off count when the clock has gone right for an hour`() async throws {
+    @Test func `ten days without power count after the clock has been right for an hour`() async throws {
         try await queue().enqueue(request(), after: Self.day)
         machine.restart(.seconds(10 * 86_400))
         #expect(try await replay().isEmpty)
@@ -191,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `no job that has ended is erased by a clock that is set ahead`(_ way: Way) async throws {
+    func `no job that has ended is deleted by a clock that is set ahead`(_ way: Way) async throws {
         try await queue().enqueue([request(), request()])
         try await replay(.answered(status: 400), .success)
         move(Self.year, way)
@@ -238,10 +239,10 @@ import Testing
         #expect(try queue.job(1)?.reason == .poison)
     }
 
-    // MARK: Telling
+    // MARK: Reports
 
     @Test(arguments: [Self.year, .zero - Self.year])
-    func `people are told times as the wall clock has them`(_ jump: Duration) async throws {
+    func `times are reported as the wall clock has them`(_ jump: Duration) async throws {
         try await queue().enqueue(request(), after: .seconds(600))
         try await queue().hold(.lane("images"))
         machine.set(jump)
@@ -262,7 +263,7 @@ import Testing
         #expect(moved.withLock { $0 } == [machine.date])
     }
 
-    @Test func `those who watch are told of what changes after the clock was set back`() async throws {
+    @Test func `followers receive changes that happen after the clock was set back`() async throws {
         let queue = try queue()
         var follower = try JobPoller(queue)
         machine.set(.zero - Self.year)
@@ -270,9 +271,9 @@ import Testing
         #expect(try follower.next().map(\.changedAt) == [machine.date])
     }
 
-    // MARK: Times that no rule makes
+    // MARK: Impossible times
 
-    @Test func `a time that no rule makes is brought back, and told of`() async throws {
+    @Test func `a time that no rule produces is corrected, and reported`() async throws {
         let queue = try queue()
         try await queue.enqueue([request(), request()])
         try await queue.enqueue(request(), after: Self.year)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A replayer whose lanes are paused` {
+@Suite(.timeLimit(.minutes(5))) struct `A replayer with paused lanes` {
     private let fixture = ReplayFixture()
 
     private func note(in lane: Lane) -> Request {
@@ -19,10 +19,10 @@ import Testing
         try queue.counts().filter { $0.value > 0 }
     }
 
-    @Test func `sends the jobs of others, and theirs when they are resumed`() async throws {
+    @Test func `a replayer sends jobs of other lanes, and those of paused ones after a resume`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
-        // More than a replayer sends at a time.
+        // More jobs than a replayer sends at a time.
         for _ in 0..<12 { try await queue.enqueue(note(in: "images")) }
         try await queue.enqueue(note(in: .default))
         engine.lanes.pause("images")
@@ -36,7 +36,7 @@ import Testing
         let run = Task { await replayer.run() }
         engine.lanes.resumeAll()
         await untilTrue { (try? queue.counts()[.done]) == 2 }
-        // It waits again, and is told.
+        // It waits again, and is notified.
         engine.lanes.resume("images")
         await untilTrue { (try? queue.counts()[.done]) == 14 }
         replayer.stop()
@@ -44,7 +44,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `gives back what waits for a place there, and not what has begun`(isHold: Bool) async throws {
+    func `a replayer returns jobs that wait for a permit of a paused lane, and none that was sent`(isHold: Bool)
+        async throws
+    {
         let engine = fixture.engine { $0.lanes = ["images": LaneLimits(width: 1)] }
         let (queue, isThere, mayEnd) = (try engine.queue(), Gate(), Gate())
         fixture.serve { _ throws(TransportError) in
@@ -62,7 +64,7 @@ import Testing
         await untilTrue { (try? ids.contains { try queue.job($0)?.state == second }) == true }
         #expect(try Self.counts(queue) == [.running: 1, second: 1] && engine.lanes.waiting == 0)
         mayEnd.open()
-        // Of the other nothing is left to be done.
+        // The other one has nothing left to do.
         let summary = await run.value
         #expect(summary.finished == 1 && summary.postponed >= 1)
         #expect(try queue.jobs().filter { $0.state == second }.map(\.attempts) == [0])

@@ -10,14 +10,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReplayerTests {
     let temporary = TemporaryStore()
     let time = TestClock()
-    let network = FakeNetwork()
+    let network = StubReachability()
 
     private var clock: ReplayClock {
         var clock = ReplayClock.system
         clock.now = { [time] in time.date.milliseconds }
         clock.uptime = { [time] in time.date.milliseconds }
         (clock.sleep, clock.draw) = (time, { 0 })
-        // Where much runs beside, a task may wait for seconds.
+        // Where many tests run, a task may wait for seconds.
         clock.endTimeout = .seconds(600)
         return clock
     }
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `sends all there is, no more at a time than it may, and returns`() async throws {
+    @Test func `a replayer sends all jobs, no more at a time than its width, and returns`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<20).map { _ in request() })
         let (now, most) = (Guarded(0), Guarded(0))
@@ -57,7 +57,7 @@ import Testing
         #expect(try queue.counts()[.done] == 20)
     }
 
-    @Test func `jobs of one key go one after the other, those of others beside them`() async throws {
+    @Test func `jobs of one ordering key are sent one after another, those of others at the same time`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<12).map { request($0 % 3 == 0 ? nil : "key \($0 % 3)") })
         let order = Guarded<[Int64]>([])
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `counts also what it finds not to be sent any more`() async throws {
+    @Test func `a replayer also counts jobs that it finds expired`() async throws {
         let queue = try queue()
         var late = request()
         late.replay.expiry = .seconds(1)
@@ -87,7 +87,7 @@ import Testing
         #expect(summary == Replayer.Summary(dead: 1, needsReview: 1))
     }
 
-    @Test func `what is added, and whose time comes, is sent while it runs`() async throws {
+    @Test func `a job that is added, or becomes due, is sent while the replayer runs`() async throws {
         let queue = try queue()
         let sent = Guarded<[Int64]>([])
         let replayer = replayer(queue) { id in
@@ -100,7 +100,7 @@ import Testing
         await untilTrue { sent.withLock { $0.count } == 1 }
         await untilTrue { (try? queue.job(1)?.state) == .waiting }
         await untilTrue { [time] in
-            // Only while it sleeps until then: on its way to the claim, and in it, a lease goes by.
+            // Only while it sleeps until that time: on the way to the claim, and in it, a lease passes.
             let isAsleep = time.sleeping.contains { $0 <= .seconds(1) }
             if isAsleep, (try? queue.job(1)?.state) == .waiting { time.advance(by: .milliseconds(500)) }
             return sent.withLock { $0.count } == 2
@@ -110,7 +110,7 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 1, postponed: 1))
     }
 
-    @Test func `what waits for the network is sent as soon as it is back`() async throws {
+    @Test func `a job that waits for the network is sent as soon as that is back`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request()])
         network.isReachable = false
@@ -121,7 +121,7 @@ import Testing
         let run = Task { await replayer.run() }
         await untilTrue { (try? queue.counts()[.waiting]) == 2 }
         #expect(try queue.jobs().allSatisfy { $0.reason == .offline && $0.attempts == 0 })
-        // Something has changed, and that is not it.
+        // A change that is not the network's return.
         network.isReachable = false
         network.isReachable = true
         await untilTrue { (try? queue.counts()[.done]) == 2 }
@@ -129,7 +129,7 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 2, postponed: 2))
     }
 
-    @Test func `what waited for the network when it was left is sent first of all`() async throws {
+    @Test func `a job that waited for the network when its process ended is sent first`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         network.isReachable = false
@@ -140,7 +140,7 @@ import Testing
         #expect(await replayer(queue) { _ in .success }.replay().finished == 1)
     }
 
-    @Test func `a network that comes and goes all the time brings no more than a try in five seconds`() async throws {
+    @Test func `a network that returns repeatedly causes no more than one attempt in five seconds`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         let tries = Guarded(0)
@@ -154,27 +154,27 @@ import Testing
         let steps = Guarded(0)
         await untilTrue { [time] in
             guard tries.withLock({ $0 < 8 }) else { return true }
-            // It may have looked at the time before, and begin to sleep behind it: then it takes another step.
+            // It may have read the time before, and begin to sleep afterwards: then it takes another step.
             if (try? queue.job(1)?.state) == .waiting, !time.sleeping.isEmpty {
                 steps.withLock { $0 += 1 }
                 time.advance(by: .seconds(5))
             }
             return false
         }
-        // The first is nobody's return, and the first return may come at once.
+        // The first attempt follows no return, and the first return may cause one at once.
         #expect(tries.withLock { $0 } <= steps.withLock { $0 } + 2)
         replayer.stop()
         _ = await run.value
     }
 
-    @Test func `a network that changes before anybody was tried is looked at at once`() {
+    @Test func `a network that changes before an attempt is checked at once`() {
         let network = NetworkReturn()
         #expect(network.delay(at: 1_000_000) == 0)
         network.noteChange()
         #expect(network.delay(at: 1_000_000) == 0)
     }
 
-    @Test @MainActor func `what is written is never written on the thread of an actor`() async throws {
+    @Test @MainActor func `a write never runs on the thread of an actor`() async throws {
         let queue = try queue()
         for _ in 0..<20 {
             let isMain = try await queue.writer.write { (_, _) throws(SQLiteError) in Thread.isMainThread }
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `what waits for the end of a hold of the queue is sent at once, whoever ends it`() async throws {
+    @Test func `a job that waits for the end of a queue's hold is sent at once, whatever ends it`() async throws {
         let (queue, other) = (try queue(), try queue())
         try await queue.hold(.queue)
         try await queue.enqueue(request())
@@ -195,7 +195,7 @@ import Testing
             },
             send: { attempt in JobResult(outcome: await attempt.begin() ? .success : .notBegun) })
         let run = Task { await replayer.run() }
-        // It has looked twice, and so has waited in between for somebody to ring.
+        // It has read twice, and so has waited for a notification in between.
         await untilTrue {
             if looks.withLock({ $0 }) == 1 { replayer.wake() }
             return looks.withLock { $0 } > 1
@@ -203,7 +203,7 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
         try await queue.release(.queue)
         await untilTrue { [time] in
-            // Where the system lets it watch no more files, as with many tests at the same time, it looks each second.
+            // Where the system lets it watch no further file, as with many tests at once, it reads each second.
             if time.sleeping.contains(.seconds(1)) { time.advance(by: .seconds(1)) }
             return (try? queue.job(1)?.state) == .done
         }
@@ -211,7 +211,7 @@ import Testing
         #expect(await run.value.finished == 1)
     }
 
-    @Test func `taken for dead, it goes on as another owner at once`() async throws {
+    @Test func `a replayer taken for dead goes on as another owner at once`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request("a")])
         let isFirst = Guarded(true)
@@ -231,7 +231,7 @@ import Testing
         #expect(await run.value.finished == 2)
     }
 
-    @Test func `once a newer program has migrated the queue, an older one sends nothing more and loses nothing`()
+    @Test func `a replayer of an older program sends nothing after a migration, and loses nothing`()
         async throws
     {
         let queue = try queue()
@@ -248,7 +248,7 @@ import Testing
         #expect(error?.code == .newerStore && error?.description.contains("update this program") == true)
         await #expect(throws: ReplayError.self) { try await queue.enqueue(request()) }
         #expect(try queue.jobs().map(\.state) == [.running, .ready])
-        // What the older one could not take note of comes back with its owner, whose lock is free.
+        // Outcomes that the older program could not write return with its owner, whose lock is free.
         let owner = try #require(
             try queue.read { (connection) throws(SQLiteError) in
                 try ReplayTable.owners(on: connection).first
@@ -262,7 +262,7 @@ import Testing
         #expect(states == [.ready, .ready])
     }
 
-    @Test func `stopped, it lets what is on its way come to its end and claims nothing more`() async throws {
+    @Test func `a stopped replayer lets running jobs end and claims no more`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<5).map { _ in request("a") })
         let (isThere, mayGo) = (Gate(), Gate())
@@ -276,12 +276,12 @@ import Testing
         replayer.stop()
         mayGo.open()
         let finished = await run.value.finished
-        // A look that had begun may bring one more.
+        // A claim that had begun may bring one more.
         #expect((1...2).contains(finished))
         #expect(try queue.counts()[.ready] == 5 - finished)
     }
 
-    @Test func `canceled, it gives back what it has not sent`() async throws {
+    @Test func `a canceled replayer returns its unsent jobs`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         let isThere = Gate()
@@ -294,18 +294,18 @@ import Testing
         await isThere.wait()
         run.cancel()
         let postponed = await run.value.postponed
-        // A look that had begun may bring it once more, and gives it back.
+        // A claim that had begun may bring it once more, and returns it.
         #expect((1...2).contains(postponed))
         #expect(try queue.job(1).map { [$0.state.description, "\($0.attempts)"] } == ["ready", "0"])
     }
 
     @Test(arguments: [false, true])
-    func `what is on its way when it is stopped, or the queue fails, ends at the deadline`(hasFailed: Bool)
+    func `a running job ends at the deadline when its replayer is stopped, or the queue fails`(hasFailed: Bool)
         async throws
     {
         let queue = try queue()
         try await queue.enqueue(request())
-        // It sleeps no longer than until this one's time, but for the deadline.
+        // It sleeps no longer than until this job's time, but for the deadline.
         try await queue.enqueue(request(), after: .seconds(3))
         let isThere = Gate()
         let replayer = replayer(queue) { _ in
@@ -354,25 +354,25 @@ import Testing
         #expect(sent.withLock { $0.sorted() } == Array(1...60))
     }
 
-    @Test func `the jobs of one who has died are sent at once`() async throws {
+    @Test func `jobs of a dead owner are sent at once`() async throws {
         do {
             let dead = try queue()
             try await dead.enqueue(request())
             let owner = try await dead.owner.enter()
             let job = try #require(try await dead.claim(1, of: .all, by: owner)?.first)
             #expect(await dead.begin(job))
-            // Its lock goes with it, its row stays.
+            // Its lock is released with it, its row stays.
         }
         let heir = try queue()
         #expect(try heir.job(1)?.state == .running)
         #expect(await replayer(heir) { _ in .success }.replay().finished == 1)
     }
 
-    @Test func `one that was away for longer than its lease has lost its job`() async throws {
+    @Test func `an owner that was away for longer than its lease has lost its job`() async throws {
         let (slow, fast) = (try queue(), try queue())
         try await slow.enqueue(request())
         let (isThere, mayGo) = (Gate(), Gate())
-        // One at a time: it is awake after all, and would claim the job anew, as another owner.
+        // One at a time: it runs after all, and would claim the job again, as another owner.
         let late = replayer(slow, width: 1) { _ in
             isThere.open()
             await mayGo.wait()
@@ -380,7 +380,7 @@ import Testing
         }
         let run = Task { await late.replay() }
         await isThere.wait()
-        // Nobody renews the lease: a process that is stopped does not.
+        // The lease is not renewed, as in a stopped process.
         let owners = try slow.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
         let jump = Duration.milliseconds(ReplayOwner.lease + 1)
         var other = clock
@@ -406,7 +406,7 @@ import Testing
         }
         let run = Task { await replayer.run() }
         await isThere.wait()
-        // A write that does not come to its end.
+        // A write that does not end.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
         holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
@@ -420,7 +420,7 @@ import Testing
         _ = await run.value
     }
 
-    @Test func `what is on its way when its queue is closed ends before another may send it`() async throws {
+    @Test func `a running job of a closed queue ends before another owner may send it`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         let (isThere, hasEnded) = (Gate(), Gate())
@@ -433,14 +433,14 @@ import Testing
         let run = Task { await replayer.run() }
         await isThere.wait()
         await queue.close()
-        // What came of it is noted, too.
+        // Its outcome is stored, too.
         #expect(hasEnded.isOpen)
         #expect(try self.queue().job(1)?.state == .done)
         run.cancel()
         #expect(await run.value.finished == 1)
     }
 
-    @Test func `a request that nobody can read is tried once more, and then dead`() async throws {
+    @Test func `a request that cannot be decoded is tried once more, and then dead`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -455,7 +455,7 @@ import Testing
         #expect(try queue.job(1)?.reason == .undecodable)
     }
 
-    @Test func `a queue that is held sends nothing, in no process`() async throws {
+    @Test func `a queue that is held sends nothing, in any process`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         try await queue.hold(.queue, reason: "maintenance")
@@ -466,7 +466,7 @@ import Testing
         #expect(await replayer(queue) { _ in .success }.replay().finished == 1)
     }
 
-    @Test func `no more jobs are taken than the queue is to hold, and an error says so`() async throws {
+    @Test func `a queue refuses jobs beyond its limit, with an error that says so`() async throws {
         let queue = try queue()
         queue.maximumCount = 2
         try await queue.enqueue([request(), request()])
@@ -475,7 +475,7 @@ import Testing
         #expect(try queue.counts()[.ready] == 2)
     }
 
-    @Test func `of many that are added together all are, or none`() async throws {
+    @Test func `all of several jobs that are added together are added, or none`() async throws {
         let queue = try queue()
         queue.maximumCount = 3
         await #expect(throws: ReplayError.self) { try await queue.enqueue((0..<4).map { _ in request() }) }
@@ -483,7 +483,7 @@ import Testing
         #expect(try queue.history(since: .distantPast).isEmpty)
     }
 
-    @Test func `a hundred producers at the same time lose nothing`() async throws {
+    @Test func `a hundred concurrent producers lose nothing`() async throws {
         let queue = try queue()
         await withTaskGroup { group in
             for _ in 0..<100 {
@@ -509,7 +509,9 @@ import Testing
         (ReplayPolicy.Uniqueness.keep, "old", false), (.replace, "new", true), (.preserveSchedule, "new", false),
         (.appendAfterRunning, "new", true), (.merge, "new", true),
     ])
-    func `two of one name become one`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool) async throws {
+    func `two jobs of one unique name become one`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool)
+        async throws
+    {
         let queue = try queue()
         let first = try await queue.enqueue(unique("old", mode), after: .seconds(60))
         let second = try await queue.enqueue(unique("new", mode), after: .seconds(600))
@@ -520,7 +522,7 @@ import Testing
         #expect(try queue.jobs().count == 1)
     }
 
-    @Test func `one that may have been sent is left alone, and another is added`() async throws {
+    @Test func `a possibly sent job is left unchanged, and another is added`() async throws {
         let queue = try queue()
         try await queue.enqueue(unique("old", .replace))
         await replayer(queue) { _ in .lost }.replay()
@@ -533,7 +535,7 @@ import Testing
         (["POST", "PATCH"], #"POST {"a":1,"b":3,"c":4}"#), (["PATCH", "PATCH"], #"PATCH {"a":1,"b":3,"c":4}"#),
         (["PUT", "PUT"], #"PUT {"b":3,"c":4}"#), (["PATCH", "DELETE"], "DELETE "), (["POST", "DELETE"], ""),
     ])
-    func `merged, what was created stays created, and what is deleted was never there`(
+    func `a creation merged with a change stays a creation, and with a deletion leaves nothing`(
         _ methods: [String], _ result: String
     ) async throws {
         let queue = try queue()
@@ -550,7 +552,7 @@ import Testing
         #expect(texts == (result.isEmpty ? [] : [result]))
     }
 
-    @Test func `what cannot be merged is refused, and changes nothing`() async throws {
+    @Test func `a merge that is impossible is refused, and changes nothing`() async throws {
         let queue = try queue()
         try await queue.enqueue(unique("", .merge, method: .delete))
         let error = await #expect(throws: ReplayError.self) { try await queue.enqueue(unique("new", .merge)) }
@@ -558,7 +560,7 @@ import Testing
         #expect(try queue.jobs().map(\.method) == ["DELETE"])
     }
 
-    // MARK: Tending
+    // MARK: Actions
 
     @Test func `an edited job has its new request, under a key of its own`() async throws {
         let queue = try queue()
@@ -574,7 +576,7 @@ import Testing
         #expect(try queue.request(of: 1)?.body == .json(["text": "b"]))
     }
 
-    @Test func `what is done to a job that is not there, or in another state, says so`() async throws {
+    @Test func `an action on a job that is missing, or in another state, reports that`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         let wrong = await #expect(throws: ReplayError.self) { try await queue.redrive(1) }

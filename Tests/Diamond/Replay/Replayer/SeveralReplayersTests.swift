@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-/// Real processes on one queue, against a server that counts what they do.
+/// Processes of the operating system on one queue, with a server that counts their requests.
 @Suite(.timeLimit(.minutes(Effort.rounds(15, soaking: 120)))) struct `A queue that several processes use` {
     let temporary = TemporaryStore()
     let run = UUID().uuidString
@@ -37,18 +37,18 @@ import Testing
         try hammer(["work", temporary.directory.path], fault: fault, stops: stops)
     }
 
-    /// What a producer has said of this run, whole lines only.
+    /// The output of a producer in this run, whole lines only.
     private func acknowledged(_ output: Pipe) async -> [String] {
         let lines = String(decoding: await output.readAll(), as: UTF8.self).split(
             separator: "\n", omittingEmptySubsequences: false)
         return lines.dropLast().compactMap { $0.split(separator: " ").last.map(String.init) }
     }
 
-    /// Sends all that is left, at whatever time it waits for; nothing of it may be dead.
+    /// Sends all remaining jobs, whatever time they wait for. None of them may be dead.
     private func drain() async throws {
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let (queue, replayer) = (try engine.queue(), try engine.replayer())
-        // Once also where all is done: it rescues those who died with nothing to send.
+        // Once also where all is done: this rescues the jobs of processes that died with none to send.
         repeat {
             // Nothing is sent any more where the time is up.
             try Task.checkCancellation()
@@ -67,7 +67,7 @@ import Testing
         return effects.texts.filter { $0.hasPrefix(run) }
     }
 
-    /// Nothing that was acknowledged is missing, nothing has happened twice, and each lane is in order.
+    /// Checks that no acknowledged job is missing, none has happened twice, and each lane is in order.
     private func expectSound(_ acknowledged: Set<String>, _ server: SampleServer) async throws {
         let texts = try await texts(server)
         #expect(acknowledged.subtracting(texts).isEmpty)
@@ -84,12 +84,14 @@ import Testing
         #expect(integrity == "ok")
     }
 
-    @Test func `loses nothing, does nothing twice and keeps order, whenever any of them is killed`() async throws {
+    @Test func `a shared queue loses no job, does none twice and keeps order, whenever a process is killed`()
+        async throws
+    {
         let server = try await SampleServer.shared
         var random = SplitMix(state: Effort.seed)
         var said: Set<String> = []
         var rounds = Effort.rounds(6, soaking: 60)
-        // A machine that is slow to start a process takes more of them.
+        // A slow machine needs more of them.
         while rounds > 0 || said.count < 40 {
             try Task.checkCancellation()
             rounds -= 1
@@ -99,7 +101,7 @@ import Testing
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 150...500, using: &random))
                 process.kill(after: delay)
             }
-            // From their first words on, so that each round brings some.
+            // From their first output on, so that each round adds some.
             for (process, output) in producers {
                 if let text = await output.firstLine().split(separator: " ").last { said.insert(String(text)) }
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...350, using: &random))
@@ -117,12 +119,12 @@ import Testing
         }
         try await drain()
         try await expectSound(said, server)
-        // Nothing is left of those who were killed, wherever that was.
+        // No file is left of the killed processes, wherever they were killed.
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.store.ownersDirectory.path).isEmpty)
     }
 
     @Test(arguments: ReplayFaultPoint.allCases)
-    func `is whole when one of them ends in the middle of a job`(_ point: ReplayFaultPoint) async throws {
+    func `a shared queue is whole when a process ends in the middle of a job`(_ point: ReplayFaultPoint) async throws {
         let server = try await SampleServer.shared
         var said: Set<String> = []
         let queue = try ReplayQueue(temporary.store)
@@ -143,7 +145,9 @@ import Testing
     }
 
     @Test(arguments: [ReplayFaultPoint.afterClaim, .beforeSend, .afterSend, .beforeFinish])
-    func `listens to nobody who was stopped for longer than a lease`(_ point: ReplayFaultPoint) async throws {
+    func `a shared queue ignores a process that was stopped for longer than a lease`(_ point: ReplayFaultPoint)
+        async throws
+    {
         let server = try await SampleServer.shared
         let queue = try ReplayQueue(temporary.store)
         let text = "\(run)/o1/0"
@@ -162,7 +166,7 @@ import Testing
         let job = try #require(try queue.job(id))
         #expect(job.state == .done)
 
-        // What it says of the job comes before what it does for another.
+        // Its output about the job comes before its output about another.
         request.body = .json(["text": .string("\(run)/o1/1")])
         let next = try #require(try await queue.enqueue(request))
         stopped.kill(SIGCONT)

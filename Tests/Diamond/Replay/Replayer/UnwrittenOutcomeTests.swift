@@ -35,9 +35,9 @@ import Testing
 
     private var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
 
-    /// One whose disk takes nothing any more when a job was sent.
+    /// A queue whose disk accepts no write after a job was sent.
     private func replayer(_ queue: ReplayQueue) -> Replayer {
-        Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] attempt in
+        Replayer(queue, width: 1, reachability: StubReachability()) { [disk, sent] attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0 += 1 }
             disk.fail(.full, atCall: 1, lasting: true)
@@ -49,7 +49,7 @@ import Testing
         try #require(try await queue.enqueue(Request("http://h/", method: .post, body: .json(1))))
     }
 
-    /// The disk takes it when there is room again, and nothing was sent twice.
+    /// Checks that the outcome is written when there is space again, and that nothing was sent twice.
     private func expectWritten(_ id: Int64, in queue: ReplayQueue) async throws {
         #expect(try queue.job(id)?.state == .running)
         disk.heal()
@@ -61,7 +61,7 @@ import Testing
         await queue.close()
     }
 
-    @Test func `is told at once, with the file and the remedy`() async throws {
+    @Test func `an unwritten outcome is reported at once, with the file and the remedy`() async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let run = Task { [self] in await replayer(queue).run() }
@@ -76,7 +76,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `does not hold up a run beyond its deadline`() async throws {
+    @Test func `an unwritten outcome does not hold up a run beyond its deadline`() async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let (replayer, deadline) = (replayer(queue), time.date + 600)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `does not hold up one that is stopped`(isWatching: Bool) async throws {
+    func `an unwritten outcome does not hold up a replayer that is stopped`(isWatching: Bool) async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let replayer = replayer(queue)
@@ -103,10 +103,10 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `is waited for where nobody says otherwise, and then the rest is sent`() async throws {
+    @Test func `an unwritten outcome is waited for by default, and then the remaining jobs are sent`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] attempt in
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { [disk, sent] attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             let count = sent.withLock {
                 $0 += 1; return $0
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `ends a run where it never can be, and the job stays its owner's until that ends`(
+    func `an outcome that can never be written ends its run, and the job stays its owner's until that ends`(
         isWatching: Bool
     ) async throws {
         let (queue, observation) = (try queue(), observe())
@@ -137,7 +137,7 @@ import Testing
             CREATE TRIGGER no BEFORE UPDATE OF state ON job WHEN new.state = 4 BEGIN SELECT RAISE(ABORT, 'no'); END
             """
         try queue.database.write { (connection) throws(SQLiteError) in try connection.execute(trigger) }
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [sent] attempt in
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { [sent] attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0 += 1 }
             return JobResult(outcome: .success)
@@ -147,13 +147,13 @@ import Testing
         #expect(try queue.job(id)?.state == .running)
         #expect(failures.withLock { $0.count } == 1)
         await queue.close()
-        // It has a key.
+        // The job has a key.
         #expect(try queue.job(id)?.state == .ready)
         #expect(sent.withLock { $0 } == 1)
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `does not keep the caller of a durable request waiting`() async throws {
+    @Test func `an unwritten outcome does not keep the caller of a durable request waiting`() async throws {
         let fixture = ReplayFixture()
         let disk = FaultDisk(directory: fixture.temporary.directory)
         fixture.serve { [sent] _ throws(TransportError) in
@@ -180,7 +180,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is not lost to the end of the queue that has sent it`() async throws {
+    @Test func `an unwritten outcome is not lost with the closing of its queue`() async throws {
         let fixture = ReplayFixture()
         let disk = FaultDisk(directory: fixture.temporary.directory)
         fixture.serve { [sent] _ throws(TransportError) in
@@ -202,7 +202,7 @@ import Testing
         let id = try #require(error?.jobID)
         await first.close()
         disk.heal()
-        // Others take what they find without a lock.
+        // Other owners claim jobs whose owner holds no lock.
         _ = try await queue.owner.rescue { _ in }
         await untilTrue {
             if let next = fixture.clock.sleeping.first { fixture.clock.advance(by: next) }

@@ -52,9 +52,9 @@ import Testing
         var outcome: ReplayOutcome
         var state: ReplayState
         var reason: ReplayReason
-        /// That count now.
+        /// The attempts that count now.
         var attempts: Int
-        /// Seconds until the next one, with a draw of nothing; `nil` where there is none.
+        /// Seconds until the next attempt, with a draw of 0; `nil` where there is none.
         var delay: Double?
         var isUnknown = false
 
@@ -85,21 +85,21 @@ import Testing
         Row(.put, .answered(status: 403), .dead, .refused, 0),
         Row(.put, .answered(status: 501), .dead, .refused, 0, isUnknown: true),
         Row(.put, .answered(status: 401), .held, .unauthorized, 0),
-        // Nobody signs in for what is nobody's.
+        // No user can sign in for a request without an identity.
         Row(.put.nobodys, .answered(status: 401), .dead, .refused, 0),
         Row(.put.nobodys, failed(.noCredential), .waiting, .backoff, 1, delay: 1),
         Row(.put, .answered(status: 404), .dead, .refused, 0),
         Row(.delete, .answered(status: 404), .dead, .refused, 0),
         Row(.delete.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
         Row(.delete.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
-        // It has put nothing, whatever an earlier attempt has done.
+        // It has put nothing, whatever an earlier attempt did.
         Row(.put.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         Row(.keyed.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
-        // The first one with the key is still at work.
+        // The first request with the key is still being processed.
         Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.bare, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
         Row(.put, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
-        // It has come to another's server, which has done nothing.
+        // It has reached another server, which has processed nothing.
         Row(.bare, .answered(status: 421), .waiting, .backoff, 1, delay: 1),
         // Transient ones.
         Row(.put, busy(500), .waiting, .backoff, 1, delay: 1, isUnknown: true),
@@ -111,12 +111,12 @@ import Testing
         // The server names the time.
         Row(.bare, busy(503, .seconds(30)), .waiting, .retryAfter, 1, delay: 30),
         Row(.bare, busy(429, .zero), .waiting, .backoff, 1, delay: 1),
-        // No sooner than after another failure.
+        // No sooner than after any other failure.
         Row(.put.onceMore, busy(503, .seconds(5)), .waiting, .backoff, 19, delay: 1800),
         Row(.put.onceMore, busy(503, .seconds(7200)), .waiting, .retryAfter, 19, delay: 7200),
         Row(.put, busy(503, .seconds(9 * 86_400)), .waiting, .retryAfter, 1, delay: 86_400),
         Row(.put.last, busy(503, .seconds(1)), .dead, .attemptsUsed, 20),
-        // The server that has redirected it may have acted.
+        // The redirecting server may have processed it.
         Row(.bare, redirected(429, .seconds(30)), .needsReview, .outcomeUnknown, 0, isUnknown: true),
         Row(.keyed, redirected(401), .held, .unauthorized, 0, isUnknown: true),
         Row(.keyed, redirected(429, .seconds(30)), .waiting, .retryAfter, 1, delay: 30, isUnknown: true),
@@ -142,8 +142,8 @@ import Testing
         Row(.bare, failed(.interrupted), .needsReview, .outcomeUnknown, 0, isUnknown: true),
     ]
 
-    /// What has left, milliseconds since then, whether the app answers for it, whether a pause has cut it off, and why
-    /// it is for review.
+    /// What was sent, milliseconds since then, whether the app answers for it, whether a pause has interrupted it, and
+    /// why it is for review.
     static let cuts: [(kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)] = [
         (.put, 86_400_001, false, true, nil), (.keyed, 86_400_000, false, true, nil),
         (.keyed, 86_400_001, false, true, .keyExpired), (.keyed, 86_400_001, true, true, nil),
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: cuts)
-    func `what was cut off goes on where it may act twice`(
+    func `an interrupted request is sent again where it may act twice`(
         _ cut: (kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)
     ) {
         var row = cut.kind.row
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: rows)
-    func `an outcome decides what becomes of a job`(_ row: Row) {
+    func `an outcome decides the next state of a job`(_ row: Row) {
         var job = row.kind.row
         job.apply(row.outcome, at: Kind.now, draw: 0)
         #expect(job.state == row.state)
@@ -183,7 +183,7 @@ import Testing
         (.unsent, 1, true, .unsent), (.unsent, 2, true, .unknown), (.offline, 2, true, .unknown),
         (.noCredential, 0, true, .noCredential),
     ])
-    func `a failure means what the exchanges say that had begun`(
+    func `a failure is judged by the exchanges that had begun`(
         _ fault: ReplayOutcome.Fault, _ exchanges: Int, _ isWanted: Bool, _ meaning: ReplayOutcome.Fault
     ) {
         #expect(Self.failed(fault).known(exchanges: exchanges, isWanted: isWanted) == Self.failed(meaning))
@@ -206,7 +206,7 @@ import Testing
         (URLError(.userAuthenticationRequired), true, .noCredential),
         (ConnectionError(.noCredential, "none"), true, .noCredential),
     ])
-    func `a credential that cannot be had for now is nobody's to sign in for`(
+    func `a credential that is unavailable for now requires no one to sign in`(
         _ cause: any Error, _ isReachable: Bool, _ fault: ReplayOutcome.Fault
     ) {
         let error = ConnectionError(.noCredential, "x", cause: cause)
@@ -217,12 +217,12 @@ import Testing
     }
 
     @Test(arguments: [(1, 1.0, 2.0), (2, 2, 4), (3, 4, 8), (11, 1024, 2048), (12, 1800, 3600), (40, 1800, 3600)])
-    func `a wait doubles from 2 seconds to an hour, half of it drawn`(_ attempt: Int, _ low: Double, _ high: Double) {
+    func `a delay doubles from 2 seconds to an hour, half of it random`(_ attempt: Int, _ low: Double, _ high: Double) {
         #expect(ReplayBackoff.delay(after: attempt, draw: 0) == Int64(low * 1000))
         #expect(ReplayBackoff.delay(after: attempt, draw: 1) == Int64(high * 1000))
     }
 
-    @Test func `those whom a server sends away together come back apart`() {
+    @Test func `jobs that a server refuses at the same time are retried at different times`() {
         #expect(ReplayBackoff.delay(pushedBack: .seconds(100), draw: 0) == 100_000)
         #expect(ReplayBackoff.delay(pushedBack: .seconds(100), draw: 1) == 110_000)
     }

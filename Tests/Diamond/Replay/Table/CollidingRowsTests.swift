@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-/// Queues in which a damaged job's row says what only another's may: no index over both can be made.
+/// Queues in which a damaged job's row has a value that only another's may have: no index over both can be created.
 @Suite(.timeLimit(.minutes(5))) struct CollidingRowsTests {
     let temporary = TemporaryStore()
 
@@ -21,14 +21,14 @@ import Testing
 
     private func queue() throws -> ReplayQueue { try ReplayQueue(temporary.store, clock: .still) }
 
-    /// Makes the row of a job say something else, and no index with it.
+    /// Changes the row of a job, and no index with it.
     private func replace(_ old: Data, by new: Data) throws {
         let url = URL(filePath: temporary.store.replayPath)
         try SQLiteHandle(path: url.path, flags: 2, vfs: nil).execute("PRAGMA wal_checkpoint(TRUNCATE)")
         var bytes = try Data(contentsOf: url)
         for page in stride(from: 0, to: bytes.count, by: 4096) where bytes[page] == 0x0D {
             let range = page..<page + 4096
-            // The reason is in the rows of jobs alone; the oldest stands last.
+            // Only the rows of jobs have the reason. The oldest is stored last.
             guard bytes.range(of: Data("enqueued".utf8), in: range) != nil,
                 let place = bytes.range(of: old, options: .backwards, in: range)
             else { continue }
@@ -40,7 +40,7 @@ import Testing
     /// - Returns: the jobs that were sent.
     private func replay(width: Int) async throws -> (sent: [Int64], error: ReplayError?) {
         let (queue, sent) = (try queue(), Guarded<[Int64]>([]))
-        let replayer = Replayer(queue, width: width, reachability: FakeNetwork()) { attempt in
+        let replayer = Replayer(queue, width: width, reachability: StubReachability()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0.append(attempt.id ?? 0) }
             return JobResult(outcome: .success)
@@ -50,7 +50,7 @@ import Testing
         return (sent.withLock { $0 }, summary.error)
     }
 
-    /// Three lines, and a second job in the one of the job that is damaged.
+    /// Three ordering keys, and a second job with the key of the damaged one.
     private func fill() async throws {
         let queue = try queue()
         try await queue.enqueue([
@@ -77,7 +77,7 @@ import Testing
         #expect(try await replay(width: width).error == nil)
     }
 
-    // Those before it may be done by then, or run.
+    // Jobs before it may be done by then, or running.
     @Test(arguments: [1, 4])
     func `a job with the ordering key of another is for review, and the others are sent`(width: Int) async throws {
         try await fill()

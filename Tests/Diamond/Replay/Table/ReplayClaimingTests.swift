@@ -19,7 +19,7 @@ import Testing
         ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
     }
 
-    @Test func `a job that is sent anew has all its time before it`() throws {
+    @Test func `a job that is redriven has all its time again`() throws {
         let fixture = try ReplayQueueFixture()
         let owner = try fixture.owner(lease: .max / 4)
         let policies = [ReplayPolicy(.durable, expiry: .seconds(60)), ReplayPolicy(.durable, expiry: nil)]
@@ -37,7 +37,7 @@ import Testing
         #expect(try fixture.state(ids[0]) == .dead)
     }
 
-    @Test func `a job whose key has expired while it waited for its place is not sent`() throws {
+    @Test func `a job whose key has expired while it waited for its permit is not sent`() throws {
         let fixture = try ReplayQueueFixture()
         let (owner, id) = (try fixture.owner(lease: .max / 4), try fixture.add("POST"))
         let first = try #require(try fixture.claim(by: owner).first)
@@ -51,7 +51,7 @@ import Testing
         #expect(try fixture.finish(second, .notBegun) == .needsReview)
     }
 
-    @Test func `a job that has failed waits once where nobody can read it, and is dead then`() throws {
+    @Test func `a failed job that cannot be decoded waits once, and is dead afterwards`() throws {
         let fixture = try ReplayQueueFixture()
         let (owner, id) = (
             try fixture.owner(lease: .max / 4), try fixture.add("PUT", ReplayPolicy(.durable, attempts: 2))
@@ -75,7 +75,7 @@ import Testing
             "expires_at = 9223372036854775807", "key_lifetime = -9223372036854775808",
             "attempt_limit = -9223372036854775808",
         ], [true, false])
-    func `a row that says what nobody has written stops no claim`(damage: String, isSealed: Bool) throws {
+    func `a row that was not written by the queue stops no claim`(damage: String, isSealed: Bool) throws {
         let fixture = try ReplayQueueFixture()
         let owner = try fixture.owner()
         let (damaged, sound) = (try fixture.add(), try fixture.add())
@@ -96,7 +96,7 @@ import Testing
         #expect(try fixture.job(sound)?.attempts == 1)
     }
 
-    @Test func `looks for holds and pages by their own keys`() throws {
+    @Test func `a query for holds and pages uses their own keys`() throws {
         let fixture = try ReplayQueueFixture()
         let plans = try [
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = 'a')",
@@ -122,7 +122,7 @@ import Testing
         #expect(try claimAll().isEmpty)
     }
 
-    @Test func `of an ordering key one job is sent at a time, in order`() throws {
+    @Test func `jobs of one ordering key are sent one at a time, in order`() throws {
         let ids = try (0..<3).map { _ in try fixture.add("POST", key("a")) }
         for id in ids {
             let jobs = try fixture.claim(100, by: owner)
@@ -132,7 +132,7 @@ import Testing
         #expect(try claimAll().isEmpty)
     }
 
-    @Test func `a failed job of an ordering key keeps those behind it waiting`() throws {
+    @Test func `a failed job of an ordering key keeps the later ones waiting`() throws {
         let first = try fixture.add("POST", key("a"))
         let second = try fixture.add("POST", key("a"))
         try fixture.finish(fixture.claim(by: owner)[0], .unsent)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Order.ordered, .strict])
-    func `a dead job is passed by those behind it, but in strict order blocks them until it is discarded`(
+    func `a dead job is passed by later ones, but in strict order blocks them until it is discarded`(
         _ order: ReplayPolicy.Order
     ) throws {
         let first = try fixture.add("POST", key("a", order))
@@ -160,7 +160,7 @@ import Testing
         #expect(try claimAll() == [second])
     }
 
-    @Test func `a redriven job waits for the one of its key that runs, and is sent before those behind`() throws {
+    @Test func `a redriven job waits for the running one of its key, and is sent before later ones`() throws {
         let ids = try (0..<3).map { _ in try fixture.add("POST", key("a")) }
         try fixture.finish(fixture.claim(by: owner)[0], .answered(status: 422))
         let second = try fixture.claim(by: owner)[0]
@@ -173,7 +173,7 @@ import Testing
         #expect(try claimAll() == [ids[2]])
     }
 
-    @Test func `keys take turns, however many jobs one of them has`() throws {
+    @Test func `ordering keys take turns, however many jobs one of them has`() throws {
         for _ in 0..<5 { try fixture.add("POST", key("many")) }
         let other = try fixture.add("POST", key("few"))
         let last = try fixture.add()
@@ -217,7 +217,7 @@ import Testing
         #expect(try fixture.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
     }
 
-    @Test func `jobs of lanes that are paused stay where they are, and keep none from those behind them`() throws {
+    @Test func `jobs of paused lanes keep their places, and do not delay later ones`() throws {
         let owner = try fixture.owner()
         for _ in 0..<20 { try fixture.add(lane: "images") }
         let (anna, other) = (try fixture.add(identity: "anna", lane: "images"), try fixture.add(identity: "anna"))
@@ -229,7 +229,7 @@ import Testing
         #expect(try fixture.claim(99, by: owner, in: .allBut(["b"])).count == 21)
     }
 
-    @Test func `an acknowledgement with an old token counts for nothing`() throws {
+    @Test func `an acknowledgement with an old token is ignored`() throws {
         let id = try fixture.add("PUT")
         let old = try fixture.claim(by: owner)[0]
         #expect(try fixture.begin(old, by: owner))
@@ -243,19 +243,19 @@ import Testing
         #expect(try fixture.finish(new, .success) == .done)
     }
 
-    @Test func `an owner whose lease has ended begins nothing`() throws {
+    @Test func `an owner whose lease has ended begins no job`() throws {
         try fixture.add()
         let job = try fixture.claim(by: owner)[0]
         fixture.uptime += 60_000
         #expect(try !fixture.begin(job, by: owner))
     }
 
-    @Test func `what an owner has claimed that is dead by now is begun by no other, and so not by its process's next`()
+    @Test func `jobs claimed by a dead owner are begun by no other, not even its process's next one`()
         throws
     {
         let id = try fixture.add("PUT")
         let job = try fixture.claim(by: owner)[0]
-        // It was away, and nobody has rescued the job yet.
+        // It was away, and the job is not rescued yet.
         fixture.uptime += 60_000
         let next = try fixture.owner()
         #expect(try !fixture.begin(job, by: next))
@@ -273,7 +273,7 @@ import Testing
     ]
 
     @Test(arguments: lateHolds)
-    func `what is held when it has been claimed does not leave, but goes on with what has left`(
+    func `a job held after its claim is not begun, but one under way goes on`(
         _ late: (hold: ReplayHold, state: ReplayState, reason: ReplayReason)
     ) throws {
         let jobs = try (0..<2).map { _ in try fixture.add("PUT", key("a"), identity: "anna") }
@@ -305,17 +305,17 @@ import Testing
         #expect(goesOn)
     }
 
-    @Test func `what has waited for its place until its time was over does not leave`() throws {
+    @Test func `a job whose time ended while it waited for its permit is not begun`() throws {
         let id = try fixture.add("PUT", ReplayPolicy(.durable, expiry: .seconds(30)))
         let job = try fixture.claim(by: owner)[0]
         fixture.now += 30_000
         #expect(try !fixture.begin(job, by: owner))
         #expect(try fixture.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
-        // Whoever has had it is told so.
+        // Its former owner learns so.
         #expect(try fixture.finish(job, .unsent) == .dead)
     }
 
-    @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {
+    @Test func `a job claimed and not sent returns freely, one that was sent counts a death`() throws {
         try fixture.add("PUT")
         for deaths in 1...3 {
             let free = try fixture.owner()
@@ -331,7 +331,7 @@ import Testing
         #expect(try fixture.job(1)?.attempts == 0)
     }
 
-    @Test func `deaths of long ago, and of an app that the system ended, poison nothing`() throws {
+    @Test func `deaths of long ago, and of apps that the system ended, poison no job`() throws {
         try fixture.add("PUT")
         for round in 0..<8 {
             let doomed = try fixture.owner()
@@ -347,7 +347,7 @@ import Testing
         ("POST", ReplayPolicy.defaultKeyLifetime as Duration?, ReplayState.ready), ("PUT", nil, .ready),
         ("POST", nil, .needsReview),
     ])
-    func `what was sent when its process died is sent again where that does no harm`(
+    func `a job under way when its process died is sent again where that does no harm`(
         _ method: String, _ keyLifetime: Duration?, _ state: ReplayState
     ) throws {
         let id = try fixture.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
@@ -364,7 +364,7 @@ import Testing
         fixture.now += 86_400_001
         #expect(try claimAll().isEmpty)
         #expect(try fixture.job(id)?.reason == .keyExpired)
-        // What surely was not processed stays innocent however old.
+        // A job that was certainly not processed stays unprocessed, however old.
         let unsent = try fixture.add("POST", ReplayPolicy(.durable, expiry: nil))
         try fixture.finish(fixture.claim(by: owner)[0], .unsent)
         fixture.now += 10 * 86_400_000
@@ -372,7 +372,7 @@ import Testing
         #expect(try claimAll() == [unsent])
     }
 
-    @Test func `a claim reads what it takes, however many jobs there are`() throws {
+    @Test func `a claim reads only the jobs that it claims, however many there are`() throws {
         let plans: [(String, StaticString)] = [
             (
                 "job_by_turn",
@@ -396,7 +396,7 @@ import Testing
         }
     }
 
-    @Test func `every transition is told with both states, and counted`() throws {
+    @Test func `every transition is reported with both states, and counted`() throws {
         let id = try fixture.add("PUT")
         try fixture.finish(fixture.claim(by: owner)[0], .unsent)
         fixture.now += 3_600_000
@@ -413,7 +413,7 @@ import Testing
         #expect(counts == ["enqueue": 1, "claim": 2, "fail": 1, "retry": 1, "finish": 1])
     }
 
-    @Test func `a key's lifetime begins now at the latest, whatever a wall clock has said`() throws {
+    @Test func `a key's lifetime begins now at the latest, whatever the wall clock said`() throws {
         let fixture = try ReplayQueueFixture()
         var draft = try fixture.draft("POST")
         draft.history.unknownAt = fixture.now + 86_400_000
@@ -424,7 +424,7 @@ import Testing
         #expect(try fixture.job(id)?.reason == .keyExpired)
     }
 
-    @Test func `what was cut off began now at the latest, whatever a wall clock has said`() throws {
+    @Test func `an interruption happened now at the latest, whatever the wall clock said`() throws {
         let id = try fixture.add("POST")
         let job = try #require(try fixture.claim(by: owner).first)
         for isPaused in [false, true] {

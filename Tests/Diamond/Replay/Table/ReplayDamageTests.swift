@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Jobs whose bytes on disk are not those that were written.
+/// Jobs whose bytes on disk are not the written ones.
 @Suite struct ReplayDamageTests {
     let fixture: ReplayQueueFixture
     let owner: Int64
@@ -31,7 +31,7 @@ import Testing
         return job?.state == .needsReview && job?.reason == .damaged && job?.sentAt == nil
     }
 
-    /// What decides what is sent, for whom, and whether it may be.
+    /// The columns that decide what is sent, for which identity, and whether it may be sent.
     static let columns = [
         "reason = 'due'", "identity = 'eve'", "identity = NULL", "ordering_key = 'other'", "ordering_key = NULL",
         "is_strict = 1", "is_held = 1", "run_at = run_at - 1", "expires_at = expires_at + 1", "attempts = 1",
@@ -68,7 +68,7 @@ import Testing
         #expect(try fixture.apply(.discard, to: id) == .done(.done))
     }
 
-    @Test func `a job that stands in another's row is not claimed`() throws {
+    @Test func `a job in the row of another is not claimed`() throws {
         let (first, second) = (try fixture.add(), try fixture.add())
         try damage(
             """
@@ -92,14 +92,14 @@ import Testing
         #expect(try fixture.claim(9, by: owner).isEmpty)
     }
 
-    @Test func `a damaged job lets those behind it pass`() throws {
+    @Test func `a damaged job lets later ones pass`() throws {
         let (first, second) = (try add("a"), try add("b"))
         try damage("UPDATE job SET method = 'DELETE' WHERE id = \(first)")
         #expect(try fixture.claim(9, by: owner).map(\.id) == [second])
         #expect(try isInReview(first))
     }
 
-    @Test func `a job that is damaged while it runs is not begun, and its outcome makes no other row of it`() throws {
+    @Test func `a job damaged while it is claimed is not begun, and its outcome does not change its row`() throws {
         let id = try add()
         let job = try #require(try fixture.claim(by: owner).first)
         try damage("UPDATE job SET is_idempotent = 1")
@@ -109,7 +109,7 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test func `a job that is damaged while it is sent is for review when its owner has died`() throws {
+    @Test func `a job damaged while it is sent is for review when its owner has died`() throws {
         let id = try add()
         let job = try #require(try fixture.claim(by: owner).first)
         #expect(try fixture.begin(job, by: owner))
@@ -118,15 +118,14 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test(arguments: ["run_at = 5", "expires_at = 5"]) func `time makes nothing of a damaged job`(column: String) throws
-    {
+    @Test(arguments: ["run_at = 5", "expires_at = 5"]) func `a damaged job changes at no time`(column: String) throws {
         let id = try fixture.add(after: 60_000)
         try damage("UPDATE job SET \(column)")
         #expect(try fixture.claim(9, by: owner).isEmpty)
         #expect(try isInReview(id))
     }
 
-    @Test func `a hold that ends releases no damaged job`() throws {
+    @Test func `a damaged job is not released by the end of a hold`() throws {
         let id = try add()
         try fixture.apply(.hold, to: id)
         try damage("UPDATE job SET is_held = 0")
@@ -138,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Uniqueness.keep, .replace, .merge, .preserveSchedule, .appendAfterRunning])
-    func `a job of a damaged one's unique name is added beside it`(_ uniqueness: ReplayPolicy.Uniqueness) throws {
+    func `a job is added though a damaged one has its unique name`(_ uniqueness: ReplayPolicy.Uniqueness) throws {
         let policy = ReplayPolicy(.durable, unique: "name", uniqueness: uniqueness)
         let id = try fixture.add("PUT", policy)
         try damage("UPDATE payload SET request = x'00'; UPDATE job SET lane = 'other'")
@@ -147,7 +146,7 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test func `a job that is done by its row alone is not forgotten`() throws {
+    @Test func `a job that is done by its damaged row only is not deleted`() throws {
         let (lost, done) = (try fixture.add(), try fixture.add())
         for job in try fixture.claim(9, by: owner) where job.id == done { try fixture.finish(job, .success) }
         try damage("UPDATE job SET state = 4 WHERE id = \(lost)")
@@ -159,7 +158,7 @@ import Testing
         #expect(try isInReview(lost))
     }
 
-    @Test(arguments: columns) func `a job whose row is damaged is found by whoever looks`(column: String) throws {
+    @Test(arguments: columns) func `a job whose row is damaged is found by every reader`(column: String) throws {
         let (id, sound) = (try add(), try fixture.add())
         try damage("UPDATE job SET \(column) WHERE id = \(id)")
         let inspection = try #require(try ReplayInspection(of: fixture.files.store))

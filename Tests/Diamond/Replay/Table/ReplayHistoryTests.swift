@@ -11,7 +11,8 @@ import Testing
     let temporary = TemporaryStore()
     let time = ManualClock()
 
-    /// By a wall clock that is moved; by the other an hour goes by at each look, so that it is always time to tidy.
+    /// Uses a wall clock that the test moves. By the other clock an hour passes at each reading, so that old rows may
+    /// always be deleted.
     private func queue() throws -> ReplayQueue {
         var clock = ReplayClock.system
         let upSince = Guarded<Int64>(0)
@@ -37,7 +38,7 @@ import Testing
         try queue.history(since: .distantPast).filter { $0.verb == "enqueue" }.map(\.count)
     }
 
-    @Test func `loses no hour to a clock that is far ahead for a while`() async throws {
+    @Test func `the history loses no hour to a clock that is far ahead for a while`() async throws {
         let queue = try queue()
         let century = 36_525.0 * 86_400
         for jump in [0, 3600, century, 3600, 3600 - century] {
@@ -49,7 +50,9 @@ import Testing
         #expect(counts == [1, 1, 1, 1, 1])
     }
 
-    @Test func `has as many hours as 400 days have, however many verbs each has, and the oldest go`() async throws {
+    @Test func `the history has the hours of 400 days, however many verbs each has, and deletes the oldest`()
+        async throws
+    {
         let queue = try queue()
         try run(
             """
@@ -66,7 +69,8 @@ import Testing
         #expect(first == 2)
     }
 
-    @Test(arguments: ["~(1 << 63)", "1 << 63"]) func `goes on in an hour whose row holds what nobody has written`(
+    @Test(arguments: ["~(1 << 63)", "1 << 63"])
+    func `the history goes on in an hour whose row was not written by the queue`(
         count: String
     ) async throws {
         let queue = try queue()

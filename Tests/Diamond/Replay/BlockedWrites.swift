@@ -4,10 +4,10 @@ import Foundation
 
 @testable import Diamond
 
-/// Begins a write to a queue's file that does not come to its end before it is told to.
+/// Begins a write transaction on a queue's file that lasts until the test ends it.
 ///
-/// By a connection of its own: as one of the queue's, it would hold up those who write on their own threads, which tests
-/// have few of.
+/// It uses a connection of its own: one of the queue's would block callers that write on their own threads, of which
+/// tests have few.
 func holdWrites(to queue: ReplayQueue, _ isHeld: Gate, _ mayEnd: DispatchSemaphore) {
     Thread {
         let database = try? SQLiteDatabase(path: queue.store.replayPath, configuration: queue.store.replaySchema)

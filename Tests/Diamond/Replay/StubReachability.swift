@@ -2,8 +2,8 @@ import DiamondSQLite
 
 @testable import Diamond
 
-/// A network that comes and goes as a test says.
-final class FakeNetwork: Reachability {
+/// A reachability whose state the test sets.
+final class StubReachability: Reachability {
     private let isThere: Guarded<Bool>
     private let listeners = Guarded<[AsyncStream<Void>.Continuation]>([])
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A replay queue, tended` {
+@Suite struct `Administration of a replay queue` {
     let files = TemporaryStore()
 
     private func request(_ policy: ReplayPolicy = .durable, body: Int = 1) -> Request {
@@ -21,7 +21,7 @@ import Testing
         try id.flatMap { try queue.request(of: $0) }?.body
     }
 
-    @Test func `keeps the idempotency key that a request brings`() async throws {
+    @Test func `a queue keeps the idempotency key of a request`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var request = request()
         request.headers[try #require(.idempotencyKey)] = "order-7"
@@ -29,7 +29,7 @@ import Testing
         #expect(try queue.job(id)?.idempotencyKey == "order-7")
     }
 
-    @Test func `takes a time that never comes for the latest there is`() async throws {
+    @Test func `a queue accepts an infinite time as the latest one`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let late = try #require(try await queue.enqueue(request(), after: .seconds(Int64.max)))
         let never = try #require(try await queue.enqueue(request(), at: Date(timeIntervalSince1970: .infinity)))
@@ -38,14 +38,14 @@ import Testing
         #expect(try #require(try queue.job(always)).runAt < .now)
     }
 
-    @Test func `keeps what has ended for no less than no time, and for no longer than can be counted`() {
+    @Test func `a queue keeps ended jobs for at least no time, and at most as long as can be counted`() {
         let least = ReplayRetention.Limit(age: .seconds(Int64.min), count: .min)
         #expect(least == ReplayRetention.Limit(age: .zero, count: 0))
         let most = ReplayRetention.Limit(age: .seconds(Int64.max), count: .max)
         #expect(most.age > .seconds(50 * 365 * 86_400) && most.age.milliseconds < .max / 2)
     }
 
-    @Test func `merges a change into a creation that has got its key`() async throws {
+    @Test func `a change is merged into a creation that has its key`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         let id = try await queue.enqueue(request(policy))
@@ -55,7 +55,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 2]))
     }
 
-    @Test func `an edit overwrites nothing that was changed since it began`() async throws {
+    @Test func `an edit overwrites no change that was made after it began`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
         let id = try #require(try await queue.enqueue(request(policy)))
@@ -70,7 +70,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 3]))
     }
 
-    @Test func `an edit of what may have been sent adds another job, whatever its unique name`() async throws {
+    @Test func `an edit of a possibly sent job adds another one, whatever its unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note")
         let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
@@ -81,7 +81,7 @@ import Testing
         #expect(try body(other, in: queue) == .json(["n": 2]))
     }
 
-    @Test func `an edit of what may have been sent adds none beside a newer one of its unique name`() async throws {
+    @Test func `an edit of a possibly sent job adds no other where a newer one has its unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
         let old = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
@@ -94,7 +94,7 @@ import Testing
         #expect(try queue.jobs().count == 2)
     }
 
-    @Test func `a job that may have acted before it was sent anew is neither swallowed nor changed`() async throws {
+    @Test func `a job that may have acted before it was redriven is neither replaced nor changed`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         policy.keyLifetime = nil
@@ -108,7 +108,7 @@ import Testing
         deletion.replay = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         let other = try #require(try await queue.enqueue(deletion))
         #expect(try other != id && queue.counts()[.ready] == 2)
-        // Another would be added, and the newer one has the name.
+        // Another one would be added, and the newer one has the name.
         await #expect { try await queue.edit(id) { $0.body = .json(["n": 3]) } } throws: {
             ($0 as? ReplayError)?.code == .notUnique
         }
@@ -117,11 +117,11 @@ import Testing
         await queue.close()
     }
 
-    @Test func `a job that is sent anew has its unique name again`() async throws {
+    @Test func `a job that is redriven has its unique name again`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "profile")
         let id = try #require(try await queue.enqueue(request(policy)))
-        // As where another has had the name meanwhile, and is done.
+        // As when another one has had the name meanwhile, and is done.
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE job SET unique_states = 0, state = 5")
             try ReplayTable.reseal(on: connection)
@@ -130,7 +130,7 @@ import Testing
         #expect(try await queue.enqueue(request(policy)) == id)
     }
 
-    @Test func `merges nothing into a job of another line or lane`() async throws {
+    @Test func `a job is merged only with one of its ordering key and lane`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try await queue.enqueue(request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge)))
         var moved = request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge), body: 2)
@@ -139,7 +139,7 @@ import Testing
             ReplayPolicy(.durable, orderingKey: "me", unique: "me", uniqueness: .merge), body: 2)
         for other in [moved, inLine] {
             await #expect { try await queue.enqueue(other) } throws: {
-                // Two of this method can be merged.
+                // Two jobs of this method can be merged.
                 let error = $0 as? ReplayError
                 return error?.code == .cannotMerge && error?.message.contains("another line or lane") == true
             }
@@ -147,7 +147,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 1]) && queue.jobs().count == 1)
     }
 
-    @Test func `a job whose time is over keeps no other of its unique name out`() async throws {
+    @Test func `a job whose time is over does not exclude another of its unique name`() async throws {
         let now = Guarded<Int64>(1_000_000)
         var clock = ReplayClock.still
         clock.now = { now.withLock { $0 } }
@@ -161,7 +161,7 @@ import Testing
         #expect(try [first, second].map { try queue.job($0)?.state } == [.dead, .ready])
     }
 
-    @Test func `a job that was held when it was copied is so, whatever holds it beside`() async throws {
+    @Test func `a job that was held when it was copied stays held, also under another hold`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.hold(.identity("anna"))
         var request = request()
@@ -178,7 +178,7 @@ import Testing
         { $0.replay.order = .strict }, { $0.replay.unique = "other" },
     ]
 
-    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane, line or name`(
+    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane, ordering key or unique name`(
         index: Int
     ) async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
@@ -190,7 +190,9 @@ import Testing
         #expect(try queue.request(of: id) == before)
     }
 
-    @Test(arguments: [1, 499, 1203]) func `does something to many, and nothing in a trial`(count: Int) async throws {
+    @Test(arguments: [1, 499, 1203]) func `an action applies to many jobs, and changes none in a trial`(count: Int)
+        async throws
+    {
         let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(Array(repeating: request(), count: count)).compactMap(\.self)
         #expect(try await queue.apply(.hold, to: ReplayFilter(), isDryRun: true).done == ids)
@@ -203,7 +205,7 @@ import Testing
         #expect(verbs == ["enqueue": count, "hold": count, "release": count])
     }
 
-    @Test func `rehearses a claim, and nothing stays of it`() async throws {
+    @Test func `a rehearsed claim leaves no change`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(
             [
@@ -220,7 +222,7 @@ import Testing
         #expect(one.transitions.map(\.jobID) == [ids[1]] && one.remaining == 3)
     }
 
-    @Test func `rehearses a claim for some identities, and nobody's jobs`() async throws {
+    @Test func `a rehearsed claim for some identities excludes jobs without one`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var ids: [Int64] = []
         for identity in ["me", "other", nil] {
@@ -236,7 +238,7 @@ import Testing
         #expect(try queue.waiting(limit: 10).map(\.id) == [ids[2], ids[5], ids[8]])
     }
 
-    @Test func `opens no queue where there is none, and makes nothing beside one that there is`() async throws {
+    @Test func `an opening without creation creates no queue, and no file next to an existing one`() async throws {
         #expect { try ReplayQueue(existing: files.store) } throws: { ($0 as? ReplayError)?.code == .noStore }
         #expect(!FileManager.default.fileExists(atPath: files.directory.path))
         _ = try await ReplayQueue(files.store, clock: .still).enqueue(request())
@@ -249,7 +251,7 @@ import Testing
         #expect(names.allSatisfy { $0.hasPrefix("replay.sqlite") }, "\(names)")
     }
 
-    @Test func `a follower tells each change once, and none from before`() async throws {
+    @Test func `a follower receives each change once, and none from before`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try #require(try await queue.enqueue(request()))
         var follower = try JobPoller(try ReplayQueue(files.store, clock: .still, create: false))
@@ -262,7 +264,7 @@ import Testing
         #expect(try follower.next().map(\.reason) == [.released])
     }
 
-    @Test func `a job that is changed while somebody looks is not damaged`() async throws {
+    @Test func `a job that changes while it is read is not damaged`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request()))
         let isOver = Guarded(false)
