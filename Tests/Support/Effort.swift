@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long a test that could go on forever goes on: a short form for every run, a long one for `scripts/soak`.
+/// The length of a test that could go on forever: short in every run, long in `scripts/soak`.
 package enum Effort {
     /// The part of the long form that runs, in percent (`DIAMOND_SOAK`); `nil` for the short form.
     private static let percent = ProcessInfo.processInfo.environment["DIAMOND_SOAK"]
@@ -8,7 +8,7 @@ package enum Effort {
 
     package static var isSoaking: Bool { percent != nil }
 
-    /// Whether this process runs nothing but tests that measure it.
+    /// Whether this process runs only tests that measure it.
     package static let isAlone = ProcessInfo.processInfo.environment["DIAMOND_ALONE"] != nil
 
     package static func rounds(_ quick: Int, soaking: Int) -> Int {
@@ -16,8 +16,8 @@ package enum Effort {
         return max(quick, soaking * percent / 100)
     }
 
-    /// The numbers from 1 to `last`, for a test that tries all places of a run one after the other. The short form takes
-    /// one in `few`, ten percent of the long form one in 10; the seed decides with which it begins.
+    /// Returns numbers from 1 to `last`, for a test that tries all places of a run one after the other. The short form
+    /// takes one in `few`, ten percent of the long form one in 10; the seed selects the first.
     package static func places(to last: Int, oneIn few: Int) -> StrideThrough<Int> {
         let step = min(few, percent.map { 100 / $0 } ?? few)
         return stride(from: min(1 + Int(seed % UInt64(step)), last), through: last, by: step)

@@ -1,14 +1,14 @@
 import CFaultDisk
 package import Foundation
 
-/// A disk that fails when a test says so: a SQLite VFS, by its name, for the files of one directory.
+/// A disk that fails when a test says so: a named SQLite VFS for the files of one directory.
 ///
-/// Every call of SQLite on these files is counted. What is written without being synced is lost with the power.
-/// Nothing is really synced, which makes it faster than the disk below.
+/// Every call of SQLite on these files is counted. Unsynced writes are lost with the power.
+/// No data is really synced, which makes it faster than the disk below.
 ///
 /// `@unchecked Sendable`: the pointer never changes, and what it points at has its own lock.
 package final class FaultDisk: @unchecked Sendable {
-    /// What can go wrong. Each fault fits some kinds of calls, and counts only those.
+    /// The kinds of faults. Each fault fits some kinds of calls, and counts only those.
     package enum Fault: Sendable, CaseIterable {
         /// No space is left for a write, a new file, or more of the shared memory.
         case full
@@ -20,10 +20,10 @@ package final class FaultDisk: @unchecked Sendable {
         case shortWrite
         /// Half the bytes arrive, then no space is left.
         case shortWriteFull
-        /// This call and all after it fail without effect, until ``cutPower(seed:)`` has shown what is left.
+        /// This call and all later ones fail without effect, until ``cutPower(seed:)`` has discarded unsynced writes.
         case powerLoss
 
-        /// Those that leave the process alive.
+        /// The faults that leave the process alive.
         package static let survivable = allCases.filter { $0 != .powerLoss }
 
         fileprivate var code: fault_disk_fault {
@@ -46,7 +46,7 @@ package final class FaultDisk: @unchecked Sendable {
     package let vfs = "diamond-fault-disk-\(UUID().uuidString)"
     private let disk: OpaquePointer
 
-    /// A disk under all files in a directory, which need not be there yet.
+    /// Creates a disk for all files in a directory, which need not exist yet.
     package init(directory: URL) {
         guard let disk = fault_disk_make(vfs, directory.path) else { fatalError("SQLite does not start") }
         self.disk = disk
@@ -54,38 +54,38 @@ package final class FaultDisk: @unchecked Sendable {
 
     deinit { fault_disk_free(disk) }
 
-    /// Lets a call fail, the `call`th from now of those that the fault fits; with `lasting`, all later ones too.
+    /// Makes a call fail, the `call`th from now of those that the fault fits; with `lasting`, all later ones too.
     package func fail(_ fault: Fault, atCall call: Int, lasting: Bool = false) {
         fault_disk_fail(disk, fault.code, Int64(call), lasting)
     }
 
-    /// Bounds the bytes of all files in the directory, as a small disk does; 0 for no bound.
+    /// Limits the bytes of all files in the directory, as a small disk does; 0 for no limit.
     package func bound(_ bytes: Int) { fault_disk_bound(disk, Int64(bytes)) }
 
-    /// Nothing fails from now on.
+    /// Ends all faults.
     package func heal() { fault_disk_fail(disk, FAULT_DISK_NONE, 0, false) }
 
-    /// The calls so far, failed ones included.
+    /// The number of calls so far, failed ones included.
     package var calls: Int { Int(fault_disk_calls(disk, FAULT_DISK_NONE)) }
 
-    /// The calls so far that a fault fits.
+    /// Returns the number of calls so far that a fault fits.
     package func calls(fitting fault: Fault) -> Int { Int(fault_disk_calls(disk, fault.code)) }
 
-    /// The calls that have failed by the last ``fail(_:atCall:lasting:)``.
+    /// The number of calls that have failed by the last ``fail(_:atCall:lasting:)``.
     package var failures: Int { Int(fault_disk_failures(disk)) }
 
-    /// The most bytes that a write-ahead log has had.
+    /// The largest size of a write-ahead log, in bytes.
     package var longestLog: Int { Int(fault_disk_longest_log(disk)) }
 
-    /// Takes what was written and not synced out of the files, and gives the power back.
+    /// Removes unsynced writes from the files, and restores the power.
     ///
-    /// Without a seed all of it is lost. With one, some of it has arrived: of each write, any of its sectors of 512
+    /// Without a seed all of them are lost. With one, some have arrived: of each write, any of its sectors of 512
     /// bytes. Every file must have been closed.
     package func cutPower(seed: UInt64? = nil) throws {
         guard fault_disk_restart(disk, seed != nil, seed ?? 0) else { throw StillOpen() }
     }
 
-    /// Returns when all files are closed. Never holds its thread: what closes them may need it.
+    /// Returns when all files are closed. It never blocks its thread: the closing code may need it.
     package func closed() async { await untilTrue { isClosed } }
 
     package var isClosed: Bool { fault_disk_is_closed(disk) }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// A door that is shut until it is opened: tests wait at it instead of sleeping.
+/// A gate that is closed until it is opened: tests wait at it instead of sleeping.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -1,13 +1,13 @@
 package import Diamond
 import Foundation
 
-/// An entry whose body tells what it has to be: by its number, which is in its URL, and a version.
+/// An entry whose body follows from its number, which is in its URL, and a version.
 package struct HammerSample {
     package var number: Int
 
     package init(number: Int) { self.number = number }
 
-    /// From nothing to several chunks.
+    /// The size of the body, from nothing to several chunks.
     private var size: Int { [2, 100, 4000, 60_000, 131_073, 300_000][number % 6] }
 
     package func identity() throws -> (key: RequestKey, request: [UInt8]) {
@@ -36,14 +36,14 @@ package struct HammerSample {
         )
     }
 
-    /// Whether it is what somebody stored, whole: the body and the header of one version.
+    /// Whether a response is a stored one, whole: the body and the header of one version.
     package func isSound(_ stored: StoredResponse) -> Bool {
         guard let version = stored.body.first else { return false }
         return stored.body == body(version) && stored.headerBlock == Data("X-Version: \(version)\n".utf8)
     }
 
     private func body(_ version: UInt8) -> Data {
-        // 251 is prime: no chunk is like another.
+        // 251 is prime: no two chunks are equal.
         let block = Data([version] + (1..<251).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ Int(version)) })
         var body = Data(capacity: size + block.count)
         while body.count < size { body.append(block) }

@@ -15,7 +15,7 @@ package final class KnownSecrets: CredentialProvider {
 
     package func identity(for request: Request) async throws -> String? { signedIn.withLock { $0 } }
 
-    /// A secret of an identity stands under `IDENTITY/NAME`, one of nobody in particular under its name.
+    /// Returns the secret `IDENTITY/NAME` of an identity, or `NAME` where there is none.
     package func secret(_ name: String, for identity: String?) async throws -> String? {
         identity.flatMap { table["\($0)/\(name)"] } ?? table[name]
     }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 package import Foundation
 
-/// A wall clock that stands still until it is moved.
+/// A wall clock that stands still until the test advances it.
 package final class ManualClock: Sendable {
     private let time: Guarded<Date>
 

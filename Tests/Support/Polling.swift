@@ -1,17 +1,17 @@
-/// Waits until a condition holds that nobody tells of; the test's time limit ends it when it never does.
+/// Waits until a condition holds that has no notification. The test's time limit ends a wait that never ends otherwise.
 ///
-/// Looks often at first, and then after a moment each time: whoever does nothing but yield takes the processors from what
-/// he waits for. What a test is about never depends on how long that is. Yields before it looks: in a loop whose condition
-/// holds already it would keep its thread forever, and with as many tests as there are processors all others from theirs.
+/// The condition is read often at first, and later after a short sleep: a loop that only yields would keep the
+/// processors from the awaited code. No test depends on how long that is. It yields before it reads: otherwise a loop
+/// whose condition already holds would keep its thread forever, and as many tests as processors would block all others.
 package func untilTrue(_ condition: () throws -> Bool) async rethrows {
     await Task.yield()
-    var looks = 0
+    var readings = 0
     while try !condition(), !Task.isCancelled {
-        looks += 1
-        if looks <= 100 {
+        readings += 1
+        if readings <= 100 {
             await Task.yield()
         } else {
-            try? await Task.sleep(for: .milliseconds(looks <= 300 ? 1 : 5))
+            try? await Task.sleep(for: .milliseconds(readings <= 300 ? 1 : 5))
         }
     }
 }

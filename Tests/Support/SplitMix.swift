@@ -1,4 +1,4 @@
-/// A small generator whose sequence a test can repeat, the same everywhere for one seed (Steele and others, 2014).
+/// A small random generator with the same sequence everywhere for one seed (Steele and others, 2014).
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,6 +12,6 @@ package struct SplitMix: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 on.
+    /// Returns a number from 0 up to the bound, which is excluded.
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

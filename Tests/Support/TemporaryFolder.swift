@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A directory for one test, which goes with it.
+/// A directory for one test, which is deleted with this object.
 package final class TemporaryFolder: Sendable {
     package let url = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
 
-    /// Where it cannot be made, nothing can be written into it.
+    /// If it cannot be created, no test can write into it.
     package init() { try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
 
     deinit { try? FileManager.default.removeItem(at: url) }
@@ -16,7 +16,7 @@ package final class TemporaryFolder: Sendable {
         return file
     }
 
-    /// What is in it, hidden files included.
+    /// The names of its files, hidden ones included.
     package var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? ["?"]).sorted() }
 
     package func text(of file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }

@@ -4,7 +4,7 @@ import DiamondSchema
 package import DiamondTesting
 
 extension TemporaryStore {
-    /// What SQLite says of the file: `ok` where every page and index is right.
+    /// Returns SQLite's result of its integrity check: `ok` where every page and index is right.
     package func integrity() throws -> String {
         try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache).read {
             (connection) throws(SQLiteError) in

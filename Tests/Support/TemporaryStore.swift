@@ -4,7 +4,7 @@ package import Foundation
 import HTTPTypes
 
 extension TemporaryStore {
-    /// Every byte of every file of the store, write-ahead logs included, but for the space that is set aside.
+    /// Returns every byte of every file of the store, write-ahead logs included, but for the reserved space.
     package func bytes() throws -> Data {
         var bytes = Data()
         for file in try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
@@ -14,7 +14,7 @@ extension TemporaryStore {
         return bytes
     }
 
-    /// An engine over this store, with a stub and a clock that stands still.
+    /// Creates an engine over this store, with a stub and a clock that stands still.
     package func engine(
         _ transport: any Transport,
         clock: ManualClock = ManualClock(),
@@ -23,9 +23,9 @@ extension TemporaryStore {
         var configuration = Engine.Configuration(store: store)
         configuration.transport = transport
         configuration.now = { clock.now }
-        // Whatever language the machine speaks.
+        // The same on a machine with any language.
         configuration.headers = [.userAgent: "Diamond"]
-        // One answer for one request; what is sent again is tested by itself.
+        // One response for one request; retries have tests of their own.
         configuration.retry = .never
         change(&configuration)
         return Engine(configuration)

@@ -6,7 +6,7 @@ extension BuiltTool {
 
     /// Runs to the end with a terminal as its output.
     ///
-    /// - Returns: what the terminal was sent.
+    /// - Returns: the text sent to the terminal.
     package func runOnTerminal(_ arguments: [String]) async throws -> (ending: ChildProcess.Ending, text: String) {
         var output: Int32 = -1
         let terminal = spawn_terminal(&output)
@@ -20,7 +20,7 @@ extension BuiltTool {
         return (await process.ended(), text)
     }
 
-    /// Everything up to where nobody has the other side: on Linux that is an error.
+    /// Reads until the other side is closed: on Linux that is an error.
     private static func read(_ terminal: Int32) async -> Data {
         await withCheckedContinuation { continuation in
             // Reading blocks: not on a thread of any pool.

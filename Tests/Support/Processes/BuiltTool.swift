@@ -1,12 +1,12 @@
 package import Foundation
 
-/// An executable of this package as it was built beside the tests, run for real.
+/// An executable of this package, built with the tests, which runs as a process.
 package struct BuiltTool: Sendable {
     package struct Outcome: Sendable {
         package var ending: ChildProcess.Ending
         package var output: Data
         package var errors: String
-        /// What it exited with, or the negative number of the signal that killed it.
+        /// The exit code, or the negative number of the signal that killed it.
         package var status: Int32 {
             switch ending {
             case .exited(let status): status
@@ -16,7 +16,7 @@ package struct BuiltTool: Sendable {
         package var text: String { String(decoding: output, as: UTF8.self) }
     }
 
-    /// What builds every executable.
+    /// The hint for a missing executable.
     package static let command = "swift build --traits default,Tools --build-tests"
 
     package var url: URL
@@ -24,7 +24,7 @@ package struct BuiltTool: Sendable {
 
     package init(_ name: String) { url = Self.directory.appending(path: name) }
 
-    /// Where the build put the products: on Linux beside the test bundle's executable, on Apple beside the bundle.
+    /// The directory of the products: on Linux that of the test bundle's executable, on Apple systems the bundle's.
     package static var directory: URL {
         var place = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         if let bundle = CommandLine.arguments.first(where: { $0.contains(".xctest") }) {
@@ -33,7 +33,7 @@ package struct BuiltTool: Sendable {
         return place
     }
 
-    /// Runs to the end; both outputs are read as they come, so that none can block.
+    /// Runs to the end. Both outputs are read as they arrive, so that neither can block.
     package func run(_ arguments: [String], input: String = "") async throws -> Outcome {
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
             throw Missing(description: "\(url.path) is not built: \(Self.command)")
@@ -49,7 +49,7 @@ package struct BuiltTool: Sendable {
         )
         async let read = output.readAll()
         async let complaint = errors.readAll()
-        // A process that ends without having read it wants none.
+        // A process that ends without reading its input needs none.
         Self.ignoreBrokenPipes
         try? standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()

@@ -2,10 +2,11 @@ import CSpawn
 import DiamondSQLite
 package import Foundation
 
-/// A process of its own, started by `posix_spawn`.
+/// A child process, started by `posix_spawn`.
 ///
-/// Not Foundation's `Process`: its `run()` on Linux reads beyond the last entry of `/proc/self/fd`, and crashes where the
-/// tests have some 1,360 files open (https://github.com/swiftlang/swift-corelibs-foundation/pull/5472, in no 6.3).
+/// Foundation's `Process` is not used: its `run()` on Linux reads beyond the last entry of `/proc/self/fd`, and crashes
+/// where the tests have some 1,360 files open
+/// (https://github.com/swiftlang/swift-corelibs-foundation/pull/5472, in no 6.3).
 package final class ChildProcess: Sendable {
     package enum Ending: Hashable, Sendable {
         case exited(Int32)
@@ -13,25 +14,25 @@ package final class ChildProcess: Sendable {
     }
 
     package enum Stream: Sendable {
-        /// Reads nothing, and forgets what is written.
+        /// A stream that reads nothing, and discards its input.
         case null
         case inherited
         case pipe(Pipe)
-        /// Closed here when the child has it.
+        /// A handle that is closed here when the child has it.
         case file(FileHandle)
     }
 
     package struct Failure: Error, CustomStringConvertible { package let description: String }
 
-    /// By which the system knows it.
+    /// The process identifier.
     package var number: Int32 { identifier }
     private let identifier: pid_t
     private let status = Guarded<Int32>(0)
     private let hasEnded = Gate()
 
-    /// Starts it. The child has no files but these three; the ends of pipes that are its own are closed here.
+    /// Starts the child. It has no files but these three; its ends of pipes are closed here.
     ///
-    /// - Parameter environment: all of its variables; `nil` for those of the tests.
+    /// - Parameter environment: all its variables; `nil` for those of the tests.
     package init(
         _ executable: URL,
         _ arguments: [String] = [],
@@ -56,21 +57,21 @@ package final class ChildProcess: Sendable {
 
     package func kill(_ signal: Int32 = SIGKILL) { _ = Foundation.kill(identifier, signal) }
 
-    // Not among the global queues, whose few threads all may be busy.
+    // Not on a global queue, whose few threads may all be busy.
     private static let killing = DispatchQueue(label: "ChildProcess.kill")
 
     package func kill(after delay: DispatchTimeInterval) {
         Self.killing.asyncAfter(deadline: .now() + delay) { self.kill() }
     }
 
-    /// Whether it has been stopped, and not been let go on.
+    /// Whether it is stopped, and was not continued.
     package var isStopped: Bool {
         var information = siginfo_t()
         let options = WSTOPPED | WNOHANG | WNOWAIT
         return waitid(P_PID, id_t(identifier), &information, options) == 0 && information.si_code == CLD_STOPPED
     }
 
-    /// Returns when it has ended, however often it is asked.
+    /// Returns when the process has ended, with the same result in every call.
     package func ended() async -> Ending {
         await hasEnded.wait()
         let status = status.withLock { $0 }
@@ -78,7 +79,7 @@ package final class ChildProcess: Sendable {
         return signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal)
     }
 
-    /// What it writes until it ends, which has to be well.
+    /// Returns the output of a process, which must exit successfully.
     package static func output(
         of executable: URL,
         _ arguments: [String],
@@ -108,7 +109,7 @@ package final class ChildProcess: Sendable {
         return identifier
     }
 
-    // Waiting blocks: not on a thread of the cooperative pool. At once: as long as a child that has ended is not waited for,
+    // Waiting blocks: not on a thread of the cooperative pool. At once: until an ended child is waited for,
     // the thread of Swift Testing that waits for exit tests does not come to rest.
     private func waitForEnd() {
         let thread = Thread { [identifier, status, hasEnded] in
@@ -145,7 +146,7 @@ extension Pipe {
 }
 
 extension Pipe {
-    /// What is written into it, until every writer has closed it.
+    /// Reads until every writer has closed the pipe.
     package func readAll() async -> Data {
         await withCheckedContinuation { continuation in
             // Reading blocks: not on a thread of any pool.
@@ -155,7 +156,7 @@ extension Pipe {
         }
     }
 
-    /// What comes up to the first end of a line, or of all.
+    /// Reads up to the first end of a line, or of the stream.
     package func firstLine() async -> String {
         await withCheckedContinuation { continuation in
             // Reading blocks: not on a thread of any pool.

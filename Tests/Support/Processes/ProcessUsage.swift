@@ -1,15 +1,15 @@
 #if os(Linux)
 import Foundation
 
-/// What the test process takes of the machine.
+/// The resources that the test process uses.
 package enum ProcessUsage {
-    /// Bytes of memory that are really there.
+    /// The resident memory in bytes.
     package static var residentBytes: Int {
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
         return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
     }
 
-    /// The kernel's numbers of the threads with this name.
+    /// Returns the kernel's numbers of the threads with this name.
     package static func threads(named name: String) -> Set<Int> {
         let all = entries(of: "/proc/self/task")
         return Set(all.filter { self.name(of: "/proc/self/task/\($0)") == name }.compactMap { Int($0) })
@@ -17,7 +17,7 @@ package enum ProcessUsage {
 
     package static var threadCount: Int { entries(of: "/proc/self/task").count }
 
-    /// How many descriptors are open of each file, and of each kind of what has no name, such as `socket` and
+    /// The number of open descriptors of each file, and of each kind of unnamed object, such as `socket` and
     /// `anon_inode:inotify`.
     package static var descriptors: [String: Int] {
         let targets = entries(of: "/proc/self/fd").compactMap { number in
@@ -30,7 +30,7 @@ package enum ProcessUsage {
         (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     }
 
-    /// The name of the thread that asks.
+    /// The name of the calling thread.
     package static var threadName: String? { name(of: "/proc/thread-self") }
 
     private static func name(of thread: String) -> String? {

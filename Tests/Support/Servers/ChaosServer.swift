@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// A loopback server that misbehaves in every way that servers and networks do: what it does with a request stands in its
-/// path, `/BEHAVIOR/NUMBER/SIZE`, and so do the body that whole answers have, and the one that POST and PUT have to bring.
+/// A loopback server that misbehaves in every way that servers and networks do. The path of a request names its
+/// behavior, `/BEHAVIOR/NUMBER/SIZE`, and so the body of whole responses, and the one that POST and PUT must have.
 package final class ChaosServer: Sendable {
     package enum Behavior: String, CaseIterable, Sendable {
-        // What comes whole.
-        /// With its length, on a connection that is kept.
+        // Whole responses.
+        /// With its length, on a connection that stays open.
         case good
         /// In chunks, one of them cut between its bytes.
         case chunked
@@ -14,7 +14,7 @@ package final class ChaosServer: Sendable {
         case crumbs
         /// In chunks, with a moment between them.
         case halting
-        /// Nothing for a moment.
+        /// Silent for a moment.
         case late
         /// A byte at a time.
         case drop
@@ -22,16 +22,16 @@ package final class ChaosServer: Sendable {
         case loris
         /// Without a length, up to the end of the connection.
         case untilClose
-        /// More bytes behind its end, and then the end of the connection.
+        /// More bytes after its end, and then the end of the connection.
         case surplus
-        /// The other side is shut before the answer is sent.
+        /// The server's reading side is shut before the response is sent.
         case halfClosed
-        /// Breaks in the middle, and gives the rest to whoever asks for it.
+        /// Breaks in the middle, and gives the rest to a request for that.
         case resumable
         /// Refuses the first time, with 503.
         case recovering
 
-        // What does not.
+        // Broken responses.
         /// Ends in the middle of its body.
         case short
         /// Ends in the middle of a chunk.
@@ -50,7 +50,7 @@ package final class ChaosServer: Sendable {
         case badLength
         /// Two lengths.
         case twoLengths
-        /// Nothing, until the client goes.
+        /// Silent until the client leaves.
         case silent
 
         package static let whole: Set<Behavior> = [
@@ -58,12 +58,12 @@ package final class ChaosServer: Sendable {
             .recovering,
         ]
 
-        /// Those that answer nothing, whatever the method: what has come of the request's body is left where it is.
+        /// The behaviors without a response, for any method: the received part of a request's body stays unread.
         package static let mute: Set<Behavior> = [.reset, .closed, .garbage, .silent]
     }
 
     private struct State {
-        /// How often each was asked for, by method and path.
+        /// The number of requests for each resource, by method and path.
         var arrivals: [String: Int] = [:]
         var connections = 0
 
@@ -97,21 +97,21 @@ package final class ChaosServer: Sendable {
         "/\(behavior.rawValue)/\(number)/\(size)"
     }
 
-    /// How often it was asked for by a method.
+    /// Returns the number of requests with a method.
     package func arrivals(by method: String, _ behavior: Behavior, _ number: Int, size: Int) -> Int {
         state.withLock { $0.arrivals[method + Self.path(behavior, number, size), default: 0] }
     }
 
-    /// Sockets that no client has closed, nor the server.
+    /// The number of sockets that neither the client nor the server has closed.
     package var connections: Int { state.withLock { $0.connections } }
 
-    /// What a whole answer has.
+    /// Returns the body of a whole response.
     package static func body(_ number: Int, size: Int) -> [UInt8] {
         var random = SplitMix(state: UInt64(truncatingIfNeeded: number))
         return (0..<size).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
 
-    /// What a POST or PUT has to bring.
+    /// Returns the body that a POST or PUT must have.
     package static func upload(_ number: Int, size: Int) -> [UInt8] { body(~number, size: size) }
 }
 
@@ -120,10 +120,10 @@ private struct ChaosRequest {
     let path: String
     private let behavior: ChaosServer.Behavior
     private let body: [UInt8]
-    /// What it has to bring, and how many bytes it says that it does.
+    /// The body that it must have, and the length that it announces.
     private let upload: [UInt8]
     private let uploadLength: Int
-    /// Where the rest begins that is asked for.
+    /// The first byte of the requested rest.
     private let start: Int
     private let length: Int
 
@@ -146,7 +146,7 @@ private struct ChaosRequest {
 
     private var lengthLine: String { "Content-Length: \(length)\r\n" }
 
-    /// What the head says of the body.
+    /// The fields of the head about the body.
     private var lines: String {
         switch behavior {
         case .chunked, .crumbs, .halting, .shortChunk, .badChunk: "Transfer-Encoding: chunked\r\n"
@@ -169,7 +169,7 @@ private struct ChaosRequest {
 
     private var half: [UInt8] { Array(body.prefix(length / 2)) }
 
-    /// - Returns: whether the connection is kept.
+    /// - Returns: whether the connection stays open.
     func answer(_ connection: RawConnection, isFirst: Bool) -> Bool {
         guard !ChaosServer.Behavior.mute.contains(behavior) else { return endMute(connection) }
         guard let received = connection.read(uploadLength) else { return false }
@@ -190,8 +190,8 @@ private struct ChaosRequest {
         return false
     }
 
-    /// The answer to HEAD, which has no body that could be wrong. What makes a wrong one ends its connection, and says so:
-    /// who finds it ended without a word may have sent the next request already.
+    /// Sends the response to HEAD, which has no body that could be wrong. A wrong one ends its connection, and says so:
+    /// a client that finds it closed without notice may have sent the next request already.
     private func sendHead(_ connection: RawConnection) -> Bool {
         let isWhole = ChaosServer.Behavior.whole.contains(behavior)
         let isLast = !isWhole || lines.contains("close")
@@ -232,7 +232,7 @@ private struct ChaosRequest {
         return false
     }
 
-    /// Long enough for others to come in between, and no longer: there are thousands.
+    /// Long enough for other requests to run in between, and no longer: there are thousands.
     private func pass() { usleep(2000) }
 
     private func hex(_ number: Int) -> String { String(number, radix: 16) }
@@ -257,7 +257,7 @@ private struct ChaosRequest {
 
     private func sendSlowly(_ text: String, _ connection: RawConnection) -> Bool {
         text.utf8.allSatisfy { byte in
-            // Others have their turn between two bytes.
+            // Other requests run between two bytes.
             sched_yield()
             return connection.write([byte])
         }

@@ -5,10 +5,10 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// A server of one test that speaks HTTP/2 over TLS and answers by a script, frame by frame: for what happens between the
-/// requests of one connection.
+/// A server of one test that speaks HTTP/2 over TLS and answers by a script, frame by frame: for events between
+/// the requests of one connection.
 ///
-/// The script is called with every request when its last byte is here, on the server's one thread, and must not block it.
+/// The script is called for every request after its last byte, on the server's one thread, and must not block that.
 package final class HTTP2Server: Sendable {
     package typealias Script = @Sendable (HTTP2Exchange) -> Void
 
@@ -20,24 +20,24 @@ package final class HTTP2Server: Sendable {
     package init(_ identity: TLSServer.Identity, _ script: @escaping Script) async throws {
         let count = Guarded(0)
         listener = try await TLSListener(identity, ["h2"]) {
-            // Lengths are the script's to get wrong.
+            // The script may announce wrong lengths.
             let frames = NIOHTTP2Handler(mode: .server, contentLengthValidation: .disabled)
             return [frames, HTTP2Connection(count, script)]
         }
         self.count = count
     }
 
-    /// Connections on which a request has come.
+    /// The number of connections with a request.
     package var connections: Int { count.withLock { $0 } }
 }
 
-/// One connection, on the server's thread: gathers its requests.
+/// One connection, on the server's thread, which collects its requests.
 private final class HTTP2Connection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
     private let script: HTTP2Server.Script
     private let count: Guarded<Int>
-    /// From 1 on; 0 before the first request.
+    /// The number of the connection, from 1 on; 0 before the first request.
     private var number = 0
     private var exchanges: [HTTP2StreamID: HTTP2Exchange] = [:]
 
@@ -57,7 +57,7 @@ private final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    // What the client ends in the middle is no error of the test.
+    // A connection that the client ends early is no error of the test.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
     private func begin(_ stream: HTTP2StreamID, _ headers: HTTP2Frame.FramePayload.Headers, _ channel: any Channel) {

@@ -2,8 +2,8 @@
 import DiamondSQLite
 import NIOCore
 
-/// A server of one test that speaks HTTP/1.1 over TLS, and nothing else: it answers when as many connections as it is told
-/// have a request on them, all at once.
+/// A server of one test that speaks only HTTP/1.1 over TLS. It answers when a given number of connections have a
+/// request, all at once.
 package final class HTTPSServer: Sendable {
     /// `https://127.0.0.1:PORT`
     package var base: String { listener.base }
@@ -24,7 +24,7 @@ private final class HTTPSConnection: ChannelInboundHandler {
 
     init(_ waiting: Guarded<[any Channel]>, answersAt count: Int) { (self.waiting, self.count) = (waiting, count) }
 
-    // The head of a test comes in one piece.
+    // The head of a test's request arrives in one piece.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channels = waiting.withLock { waiting in
             waiting.append(context.channel)
@@ -36,7 +36,7 @@ private final class HTTPSConnection: ChannelInboundHandler {
         for channel in channels { channel.writeAndFlush(answer, promise: nil) }
     }
 
-    // What the client ends in the middle is no error of the test.
+    // A connection that the client ends early is no error of the test.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }
 #endif

@@ -10,7 +10,7 @@ private let streamSocket = Int32(SOCK_STREAM.rawValue)
 private let noSignal = Int32(MSG_NOSIGNAL)
 #endif
 
-/// A server of one test that answers by a script, byte by byte: for answers that no well-behaved server gives.
+/// A server of one test that answers by a script, byte by byte: for responses that no correct server gives.
 ///
 /// Every connection runs the script on a thread of its own and is closed when the script returns.
 ///
@@ -37,10 +37,10 @@ package final class RawServer: @unchecked Sendable {
         }
     }
 
-    /// A port of this machine that nobody listens on.
+    /// Returns the URL of a port of this machine that refuses connections.
     package static func refusedURL() throws -> String { "http://127.0.0.1:\(try refusing.get().port)/" }
 
-    /// Kept for as long as the process: another server would get a port that is given back.
+    /// Held for the lifetime of the process: another server would get a port that is released.
     private static let refusing = Result { try open(listens: false) }
 
     // Wakes the thread in `accept`, which closes the socket.
@@ -50,7 +50,7 @@ package final class RawServer: @unchecked Sendable {
         while true {
             let accepted = accept(socket, nil, nil)
             guard accepted >= 0 else {
-                // A client that has gone again, or too many files for a moment: the next may come.
+                // A client that has left, or too many files for a moment: the next one may succeed.
                 if [EINTR, ECONNABORTED, EMFILE, ENFILE].contains(errno) { continue }
                 break
             }
@@ -92,10 +92,10 @@ package final class RawConnection {
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// The next request's head, with its blank line; `nil` when the client has closed.
+    /// Reads the next request's head, with its blank line; `nil` when the client has closed.
     package func readHead() -> String? { readHeadBytes().map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The same as it came.
+    /// Reads the next request's head as bytes.
     package func readHeadBytes() -> [UInt8]? {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -107,14 +107,14 @@ package final class RawConnection {
         }
     }
 
-    /// Everything until the client closes its side.
+    /// Reads until the client closes its side.
     package func readRest() -> [UInt8] {
         while receive() {}
         defer { received = [] }
         return received
     }
 
-    /// As many bytes; `nil` when the client closes before.
+    /// Reads a number of bytes; `nil` when the client closes before.
     package func read(_ count: Int) -> [UInt8]? {
         while received.count < count { guard receive() else { return nil } }
         defer { received.removeFirst(count) }
@@ -124,7 +124,7 @@ package final class RawConnection {
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
-    /// Blocks while the client does not read; `false` when it has gone.
+    /// Writes, and blocks while the client does not read; `false` when it has left.
     @discardableResult
     package func write(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
@@ -136,10 +136,10 @@ package final class RawConnection {
         return true
     }
 
-    /// The end of what it sends; the client may still send.
+    /// Closes the sending side; the client may still send.
     package func shutOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends the connection with a reset in place of an orderly end, when the script returns.
+    /// Makes the connection end with a reset instead of an orderly end when the script returns.
     package func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sample API as a process of its own, on a free port of this machine.
+/// The sample API as a child process, on a free port of this machine.
 ///
 /// One runs for the whole test process. It ends when its standard input does, so that it never outlives the tests,
 /// however they end.
@@ -8,7 +8,7 @@ package final class SampleServer: Sendable {
     /// `http://127.0.0.1:PORT`
     package let base: String
 
-    // Held for the pipe: the server lives as long as its writing end.
+    // Retained for the pipe: the server runs until the pipe's writing end is closed.
     private let input: FileHandle
 
     private static let started = Task.detached { try SampleServer(executable: executable()) }
@@ -18,7 +18,7 @@ package final class SampleServer: Sendable {
         get async throws { try await started.value }
     }
 
-    /// The URL of a route: `url("wire/status/204")`.
+    /// Returns the URL of a route: `url("wire/status/204")`.
     package func url(_ path: String) -> String { "\(base)/\(path)" }
 
     private init(executable: URL) throws {
@@ -28,7 +28,7 @@ package final class SampleServer: Sendable {
         base = try Self.announcement(on: output.fileHandleForReading)
     }
 
-    /// The one line that the server writes, after `listening on `.
+    /// Returns the one line that the server writes, after `listening on `.
     private static func announcement(on output: FileHandle) throws -> String {
         var line = ""
         while !line.hasSuffix("\n") {
@@ -39,7 +39,7 @@ package final class SampleServer: Sendable {
         return line.replacing("listening on ", with: "").trimmingCharacters(in: .newlines)
     }
 
-    /// Built beside the tests; `DIAMOND_SAMPLE_API` names another.
+    /// Returns the executable that was built with the tests; `DIAMOND_SAMPLE_API` names another.
     private static func executable() throws -> URL {
         let named = ProcessInfo.processInfo.environment["DIAMOND_SAMPLE_API"].map { URL(filePath: $0) }
         let executable = named ?? BuiltTool("SampleAPI").url

@@ -4,15 +4,15 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// One thread that listens over TLS, on a free port of loopback; ended with whoever has it.
+/// A thread that listens over TLS, on a free port of loopback, until this object is released.
 final class TLSListener: Sendable {
     /// `https://127.0.0.1:PORT`
     let base: String
     private let group: MultiThreadedEventLoopGroup
 
     /// - Parameters:
-    ///   - protocols: that the server speaks, by their names in ALPN.
-    ///   - handlers: of a connection, behind that of TLS; called on the thread.
+    ///   - protocols: the protocols of the server, by their names in ALPN.
+    ///   - handlers: the handlers of a connection, after that of TLS; called on the thread.
     init(
         _ identity: TLSServer.Identity,
         _ protocols: [String],

@@ -1,19 +1,19 @@
 package import Foundation
 
-/// A server that speaks TLS: `openssl s_server`, with a certificate that is made for it and that nobody vouches for but
-/// itself. Ends with the last reference.
+/// A TLS server: `openssl s_server`, with a self-signed certificate of its own. It runs until its last reference
+/// is released.
 package final class TLSServer: Sendable {
     /// `https://127.0.0.1:PORT/`
     package let url: String
     private let process: ChildProcess
 
-    /// A certificate for this machine, and its key, in a directory that goes with it.
+    /// A certificate for this machine, and its key, in a directory that is deleted with this object.
     package final class Identity: Sendable {
         package let certificate: URL
         package let privateKey: URL
         private let folder = TemporaryFolder()
 
-        /// - Parameter password: of the key; `nil` for none.
+        /// - Parameter password: the password of the key; `nil` for none.
         package init(password: String? = nil) async throws {
             certificate = folder.url.appending(path: "own.pem")
             privateKey = folder.url.appending(path: "own.key")
@@ -24,19 +24,19 @@ package final class TLSServer: Sendable {
             try await TLSServer.openssl(["req", "-x509", "-days", "2"] + kind + encryption + names + files)
         }
 
-        /// In PEM.
+        /// Returns the public key in PEM.
         package func publicKey() async throws -> String {
             let text = try await TLSServer.openssl(["x509", "-in", certificate.path, "-pubkey", "-noout"])
             return String(decoding: text, as: UTF8.self)
         }
     }
 
-    /// Where it is; `nil` where there is none.
-    // Apple's own is LibreSSL, whose server takes no address and tells no port.
+    /// The path of `openssl`; `nil` where there is none.
+    // Apple's own is LibreSSL, whose server accepts no address and prints no port.
     package static let executable = ["/opt/homebrew/bin/openssl", "/usr/local/bin/openssl", "/usr/bin/openssl"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
 
-    /// - Parameter options: of `openssl s_server`.
+    /// - Parameter options: the options of `openssl s_server`.
     package init(_ identity: Identity, _ options: [String] = []) async throws {
         let output = Pipe()
         let files = ["-cert", identity.certificate.path, "-key", identity.privateKey.path]
