@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A database` {
     let file = TemporaryFile()
 
-    @Test func `waits for no other one where it must not, and does afterwards again`() throws {
+    @Test func `a database does not wait for a lock where it must not, and waits again afterwards`() throws {
         let (database, other) = (try file.open(), try file.open())
         try other.write { (_) throws(SQLiteError) in
             let error = #expect(throws: SQLiteError.self) {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `keeps every type of value`() throws {
+    @Test func `a database stores every type of value`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             let insert = try connection.statement("INSERT INTO item VALUES (?, ?, ?, ?, ?)")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `says why bytes that were lent are refused`() throws {
+    @Test func `a database names the reason why lent bytes are refused`() throws {
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -55,7 +55,7 @@ import Testing
         #expect(error?.message.contains("CHECK constraint failed") == true, "\(String(describing: error))")
     }
 
-    @Test func `keeps empty text and an empty blob apart from null`() throws {
+    @Test func `a database distinguishes empty text and an empty blob from null`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             let insert = try connection.statement("INSERT INTO item (c, d) VALUES (?, ?)")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `undoes a write that throws, and is not stuck after it`() throws {
+    @Test func `a database rolls back a write that throws, and works afterwards`() throws {
         let database = try file.open()
         #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -87,7 +87,7 @@ import Testing
         #expect(try database.count() == 1)
     }
 
-    @Test func `undoes only a savepoint that throws`() throws {
+    @Test func `a database rolls back only the savepoint that throws`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (a) VALUES (1)")
@@ -104,7 +104,7 @@ import Testing
         #expect(try database.count() == 2)
     }
 
-    @Test func `prepares a literal once, and again while it is in use`() throws {
+    @Test func `a database prepares a literal once, and again while it is in use`() throws {
         let database = try file.open()
         try database.read { (connection) throws(SQLiteError) in
             for _ in 0..<2 {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `tells the extended code and the statement, never the arguments`() throws {
+    @Test func `a database reports the extended code and the statement, never the arguments`() throws {
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -133,7 +133,7 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `lets readers see the last commit while a writer is at work`() throws {
+    @Test func `a database lets readers see the last commit during a write`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (a) VALUES (1)")
@@ -142,7 +142,7 @@ import Testing
         #expect(try database.count() == 1)
     }
 
-    @Test func `moves its log into the file once it is long, and keeps every row`() throws {
+    @Test func `a database checkpoints a long log, and keeps every row`() throws {
         var configuration = TemporaryFile.configuration()
         configuration.checkpointLength = 8
         let database = try file.open(configuration)
@@ -161,7 +161,7 @@ import Testing
         return try #require(attributes[.size] as? Int)
     }
 
-    @Test func `moves its log into the file and empties it when asked to`() throws {
+    @Test func `a database checkpoints and empties its log when it is told to`() throws {
         let database = try file.open()
         for value in 0..<100 { try database.insert(Int64(value)) }
         database.emptyLog()
@@ -172,9 +172,9 @@ import Testing
         }
     }
 
-    // SQLite would copy the log without the write lock, beside whoever has it.
+    // SQLite would copy the log without the write lock, while another connection has it.
     @Test(arguments: [false, true])
-    func `leaves its log alone while another one writes`(isTurn: Bool) throws {
+    func `a database does not checkpoint while another connection writes`(isTurn: Bool) throws {
         var impatient = TemporaryFile.configuration()
         impatient.busyTimeout = 0
         let (database, other) = (try file.open(impatient), try file.open())
@@ -184,7 +184,7 @@ import Testing
         }
         let before = try size()
         try other.write { (_) throws(SQLiteError) in
-            // Its turn has not come, or another was faster when it had been.
+            // Its turn has not come, or another connection was faster.
             if isTurn { SQLiteDatabase.truncateLog(on: handle) } else { database.emptyLog() }
         }
         #expect(try size() == before)
@@ -192,13 +192,13 @@ import Testing
         #expect(try size() > before)
     }
 
-    @Test func `moves its log into the file at the end of a use, and waits for nobody that writes`() throws {
+    @Test func `a database checkpoints at the end of its use, and waits for no writer`() throws {
         let (database, other) = (try file.open(), try file.open())
         try database.insert(1)
         let before = try size()
         try other.write { (_) throws(SQLiteError) in database.emptyLogIfFree() }
         #expect(try size() == before && size("-wal") > 0)
-        // This one has the only lock to write that there is in the process.
+        // This connection has the only write lock of the process.
         try database.write { (_) throws(SQLiteError) in database.emptyLogIfFree() }
         #expect(try size() == before && size("-wal") > 0)
         database.emptyLogIfFree()
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `does not wait long for readers to cut its log off, and has it in the file`() throws {
+    @Test func `a database does not wait long for readers to truncate its log, and checkpoints it`() throws {
         let (database, other) = (try file.open(), try file.open())
         for _ in 0..<2 {
             try database.write { (connection) throws(SQLiteError) in
@@ -231,7 +231,7 @@ import Testing
         #expect(try size("-wal") == 0)
     }
 
-    @Test func `is read by a second one that opened it`() throws {
+    @Test func `a database is read by a second connection that opened it`() throws {
         let first = try file.open()
         let second = try file.open()
         try first.write { (connection) throws(SQLiteError) in
@@ -240,7 +240,7 @@ import Testing
         #expect(try second.count() == 1)
     }
 
-    @Test func `serves many threads at once`() async throws {
+    @Test func `a database serves many threads at once`() async throws {
         let database = try file.open()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -255,7 +255,7 @@ import Testing
         #expect(try database.count() == 100)
     }
 
-    @Test func `is made readable by its owner only`() throws {
+    @Test func `a database can be read by its owner only`() throws {
         _ = try file.open()
         for suffix in ["", "-wal", "-shm"] {
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path + suffix)

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import DiamondSQLite
 
-/// Twenty transactions on a file whose disk may fail, and what they have to leave.
+/// Twenty transactions on a file whose disk may fail, and their expected rows.
 struct FaultScript {
     struct Row: Hashable {
         var a: Int64
@@ -18,8 +18,8 @@ struct FaultScript {
     private let synchronous: SQLiteConfiguration.Synchronous
     /// The transactions whose commit returned, in order.
     private(set) var committed: [Int] = []
-    /// Those that failed since. One of them may be there: what a failed commit did not get into the log can stand there
-    /// from an earlier use of it.
+    /// The transactions that failed since. One of them may be in the file: a part of a failed commit can be in the log
+    /// from an earlier use of that.
     private(set) var uncertain: [Int] = []
     private(set) var errors: [SQLiteError] = []
     private(set) var database: SQLiteDatabase?
@@ -29,7 +29,7 @@ struct FaultScript {
         self.synchronous = synchronous
     }
 
-    /// Opens the file, runs the transactions, those that fail left out, and gives back free space.
+    /// Opens the file, runs the transactions without those that failed, and releases free space.
     mutating func run(_ transactions: Range<Int> = transactions) {
         do {
             if database == nil { database = try file.open(configuration(vfs: disk.vfs)) }
@@ -56,10 +56,10 @@ struct FaultScript {
         guard disk.isClosed else { throw FaultDisk.StillOpen() }
     }
 
-    /// What the same database finds now.
+    /// Returns the rows that the same database reads now.
     func found() throws -> [Row] { try database.map(Self.rows) ?? [] }
 
-    /// What another program finds, on a disk that works; throws where it cannot open the file.
+    /// Returns the rows that another program reads, on a disk that works; throws where it cannot open the file.
     func left() throws -> (rows: [Row], integrity: String) {
         let database = try file.open(configuration(vfs: nil))
         return (try Self.rows(of: database), try Self.integrity(of: database))
@@ -70,7 +70,7 @@ struct FaultScript {
         configuration.synchronous = synchronous
         configuration.pageSize = 1024
         configuration.checkpointLength = 24
-        // There is nobody to wait for.
+        // There is no other connection to wait for.
         configuration.busyTimeout = 0
         configuration.vfs = vfs
         return configuration
@@ -78,7 +78,7 @@ struct FaultScript {
 }
 
 extension FaultScript {
-    /// What these transactions make of an empty file.
+    /// Returns the rows of an empty file after these transactions.
     static func rows(after transactions: some Sequence<Int>) -> [Row] {
         var rows: [Int64: Row] = [:]
         for number in transactions {
@@ -107,7 +107,7 @@ extension FaultScript {
         try delete.run()
     }
 
-    /// From nothing to several pages.
+    /// Returns a value of up to several pages.
     private static func bytes(_ number: Int64) -> Data {
         Data(repeating: UInt8(number), count: [0, 100, 1500, 5000][Int(number % 4)])
     }

@@ -6,16 +6,16 @@ import Testing
 @Suite struct `A migration` {
     let file = TemporaryFile()
 
-    /// The third version's script as it is said.
+    /// A configuration with the given script as its third version.
     private func configuration(third: String) -> SQLiteConfiguration {
         var configuration = TemporaryFile.configuration(versions: 2)
         configuration.migrations.append(third)
         return configuration
     }
 
-    @Test func `runs each missing script once, in their order`() throws {
+    @Test func `a migration runs each missing script once, in order`() throws {
         try file.open().insert(7)
-        // Each of them fails where the one before has not run, or it has itself.
+        // Each script fails where the one before has not run, or where it has run itself.
         var configuration = TemporaryFile.configuration(versions: 3)
         configuration.migrations += [
             "ALTER TABLE item RENAME COLUMN f TO g; UPDATE item SET g = 'was f';",
@@ -31,11 +31,11 @@ import Testing
     }
 
     @Test(arguments: ["CREATE TABLE more (a); INSERT INTO nowhere VALUES (1);", "DROP TABLE item; nonsense;"])
-    func `that fails leaves the file as it was`(script: String) throws {
+    func `a migration that fails leaves the file unchanged`(script: String) throws {
         do { try file.open(TemporaryFile.configuration(versions: 1)).insert(7) }
         let error = #expect(throws: SQLiteError.self) { try file.open(configuration(third: script)) }
         #expect(error?.sql?.contains(script.prefix(10)) == true)
-        // Not even the second version's column is there, and the next try has all to do.
+        // Not even the second version's column is there, and the next attempt starts from the beginning.
         let old = try file.open(TemporaryFile.configuration(versions: 1))
         let another = TemporaryFile()
         #expect(try old.schema() == another.open(TemporaryFile.configuration(versions: 1)).schema())
@@ -43,7 +43,7 @@ import Testing
         #expect(try file.open(TemporaryFile.configuration(versions: 3)).count() == 1)
     }
 
-    @Test func `is run by one of those who open an older file at once`() async throws {
+    @Test func `a migration is run by one of several openers of an older file`() async throws {
         try file.open().insert(7)
         var configuration = TemporaryFile.configuration(versions: 3)
         configuration.migrations.append("INSERT INTO item (a) SELECT count(*) FROM item;")

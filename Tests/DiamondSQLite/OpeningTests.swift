@@ -6,7 +6,8 @@ import Testing
 @Suite struct `Opening a file` {
     let file = TemporaryFile()
 
-    @Test(arguments: [1, 2]) func `of an older version migrates it to what a new one is`(version: Int) throws {
+    @Test(arguments: [1, 2]) func `a file of an older version is migrated to the form of a new one`(version: Int) throws
+    {
         do {
             let old = try file.open(TemporaryFile.configuration(versions: version))
             try old.insert(7)
@@ -18,7 +19,7 @@ import Testing
         #expect(try migrated.count() == 1)
     }
 
-    @Test func `of a newer version is refused with a remedy, and leaves it alone`() throws {
+    @Test func `a file of a newer version is refused with a remedy, and not changed`() throws {
         _ = try file.open(TemporaryFile.configuration(versions: 3))
         let error = #expect(throws: SQLiteError.self) { try file.open(TemporaryFile.configuration(versions: 2)) }
         #expect(error?.code == .newerSchema)
@@ -27,7 +28,7 @@ import Testing
         _ = try file.open(TemporaryFile.configuration(versions: 3))
     }
 
-    @Test func `that a newer program migrates meanwhile is still read, and not written`() throws {
+    @Test func `a file that a newer program migrates meanwhile can be read, and not written`() throws {
         let old = try file.open(TemporaryFile.configuration(versions: 2))
         try old.insert(7)
         let new = try file.open(TemporaryFile.configuration(versions: 3))
@@ -38,7 +39,7 @@ import Testing
         #expect(try old.count() == 2)
     }
 
-    @Test func `of another program is refused`() throws {
+    @Test func `a file of another program is refused`() throws {
         var other = TemporaryFile.configuration()
         other.applicationID = 43
         _ = try file.open(other)
@@ -46,13 +47,13 @@ import Testing
         #expect(error?.code == .foreignFile)
     }
 
-    @Test func `that is no database is refused`() throws {
+    @Test func `a file that is no database is refused`() throws {
         try Data(repeating: 7, count: 8192).write(to: URL(fileURLWithPath: file.path))
         let error = #expect(throws: SQLiteError.self) { try file.open() }
         #expect(error?.code == .notADatabase)
     }
 
-    @Test func `in a directory that is not there says so`() throws {
+    @Test func `a file in a missing directory fails to open with an error that says so`() throws {
         let error = #expect(throws: SQLiteError.self) {
             try SQLiteDatabase(path: file.path + "/no/such", configuration: TemporaryFile.configuration())
         }
@@ -60,7 +61,7 @@ import Testing
         #expect(error?.remedy?.contains("directory") == true)
     }
 
-    @Test func `by eight at once makes it once`() async throws {
+    @Test func `a file opened by eight threads at once is created once`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask { [file] in try file.open(TemporaryFile.configuration(versions: 3)).insert(1) }
@@ -72,7 +73,7 @@ import Testing
 }
 
 extension SQLiteDatabase {
-    /// Everything `sqlite_schema` says, in an order of its own.
+    /// The rows of `sqlite_schema`, in a fixed order.
     func schema() throws(SQLiteError) -> [String] {
         try read { (connection) throws(SQLiteError) in
             let rows = try connection.statement(

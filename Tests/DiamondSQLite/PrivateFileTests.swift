@@ -9,10 +9,10 @@ import Testing
 
     private func path(_ name: String) -> String { folder.url.appending(path: name).path }
 
-    enum Impostor: CaseIterable, Sendable {
+    enum WrongFile: CaseIterable, Sendable {
         case link, danglingLink, pipe, socket
 
-        func take(_ path: String, victim: String) throws {
+        func create(_ path: String, victim: String) throws {
             switch self {
             case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
             case .danglingLink:
@@ -23,15 +23,15 @@ import Testing
         }
     }
 
-    @Test func `is made for its owner only, and opened again`() throws {
+    @Test func `a private file is created for its owner only, and opened again`() throws {
         for _ in 0..<2 { close(try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT)) }
         let mode = try FileManager.default.attributesOfItem(atPath: path("a"))[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
     }
 
-    @Test(arguments: Impostor.allCases) func `is no link and no pipe`(impostor: Impostor) throws {
+    @Test(arguments: WrongFile.allCases) func `a private file is no link and no pipe`(wrongFile: WrongFile) throws {
         let victim = try folder.file("victim", Data("victim".utf8))
-        try impostor.take(path("a"), victim: victim.path)
+        try wrongFile.create(path("a"), victim: victim.path)
         let error = #expect(throws: SQLiteError.self) { try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT) }
         #expect(error?.code == .notAFile)
         #expect(error?.summary.hasPrefix(path("a")) == true)
@@ -39,13 +39,13 @@ import Testing
         #expect(folder.names == ["a", "victim"] && folder.text(of: victim) == "victim")
     }
 
-    @Test(arguments: Impostor.allCases, ["", "-wal", "-shm", "-journal"])
-    func `of a database is no link and no pipe`(impostor: Impostor, suffix: String) throws {
+    @Test(arguments: WrongFile.allCases, ["", "-wal", "-shm", "-journal"])
+    func `a private file of a database is no link and no pipe`(wrongFile: WrongFile, suffix: String) throws {
         let file = TemporaryFile()
         if !suffix.isEmpty { _ = try file.open() }
         for suffix in suffix.isEmpty ? [] : ["-wal", "-shm"] { unlink(file.path + suffix) }
         let victim = try folder.file("victim", Data("victim".utf8))
-        try impostor.take(file.path + suffix, victim: victim.path)
+        try wrongFile.create(file.path + suffix, victim: victim.path)
         #expect(throws: SQLiteError.self) { try file.open() }
         let error = #expect(throws: SQLiteError.self) {
             try SQLiteDatabase.inspect(at: file.path, configuration: TemporaryFile.configuration()) {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o702, 0o772, 0o1777])
-    func `is in no directory into which everybody may write`(mode: Int) throws {
+    func `a private file is in no directory that everybody may write to`(mode: Int) throws {
         let file = TemporaryFile()
         chmod(file.directory.path, mode_t(mode))
         try expectNoFile(file, mode: mode)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [0o664, 0o640, 0o604, 0o2770])
-    func `is in no directory into which a group may write, where something in it is others' as well`(
+    func `a private file is in no group-writable directory with files of others`(
         mode: Int
     ) throws {
         let file = TemporaryFile()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
-    func `is in no directory into which a group may write, and has put something`() throws {
+    func `a private file is in no group-writable directory in which the group has put a file`() throws {
         let file = TemporaryFile()
         try Data().write(to: file.directory.appending(path: "notes"))
         chmod(file.directory.appending(path: "notes").path, 0o600)
@@ -107,7 +107,9 @@ import Testing
 
     // The umask 002 gives `mkdir` this mode.
     @Test(arguments: [(0o775, 0o755), (0o770, 0o750), (0o720, 0o700), (0o2775, 0o2755)], [true, false])
-    func `takes a directory from its group in which all is its owner's`(modes: (Int, Int), isNew: Bool) throws {
+    func `a private file makes a group-writable directory of its owner's files private`(modes: (Int, Int), isNew: Bool)
+        throws
+    {
         let file = TemporaryFile()
         if !isNew {
             _ = try file.open()
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `may be in a directory to which a link leads, and stays in that`() throws {
+    @Test func `a private file may be in a linked directory, and stays in that`() throws {
         let (file, other) = (TemporaryFile(), TemporaryFile())
         let link = path("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.directory.path)
@@ -136,7 +138,9 @@ import Testing
         #expect(throws: SQLiteError.self) { try PrivateFile.checkDirectory(link, isOwn: true) }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func `is not another user's`() throws {
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func `a private file is not another user's`()
+        throws
+    {
         let file = TemporaryFile()
         _ = try file.open()
         for path in [file.path, file.directory.path] {

@@ -5,7 +5,7 @@ import Testing
 @testable import DiamondSQLite
 
 @Suite struct `A database on a failing disk` {
-    /// The calls of a run that a fault can strike; the quick tier takes one in 24, others in each run.
+    /// The disk calls that a fault can strike. The quick tier tries one in 24, others in each run.
     private func calls(_ fault: FaultDisk.Fault, _ script: FaultScript = FaultScript()) -> StrideThrough<Int> {
         var script = script
         script.run()
@@ -15,7 +15,7 @@ import Testing
         return Effort.places(to: count, oneIn: 24)
     }
 
-    /// Nothing of what was promised is missing, nothing is there that was not asked for.
+    /// Checks that no committed row is missing, and that no other row is there.
     private func check(_ script: FaultScript, _ place: String) throws {
         let (rows, integrity) = try script.left()
         #expect(integrity == "ok", "\(place)")
@@ -26,19 +26,19 @@ import Testing
         )
     }
 
-    /// The errors are of the disk, and no others.
+    /// Checks that all errors are the disk's.
     private func checkErrors(_ script: FaultScript, _ place: String) {
         let known: Set<SQLiteError.Code> = [.full, .ioError, .cannotOpen]
         for error in script.errors { #expect(known.contains(error.code.primary), "\(place): \(error)") }
     }
 
     @Test(arguments: FaultDisk.Fault.survivable)
-    func `loses at most the transaction that met the fault`(fault: FaultDisk.Fault) throws {
+    func `a database loses at most the transaction of the fault`(fault: FaultDisk.Fault) throws {
         for call in calls(fault) {
             var script = FaultScript()
             script.disk.fail(fault, atCall: call)
             script.run()
-            // What could not even be opened works the next time.
+            // A file that could not be opened works the next time.
             if script.database == nil { script.run() }
             script.disk.heal()
             #expect(script.errors.count <= 1, "\(call): \(script.errors)")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: FaultDisk.Fault.survivable)
-    func `works again when a lasting fault has passed`(fault: FaultDisk.Fault) throws {
+    func `a database works again after a lasting fault has ended`(fault: FaultDisk.Fault) throws {
         for call in calls(fault) {
             var script = FaultScript()
             script.disk.fail(fault, atCall: call, lasting: true)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: FaultDisk.Fault.survivable)
-    func `keeps what it had committed when the process ends in a lasting fault`(fault: FaultDisk.Fault) throws {
+    func `a database keeps its commits when the process ends during a lasting fault`(fault: FaultDisk.Fault) throws {
         for call in calls(fault) {
             var script = FaultScript()
             script.disk.fail(fault, atCall: call, lasting: true)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [SQLiteConfiguration.Synchronous.normal, .full], [false, true])
-    func `is as it was after one of its transactions when the power has gone`(
+    func `a database equals its state after one of its transactions after a power failure`(
         synchronous: SQLiteConfiguration.Synchronous,
         keepsSome: Bool
     ) throws {

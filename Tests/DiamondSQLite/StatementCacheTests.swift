@@ -6,9 +6,9 @@ import Testing
 @Suite struct `Prepared statements` {
     let file = TemporaryFile()
 
-    @Test func `are found again by the thousand, and not while they are used`() throws {
+    @Test func `statements are found again by the thousand, and not while they are used`() throws {
         var cache = SQLiteStatementCache()
-        // Addresses that nobody reads, as far apart as literals are.
+        // Addresses that are never read, as far apart as literals are.
         let texts = (0..<1_000).compactMap { UnsafePointer<UInt8>(bitPattern: 0x1000 + $0 * 24) }
         for (index, text) in texts.enumerated() {
             try #require(cache.checkOut(text) == .missing)
@@ -24,11 +24,11 @@ import Testing
         #expect(Array(cache.all).count == texts.count)
     }
 
-    @Test func `may be used inside of themselves, each with rows of its own`() throws {
+    @Test func `statements may be used within themselves, each with rows of its own`() throws {
         let database = try file.open()
         for value in 1...3 { try database.insert(Int64(value)) }
         try database.read { (connection) throws(SQLiteError) in
-            // Twice: it is as good as before.
+            // Twice: the statement works as before.
             for _ in 0..<2 {
                 let rows = try rows(connection, depth: 1)
                 #expect(rows == [1, 1, 2, 3, 2, 1, 2, 3, 3, 1, 2, 3])
@@ -36,11 +36,11 @@ import Testing
         }
     }
 
-    @Test func `are compiled once, whatever is bound to them`() throws {
+    @Test func `statements are compiled once, whatever is bound to them`() throws {
         let database = try file.open()
         for value in 1...3 { try database.insert(Int64(value)) }
         try database.write { (connection) throws(SQLiteError) in
-            // An index on a part serves only where SQLite knows that the rows looked for are in it.
+            // A partial index is used only where SQLite knows that it contains the requested rows.
             try connection.execute("CREATE INDEX some ON item (a) WHERE a = 2")
         }
         try database.read { (connection) throws(SQLiteError) in

@@ -2,7 +2,7 @@ import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 
-/// A database file in a directory of its own, gone with the test.
+/// A database file in a directory of its own, deleted with this object.
 final class TemporaryFile: Sendable {
     private let folder = TemporaryFolder()
     var directory: URL { folder.url }
