@@ -17,7 +17,7 @@ import UnixSignals
 #endif
 
 /// The code of README and documentation, compiled; the first test proves that it is the same.
-@Suite struct `The documentation` {
+@Suite struct `Code in the documentation` {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/Architecture.md",
@@ -33,7 +33,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
         "Sources/Diamond/Documentation.docc/Uploading.md",
         "Sources/DiamondCurlCommand/Documentation.docc/DiamondCurlCommand.md",
-    ]) func `shows only code that compiles here`(path: String) throws {
+    ]) func `the documentation shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
         // What needs DiamondModel is compiled among its tests.
@@ -44,7 +44,7 @@ import UnixSignals
         }
     }
 
-    @Test func `has code at all`() throws {
+    @Test func `the documentation has code`() throws {
         let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
         #expect(text.swiftBlocks.count == 3)
         #expect(text.swiftBlocks[0].lines.count >= 15)

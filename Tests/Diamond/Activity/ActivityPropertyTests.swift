@@ -7,14 +7,15 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(60))) struct `Whatever an engine's connections do` {
+@Suite(.timeLimit(.minutes(60))) struct `Random activity of an engine` {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
 
-    private let weather = Weather(seed: Effort.seed)
-    private let login = Login(seed: Effort.seed)
+    private let weather = RandomTransport(seed: Effort.seed)
+    private let login = RandomRefreshProvider(seed: Effort.seed)
 
-    /// - Parameter hasLogin: whether somebody is asked for every request, in a task: without, most find their way at once.
+    /// - Parameter hasLogin: whether a provider is called for every request, in a task. Without one,
+    ///   most requests start at once.
     private func engine(hasLogin: Bool) -> Engine {
         let random = Guarded(SplitMix(state: Effort.seed))
         var configuration = Engine.Configuration(store: temporary.store)
@@ -27,10 +28,10 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the counters come to zero, and all that began has ended once`(hasLogin: Bool) async {
+    func `the activity counters return to zero, and every interval ends once`(hasLogin: Bool) async {
         let engine = engine(hasLogin: hasLogin)
-        let recorder = ActivityRecorder(engine.activity, isTelling: false)
-        var crowd = Crowd(engine, clock, hasLogin: hasLogin, seed: Effort.seed)
+        let recorder = ActivityRecorder(engine.activity, isRecordingLines: false)
+        var crowd = RandomCalls(engine, clock, hasLogin: hasLogin, seed: Effort.seed)
         for step in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
             crowd.step()
             if step % 4 == 0 { await Task.yield() }
@@ -42,14 +43,14 @@ import Testing
         #expect(engine.activity.snapshot.lanes.isEmpty && engine.connections.isEmpty, note)
         #expect(recorder.isBalanced && recorder.begun > 4000, note)
         #expect(engine.lanes.running == 0 && engine.lanes.waiting == 0, note)
-        // What is to come out even has happened.
+        // All balanced events have happened.
         #expect(weather.redirects > 0 && crowd.retries > 0 && (login.refreshes > 0) == hasLogin, note)
         await engine.close()
     }
 }
 
-/// Answers well, answers badly, leads elsewhere, wants another credential, or breaks off, a little later.
-private final class Weather: Transport {
+/// Succeeds, fails, redirects, asks for another credential, or breaks off, after a short delay.
+private final class RandomTransport: Transport {
     private let random: Guarded<SplitMix>
     private let redirected = Guarded(0)
 
@@ -72,7 +73,8 @@ private final class Weather: Transport {
         }
     }
 
-    /// To what others ask for, too, of the same origin or another; seldom enough for a chain to end.
+    /// Returns a redirect to a URL that others request, too, of the same origin or another. It is rare
+    /// enough for a chain to end.
     private func redirect() -> TransportResponse {
         redirected.withLock { $0 += 1 }
         let location = "http://h\(draw(2))/\(draw(4))"
@@ -82,8 +84,8 @@ private final class Weather: Transport {
     func close() async {}
 }
 
-/// Knows a token, and makes it anew, or not, a little later.
-private final class Login: RefreshableCredentialProvider {
+/// Returns a token, and refreshes it, or fails to, after a short delay.
+private final class RandomRefreshProvider: RefreshableCredentialProvider {
     private struct Refused: Error {}
 
     private let random: Guarded<SplitMix>
@@ -106,8 +108,8 @@ private final class Login: RefreshableCredentialProvider {
     }
 }
 
-/// Connections and calls that are begun, paused, resumed, canceled and repeated at random.
-private struct Crowd {
+/// Connections and calls that are started, paused, resumed, canceled and repeated at random.
+private struct RandomCalls {
     private let engine: Engine
     private let clock: TestClock
     private let hasLogin: Bool
@@ -137,7 +139,7 @@ private struct Crowd {
 
     private var one: Connection? { mutating get { connections.randomElement(using: &random) } }
 
-    /// One of few, so that several ask the same.
+    /// One of few requests, so that several are equal.
     private mutating func request() -> Request {
         let method: HTTPRequest.Method = random.below(4) == 0 ? .post : .get
         var request = Request("http://h\(random.below(2))/\(random.below(4))", method: method)
@@ -154,7 +156,7 @@ private struct Crowd {
         return connections.count <= 100
     }
 
-    /// Whatever has become of the one, or will.
+    /// Whatever the state of the connection.
     private mutating func retry() {
         guard hasRoom(), let one else { return }
         retries += 1
@@ -163,7 +165,7 @@ private struct Crowd {
 
     private mutating func start() {
         guard hasRoom() else { return }
-        // Again what there was, or something else.
+        // An earlier request again, or another one.
         let again = random.below(3) == 0 ? one?.request : nil
         let connection = engine.connection(for: again ?? request())
         if random.below(8) == 0, let one, one.request.lane != "api" { connection.addDependency(one) }

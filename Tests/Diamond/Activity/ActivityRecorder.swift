@@ -4,11 +4,11 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// Notes every interval, and whether its end has come, once and after its begin.
+/// Records every interval, and whether it ended once and after its begin.
 final class ActivityRecorder: Sendable {
     private struct State {
         var open: [ActivityInterval.ID: ActivityInterval] = [:]
-        var story: [String] = []
+        var lines: [String] = []
         var begun = 0
         var mistakes = 0
     }
@@ -16,13 +16,13 @@ final class ActivityRecorder: Sendable {
     private let state: Guarded<State>
     private let observation: ActivityObservation
 
-    /// - Parameter isTelling: whether ``story`` is kept.
-    init(_ activity: Activity, isTelling: Bool = true) {
+    /// - Parameter isRecordingLines: whether ``lines`` is recorded.
+    init(_ activity: Activity, isRecordingLines: Bool = true) {
         let state = Guarded(State())
         self.state = state
         observation = activity.observe { event in
             state.withLock { state in
-                if isTelling, let line = event.line { state.story.append(line) }
+                if isRecordingLines, let line = event.line { state.lines.append(line) }
                 switch event {
                 case .began(let interval):
                     state.begun += 1
@@ -36,17 +36,17 @@ final class ActivityRecorder: Sendable {
     }
 
     var begun: Int { state.withLock { $0.begun } }
-    /// What has not ended.
+    /// The intervals that have not ended.
     var open: [ActivityInterval] { state.withLock { Array($0.open.values) } }
-    /// Whether all that began has ended, once.
+    /// Whether every interval has ended once.
     var isBalanced: Bool { state.withLock { $0.open.isEmpty && $0.mistakes == 0 } }
-    /// Waits until nothing goes on, and all of it has been told: what has ended counts no more before that.
+    /// Waits until nothing is under way, and all ends are reported: an ended interval is not counted earlier.
     func idle(_ activity: Activity) async {
         await activity.idle()
         await untilTrue { open.isEmpty }
     }
     /// A line for each event.
-    var story: [String] { state.withLock { $0.story } }
+    var lines: [String] { state.withLock { $0.lines } }
 }
 
 extension ActivityEvent {

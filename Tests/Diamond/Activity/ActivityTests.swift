@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The activity counter` {
-    @Test func `counts a token out once, however often it ends`() {
+    @Test func `an activity counter ends a token once, however often that is ended`() {
         let activity = Activity()
         let first = activity.begin()
         let second = activity.begin()
@@ -18,13 +18,13 @@ import Testing
         #expect(activity.inFlight == 0)
     }
 
-    @Test func `counts out a token that was forgotten`() {
+    @Test func `an activity counter ends a token that was released`() {
         let activity = Activity()
         do { _ = activity.begin() }
         #expect(activity.inFlight == 0)
     }
 
-    @Test func `is balanced after any number of threads`() async {
+    @Test func `an activity counter is balanced after any number of threads`() async {
         let activity = Activity()
         let recorder = ActivityRecorder(activity)
         await withTaskGroup(of: Void.self) { group in
@@ -40,7 +40,9 @@ import Testing
         #expect(recorder.begun == 8000 && recorder.isBalanced)
     }
 
-    @Test(arguments: ActivityInterval.Kind.all) func `counts every kind apart`(kind: ActivityInterval.Kind) {
+    @Test(arguments: ActivityInterval.Kind.all) func `an activity counter counts every kind separately`(
+        kind: ActivityInterval.Kind
+    ) {
         let activity = Activity()
         let token = activity.begin(kind)
         let counts = activity.counts
@@ -53,7 +55,7 @@ import Testing
         #expect(activity.counts == ActivityCounts())
     }
 
-    @Test func `counts by lane, origin and tag`() {
+    @Test func `an activity counter counts by lane, origin and tag`() {
         let activity = Activity()
         let tokens = [
             activity.begin(.attempt, "images", "http://a", tags: ["x", "y"]),
@@ -70,7 +72,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `keeps no account of what has not gone on for long`() {
+    @Test func `an activity counter keeps no keys of intervals that ended long ago`() {
         var ledger = ActivityLedger()
         let places = (0..<1000).map {
             ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "\($0)", tags: []))
@@ -82,7 +84,7 @@ import Testing
         #expect(ledger.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
     }
 
-    @Test func `tells an observer no more once its observation is dropped`() {
+    @Test func `an activity counter reports nothing to an observer whose observation is released`() {
         let activity = Activity()
         let events = Guarded(0)
         do { _ = activity.observe { _ in events.withLock { $0 += 1 } } }
@@ -90,7 +92,7 @@ import Testing
         #expect(events.withLock { $0 } == 0)
     }
 
-    @Test func `gives no number twice, whoever counts`() {
+    @Test func `an activity counter gives no number twice, on any threads`() {
         let ids = Guarded<[ActivityInterval.ID]>([])
         let activities = (0..<2).map { _ in Activity() }
         let observations = activities.map {
@@ -101,17 +103,17 @@ import Testing
         withExtendedLifetime(observations) {}
     }
 
-    @Test func `lets go of an observer where no lock is held`() {
+    @Test func `an activity counter releases an observer where no lock is held`() {
         let activity = Activity()
         let counts = Guarded<[Int]>([])
         do {
-            _ = activity.observe { [reader = Reader(activity, counts)] _ in withExtendedLifetime(reader) {} }
+            _ = activity.observe { [reader = CountReader(activity, counts)] _ in withExtendedLifetime(reader) {} }
         }
         #expect(counts.withLock { $0 } == [0])
     }
 
-    /// Asks for a count when it is let go of.
-    private final class Reader: Sendable {
+    /// Reads a count when it is deallocated.
+    private final class CountReader: Sendable {
         private let count: @Sendable () -> Int?
         private let counts: Guarded<[Int]>
 
@@ -122,7 +124,7 @@ import Testing
         deinit { if let count = count() { counts.withLock { $0.append(count) } } }
     }
 
-    @Test func `tells the end with what was noted, unless the end says something else`() {
+    @Test func `an activity counter reports the end with the noted result, unless the end has another`() {
         let activity = Activity()
         let outcomes = Guarded<[ActivityOutcome]>([])
         let observation = activity.observe { event in
@@ -137,8 +139,8 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `What is going on` {
-    @Test func `is told first as it is, then as it changes`() async {
+@Suite(.timeLimit(.minutes(5))) struct `The changes of an activity` {
+    @Test func `the changes of an activity begin with the present counts`() async {
         let activity = Activity()
         let token = activity.begin()
         var changes = activity.changes.makeAsyncIterator()
@@ -147,7 +149,7 @@ import Testing
         #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 0)
     }
 
-    @Test func `is never lost between two looks, and brings what is then`() async {
+    @Test func `the changes of an activity are never lost between two readings, and are up to date`() async {
         let activity = Activity()
         var changes = activity.changes.makeAsyncIterator()
         _ = await changes.next(isolation: #isolation)
@@ -157,7 +159,7 @@ import Testing
         #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 4)
     }
 
-    @Test func `wakes who waits for a change`() async {
+    @Test func `the changes of an activity resume each waiting task`() async {
         let activity = Activity()
         let seen = Guarded<[Int]>([])
         let task = Task {
@@ -175,7 +177,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `ends with the engine, and with the task that waits`() async {
+    @Test func `the changes of an activity end with the engine, and with the waiting task`() async {
         var activity: Activity? = Activity()
         let seen = Guarded(0)
         let changes = activity?.changes
@@ -190,7 +192,7 @@ import Testing
         #expect(seen.withLock { $0 } == 2)
     }
 
-    @Test func `is idle when nothing is left but what is paused`() async {
+    @Test func `an activity is idle when only paused connections are left`() async {
         let activity = Activity()
         #expect(await activity.idle())
         let kinds: [ActivityInterval.Kind] = [.request, .queue, .attempt, .backoff, .refresh]
@@ -209,7 +211,7 @@ import Testing
         withExtendedLifetime(paused) {}
     }
 
-    @Test func `is waited for until the task is canceled`() async {
+    @Test func `a wait for an idle activity ends when its task is canceled`() async {
         let activity = Activity()
         let token = activity.begin()
         let task = Task { await activity.idle() }

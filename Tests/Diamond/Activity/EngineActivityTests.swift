@@ -27,14 +27,15 @@ import Testing
 
     private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
-    @Test(arguments: [false, true]) func `tells what waits and what is on the wire, by lane, origin and tag`(
+    @Test(arguments: [false, true])
+    func `an engine's activity reports waiting and running requests, by lane, origin and tag`(
         isCached: Bool
     ) async throws {
         let engine = engine(store: isCached ? temporary.store : nil) { $0.lanes = ["images": LaneLimits(width: 1)] }
         var requests = [Request("http://a/1"), Request("http://b/2"), Request("http://a/3")]
         for index in 0..<2 { requests[index].lane = "images" }
         requests[1].tags = ["x"]
-        // The first alone: where several are run at once, whoever comes first gets the place.
+        // The first one alone: where several start at once, the permit goes to the first to arrive.
         let first = engine.enqueue(requests[0])
         await flying("http://a/1")
         let connections = [first] + requests.dropFirst().map { engine.enqueue($0) }
@@ -53,7 +54,9 @@ import Testing
         #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `counts a wait that is canceled out`(isCached: Bool) async throws {
+    @Test(arguments: [false, true]) func `an engine's activity ends the interval of a wait that is canceled`(
+        isCached: Bool
+    ) async throws {
         let engine = engine(store: isCached ? temporary.store : nil) { $0.width = 1 }
         let recorder = ActivityRecorder(engine.activity)
         let first = engine.enqueue(Request("http://h/1"))
@@ -71,7 +74,7 @@ import Testing
         #expect(recorder.isBalanced && engine.activity.counts == ActivityCounts())
     }
 
-    @Test func `tells the attempts of a request, and the delay between them`() async throws {
+    @Test func `an engine's activity reports the attempts of a request, and the delay between them`() async throws {
         let statuses = Guarded([503, 200])
         let engine = engine(
             StubTransport { _ throws(TransportError) in
@@ -86,26 +89,26 @@ import Testing
         _ = try await connection.response
         await recorder.idle(engine.activity)
         #expect(
-            recorder.story == [
+            recorder.lines == [
                 "request began", "attempt 1 began", "attempt 1 ended 503", "backoff 2 began", "backoff 2 ended",
                 "attempt 2 began", "attempt 2 ended 200", "request ended 200 network",
             ])
     }
 
-    @Test func `counts one exchange for all who share it`() async throws {
+    @Test func `an engine's activity counts one exchange for all callers that share it`() async throws {
         let engine = engine(store: temporary.store)
         let recorder = ActivityRecorder(engine.activity)
         let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
         await flying("http://h/")
-        await untilTrue { recorder.story.count { $0 == "miss" } == 3 }
+        await untilTrue { recorder.lines.count { $0 == "miss" } == 3 }
         #expect(engine.activity.counts.requests == 3 && engine.activity.inFlight == 1)
         server.landAll()
         for connection in connections { _ = try await connection.response }
         await recorder.idle(engine.activity)
-        #expect(recorder.story.count { $0.hasPrefix("attempt") } == 2 && recorder.isBalanced)
+        #expect(recorder.lines.count { $0.hasPrefix("attempt") } == 2 && recorder.isBalanced)
     }
 
-    @Test(arguments: [HTTPRequest.Method.get, .post]) func `counts what is paused`(
+    @Test(arguments: [HTTPRequest.Method.get, .post]) func `an engine's activity counts paused connections`(
         method: HTTPRequest.Method
     ) async throws {
         let engine = engine()
@@ -115,7 +118,7 @@ import Testing
         connection.pause()
         connection.pause()
         #expect(engine.activity.counts.paused == 1)
-        // What must not be sent twice is still on the wire.
+        // A request that must not be sent twice is still on the wire.
         if method == .post { server.landAll() }
         #expect(await engine.activity.idle())
         #expect(engine.activity.counts.requests == 1 && engine.activity.inFlight == 0)
@@ -128,10 +131,10 @@ import Testing
         _ = try await connection.response
         await recorder.idle(engine.activity)
         #expect(
-            recorder.isBalanced && recorder.story.filter { $0.hasPrefix("pause") } == ["pause began", "pause ended"])
+            recorder.isBalanced && recorder.lines.filter { $0.hasPrefix("pause") } == ["pause began", "pause ended"])
     }
 
-    @Test func `counts a pause until the connection is canceled`() async throws {
+    @Test func `an engine's activity counts a pause until the connection is canceled`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let connection = engine.connection(for: Request("http://h/"))
@@ -144,7 +147,7 @@ import Testing
         #expect(engine.activity.counts == ActivityCounts() && recorder.isBalanced)
     }
 
-    /// What it has of `http://h/` is stale.
+    /// An engine whose entry of `http://h/` is stale.
     private func engineWithStale() async throws -> Engine {
         server.headers = [.cacheControl: "max-age=0"]
         let engine = engine(store: temporary.store)
@@ -155,7 +158,9 @@ import Testing
         return engine
     }
 
-    @Test func `has one refresh of what is found stale many times meanwhile`() async throws {
+    @Test func `an engine's activity has one refresh of an entry that is found stale many times meanwhile`()
+        async throws
+    {
         let engine = try await engineWithStale()
         let recorder = ActivityRecorder(engine.activity)
         for _ in 0..<20 {
@@ -165,15 +170,15 @@ import Testing
         #expect(engine.activity.counts.refreshing == 1)
         server.landAll()
         await recorder.idle(engine.activity)
-        #expect(recorder.story.count { $0 == "refresh began" } == 1)
-        // And another when that is over.
+        #expect(recorder.lines.count { $0 == "refresh began" } == 1)
+        // Another one after the end of the first.
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
         await flying("http://h/")
         server.landAll()
         await recorder.idle(engine.activity)
     }
 
-    @Test func `counts refreshes behind stale answers apart`() async throws {
+    @Test func `an engine's activity counts background refreshes separately`() async throws {
         let engine = try await engineWithStale()
         let recorder = ActivityRecorder(engine.activity)
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
@@ -181,21 +186,21 @@ import Testing
         #expect(engine.activity.counts.refreshing == 1 && engine.activity.counts.requests == 0)
         server.landAll()
         await recorder.idle(engine.activity)
-        // The answer is handed over beside the refresh.
-        #expect(recorder.story.contains("hit stale"))
-        let refresh = recorder.story.filter { $0 != "hit stale" }
+        // The response is delivered while the refresh runs.
+        #expect(recorder.lines.contains("hit stale"))
+        let refresh = recorder.lines.filter { $0 != "hit stale" }
         #expect(refresh == ["refresh began", "attempt 1 began", "attempt 1 ended 200", "refresh ended 200 network"])
     }
 
-    @Test func `has no interval for what is answered from the cache`() async throws {
+    @Test func `an engine's activity has no interval for a response from the cache`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=3600"]))
         _ = try await engine.send(Request("http://h/"))
         let recorder = ActivityRecorder(engine.activity)
         _ = try await engine.send(Request("http://h/"))
-        #expect(recorder.story == ["hit cache"])
+        #expect(recorder.lines == ["hit cache"])
     }
 
-    @Test func `has one interval for a call, with the way it ended`() async throws {
+    @Test func `an engine's activity has one interval for a call, with its result`() async throws {
         let engine = engine(
             StubTransport { request throws(TransportError) in
                 guard request.url != "http://h/fails" else {
@@ -208,14 +213,14 @@ import Testing
         _ = try await engine.send(Request("http://h/old"))
         _ = try? await engine.send(Request("http://h/fails", method: .post))
         #expect(
-            recorder.story == [
+            recorder.lines == [
                 "request began", "attempt 1 began", "attempt 1 ended 302", "attempt 1 began", "attempt 1 ended 200",
                 "request ended 200 network", "request began", "attempt 1 began", "attempt 1 ended badResponse",
                 "request ended badResponse",
             ])
     }
 
-    @Test func `is not idle between two connections that wait for one another`() async throws {
+    @Test func `an engine's activity is not idle between two dependent connections`() async throws {
         let engine = engine(StubTransport())
         let connections = (0..<50).map { engine.connection(for: Request("http://h/\($0)")) }
         for (first, second) in zip(connections, connections.dropFirst()) { second.addDependency(first) }
@@ -224,7 +229,9 @@ import Testing
         #expect(connections.allSatisfy { $0.isFinished })
     }
 
-    @Test(arguments: [false, true]) func `tells no secret of a URL`(isConnection: Bool) async throws {
+    @Test(arguments: [false, true]) func `an engine's activity reveals no secret of a URL`(isConnection: Bool)
+        async throws
+    {
         let engine = engine(StubTransport()) { configuration in
             configuration.baseURL = "http://h/v1/"
             configuration.rules.secrets = ["pin"]
@@ -239,7 +246,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `is told to the observers of the configuration from the opening of the cache on`() throws {
+    @Test func `an engine's activity is reported to configured observers from the opening of the cache on`() throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 10_000).write(to: URL(filePath: temporary.store.cachePath))
         let observer = SetAsideObserver()

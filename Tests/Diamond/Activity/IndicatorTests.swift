@@ -4,10 +4,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The indicator's life` {
+@Suite struct `The lifecycle of an indicator` {
     enum Input: CaseIterable { case begins, ends, timeIsUp }
 
-    /// How a state is come to.
+    /// The inputs that lead to a state.
     private static let ways: [IndicatorLife.State: [Input]] = [
         .notActive: [], .delayingStart: [.begins], .active: [.begins, .timeIsUp],
         .delayingEnd: [.begins, .timeIsUp, .ends],
@@ -26,7 +26,9 @@ import Testing
         (.delayingEnd, .begins, .active),
         (.delayingEnd, .ends, .delayingEnd),
         (.delayingEnd, .timeIsUp, .notActive),
-    ]) func `goes by AFNetworking's table`(state: IndicatorLife.State, input: Input, next: IndicatorLife.State) throws {
+    ]) func `an indicator's lifecycle follows AFNetworking's table`(
+        state: IndicatorLife.State, input: Input, next: IndicatorLife.State
+    ) throws {
         var life = IndicatorLife()
         for step in try #require(Self.ways[state]) { life.take(step) }
         #expect(life.state == state)
@@ -36,13 +38,13 @@ import Testing
         #expect(life.isWaiting == [.delayingStart, .delayingEnd].contains(next))
     }
 
-    @Test func `shows nothing of what was over before the time was up`() {
+    @Test func `an indicator's lifecycle shows no activity that ended before its delay`() {
         var life = IndicatorLife()
         for step in [Input.begins, .ends, .timeIsUp] { life.take(step) }
         #expect(life.state == .notActive)
     }
 
-    @Test func `does not restart the delay where one follows another`() {
+    @Test func `an indicator's lifecycle does not restart the delay where one activity follows another`() {
         var life = IndicatorLife()
         life.take(.begins)
         let wait = life.wait
@@ -51,7 +53,7 @@ import Testing
         #expect(life.wait == wait)
     }
 
-    @Test func `hears no timer of a state before`() {
+    @Test func `an indicator's lifecycle ignores the timer of an earlier state`() {
         var life = IndicatorLife()
         life.take(.begins)
         life.take(.timeIsUp)
@@ -65,7 +67,7 @@ import Testing
 }
 
 extension IndicatorLife {
-    fileprivate mutating func take(_ input: `The indicator's life`.Input) {
+    fileprivate mutating func take(_ input: `The lifecycle of an indicator`.Input) {
         switch input {
         case .begins: change(isBusy: true)
         case .ends: change(isBusy: false)
@@ -81,7 +83,7 @@ extension IndicatorLife {
         await untilTrue { [clock] in clock.sleeping == [duration].compactMap(\.self) }
     }
 
-    @Test func `shows what lasts a second, and hides when nothing has been for a sixth of one`() async {
+    @Test func `an indicator shows an activity after a second, and hides a sixth of a second after the last`() async {
         let activity = Activity(clock: clock)
         let indicator = activity.indicator()
         var visibility = indicator.visibility.makeAsyncIterator()
@@ -99,7 +101,7 @@ extension IndicatorLife {
         #expect(await visibility.next() == false)
     }
 
-    @Test func `stays through what follows before it is hidden`() async {
+    @Test func `an indicator stays through an activity that follows before it is hidden`() async {
         let activity = Activity(clock: clock)
         let indicator = activity.indicator(showDelay: .zero, hideDelay: .seconds(2))
         let first = activity.begin()
@@ -117,7 +119,7 @@ extension IndicatorLife {
         await untilTrue { !indicator.isVisible }
     }
 
-    @Test func `that comes late looks at what is on the wire`() async {
+    @Test func `an indicator that is created late reads the present activity`() async {
         let activity = Activity(clock: clock)
         let token = activity.begin()
         let indicator = activity.indicator()
@@ -127,7 +129,7 @@ extension IndicatorLife {
         withExtendedLifetime(token) {}
     }
 
-    @Test func `ends what it tells, and its wait, when it is dropped`() async throws {
+    @Test func `a released indicator ends its sequence, and its wait`() async throws {
         let activity = Activity(clock: clock)
         var indicator: ActivityIndicator? = activity.indicator()
         let visibility = indicator?.visibility

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The life of a batch` {
+@Suite struct `The lifecycle of a batch` {
     @Test(arguments: [
         (count: 3, isFailingFast: true, failures: [false, true, true], stops: [false, true, false]),
         (3, true, [true, true, true], [true, false, false]),
         (3, true, [false, false, true], [false, false, false]),
         (3, false, [true, true, true], [false, false, false]),
-    ]) func `stops the others at the first failure, where there are others`(
+    ]) func `a fail-fast batch stops its other items at the first failure`(
         count: Int,
         isFailingFast: Bool,
         failures: [Bool],
@@ -20,7 +20,7 @@ import Testing
         #expect(life.progress == BatchProgress(completed: 3, failed: failures.count { $0 }, count: 3))
     }
 
-    @Test func `is told by one at a time, the last news first`() {
+    @Test func `a batch delivers its news one at a time, the last news first`() {
         var life = BatchLife(count: 3, isFailingFast: false)
         _ = life.end(1, isFailure: false)
         #expect(life.nextReport() == BatchLife.Report(completed: 1, isEnd: false))
@@ -34,14 +34,14 @@ import Testing
         #expect(life.ended == [1, 0, 2])
     }
 
-    @Test func `tells an end where there is nothing`() {
+    @Test func `a batch without items reports its end`() {
         var life = BatchLife(count: 0, isFailingFast: false)
         #expect(life.nextReport() == BatchLife.Report(completed: 0, isEnd: true))
         life.endReport()
         #expect(life.nextReport() == nil)
     }
 
-    @Test func `is held once however often it is paused, and by one at a time`() {
+    @Test func `a batch is held once however often it is paused, and by one pause at a time`() {
         var life = BatchLife(count: 1, isFailingFast: false)
         life.resume()
         #expect(life.nextPauseChange() == nil)

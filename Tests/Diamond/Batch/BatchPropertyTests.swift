@@ -7,10 +7,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `Any batch` {
+@Suite(.timeLimit(.minutes(10))) struct `Random batches` {
     private let server = ManualServer()
 
-    @Test func `never falls back, brings each result once, and ends once`() async {
+    @Test func `a batch never loses progress, delivers each result once, and ends once`() async {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(60, soaking: 5000) { await round(&random) }
     }

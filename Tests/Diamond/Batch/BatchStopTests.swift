@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A batch that does not go through` {
+@Suite(.timeLimit(.minutes(5))) struct `A batch that is stopped` {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }
@@ -23,7 +23,7 @@ import Testing
         (false, true, ["200", "500", "200"]),
         (true, false, ["200", "500", "200"]),
         (true, true, ["cancelled", "500", "cancelled"]),
-    ]) func `is canceled by a status only where it fails fast, and that is a failure`(
+    ]) func `a fail-fast batch is canceled by a failing status`(
         isFailingFast: Bool,
         isFailure: Bool,
         codes: [String]
@@ -53,7 +53,7 @@ import Testing
         #expect(await batch.progress.all.last?.failed == (isFailure ? (isFailingFast ? 3 : 1) : 0))
     }
 
-    @Test func `fails fast also when it has been dropped, and is canceled by that alone`() async {
+    @Test func `a released fail-fast batch is canceled by a failed item only`() async {
         let engine = engine()
         let connections = requests(3).map(engine.connection(for:))
         engine.enqueue(Batch(connections, isFailingFast: true))
@@ -64,7 +64,7 @@ import Testing
         #expect(connections.allSatisfy { $0.isCancelled })
     }
 
-    @Test func `is over when it was given connections that had failed`() async {
+    @Test func `a fail-fast batch of failed connections has ended`() async {
         let engine = engine()
         let connections = requests(3).map(engine.connection(for:))
         connections[2].cancel()
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Canceling
 
-    @Test(arguments: 0..<4) func `ends when it is canceled`(stage: Int) async {
+    @Test(arguments: 0..<4) func `a canceled batch ends`(stage: Int) async {
         let engine = engine()
         let batch = engine.batch(requests(3))
         let completions = Guarded(0)
@@ -91,7 +91,9 @@ import Testing
         #expect(batch.completed == 3)
     }
 
-    @Test(arguments: 0..<2) func `is canceled by its operation, and with the task that waits`(way: Int) async {
+    @Test(arguments: 0..<2) func `a batch is canceled by its operation, and with the task that waits for it`(way: Int)
+        async
+    {
         let engine = engine()
         let batch = engine.batch(requests(2))
         engine.enqueue(batch)
@@ -101,7 +103,7 @@ import Testing
         #expect(await task.value.map(\.word) == ["cancelled", "cancelled"])
     }
 
-    @Test func `goes on when the task that looks at its items is canceled`() async {
+    @Test func `a batch goes on when the task that reads its items is canceled`() async {
         let engine = engine()
         let batch = engine.batch(requests(2))
         engine.enqueue(batch)
@@ -117,7 +119,7 @@ import Testing
 
     // MARK: Pausing
 
-    @Test func `is held until each pause is answered, and takes back no other's`() async {
+    @Test func `a paused batch is held until each pause is resumed, and resumes no other's`() async {
         let engine = engine()
         let batch = engine.batch(requests(2))
         batch.connections[1].pause()
@@ -139,7 +141,7 @@ import Testing
 
     // MARK: Memory
 
-    @Test func `is freed when it is never run, and ends for who observes it`() async {
+    @Test func `a batch that never runs is freed, and its sequences end`() async {
         let leaked = WeakConnection(nil)
         let observers = { () -> (AsyncStream<BatchProgress>, AsyncStream<BatchProgress>) in
             let batch = engine().batch(requests(2))
@@ -152,12 +154,12 @@ import Testing
             )
         }()
         #expect(leaked.isGone)
-        // A connection that is dropped is canceled.
+        // A connection that is released is canceled.
         #expect(await observers.0.all.map(\.completed).last == 2)
         #expect(await observers.1.all.map(\.completed).last == 2)
     }
 
-    @Test func `is freed when it is over, whatever was asked of it`() async {
+    @Test func `a batch is freed when it has ended, whatever was read from it`() async {
         let leaked = WeakConnection(nil)
         await { () async in
             let engine = engine()
@@ -175,7 +177,7 @@ import Testing
 }
 
 extension Result<Response, ConnectionError> {
-    /// The status, or what failed.
+    /// The status, or the error.
     fileprivate var word: String {
         switch self {
         case .success(let response): "\(response.status.code)"

@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Results
 
-    @Test func `brings each result in the order given, and as they come`() async throws {
+    @Test func `a batch delivers each result in the order given, and as they arrive`() async throws {
         let engine = engine()
         let batch = engine.batch(requests(3))
         engine.enqueue(batch)
@@ -35,7 +35,7 @@ import Testing
         #expect(await batch.items.reduce(into: []) { $0.append($1.index) } == [2, 0, 1])
     }
 
-    @Test func `that is empty is over at once`() async {
+    @Test func `an empty batch has ended at once`() async {
         let batch = Batch([])
         #expect(await batch.results.isEmpty)
         #expect(await batch.progress.all == [BatchProgress(completed: 0, failed: 0, count: 0)])
@@ -43,7 +43,7 @@ import Testing
         #expect(batch.operation.isFinished && batch.foundationProgress.isFinished)
     }
 
-    @Test func `tells how far it is, at first the present, at last the end`() async {
+    @Test func `a batch reports its progress, first the present, finally the end`() async {
         let engine = engine()
         let batch = engine.batch(requests(3))
         var progress = batch.progress.makeAsyncIterator()
@@ -61,7 +61,7 @@ import Testing
         #expect(await batch.progress.all == [BatchProgress(completed: 3, failed: 1, count: 3)])
     }
 
-    @Test func `takes connections of several engines, finished ones, and one twice`() async throws {
+    @Test func `a batch accepts connections of several engines, finished ones, and one twice`() async throws {
         let engines = [engine(), engine()]
         let connections = engines.map { $0.connection(for: Request("http://h/")) }
         engines[0].enqueue(connections[0])
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func `is over when the last completion block has returned, also one that was replaced`() async {
+    @Test func `a batch ends when the last completion block has returned, also a replaced one`() async {
         let engine = engine()
         let batch = engine.batch(requests(1))
         let (entered, returned) = (Gate(), DispatchSemaphore(value: 0))
@@ -102,7 +102,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["replaced", "last"])
     }
 
-    @Test func `is what operations and connections can wait for`() async throws {
+    @Test func `a batch can be a dependency of operations and connections`() async throws {
         let engine = engine()
         let batch = engine.batch(requests(2))
         let (queue, ran) = (OperationQueue(), Gate())
@@ -124,7 +124,7 @@ import Testing
         #expect(batch.operation.isFinished)
     }
 
-    @Test func `counts for Foundation, too, in another progress as well`() async {
+    @Test func `a batch counts in Foundation's progress, also within another one`() async {
         let engine = engine()
         let (batch, whole) = (engine.batch(requests(4)), Progress.discreteProgress(totalUnitCount: 1))
         whole.addChild(batch.foundationProgress, withPendingUnitCount: 1)
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: Types
 
-    @Test func `of typed calls brings what they answer, and a status that is none`() async {
+    @Test func `a batch of typed calls delivers their outputs, and errors for failing statuses`() async {
         let engine = Engine.stub(
             StubTransport { request throws(TransportError) in
                 let number = request.url.split(separator: "/").last ?? ""
@@ -154,7 +154,7 @@ import Testing
         #expect(results.compactMap { try? $0.get() } == [[0], [3]])
     }
 
-    @Test func `of many thousands costs no task for each`() async {
+    @Test func `a batch of many thousands needs no task for each`() async {
         let count = Effort.rounds(5000, soaking: 100_000)
         let engine = Engine.stub(StubTransport())
         let batch = engine.batch(requests(count), isFailingFast: true) { $0.status != .ok }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values behind one reference")
 struct CopyOnWriteTests {
-    @Test func `change without their copies`() {
+    @Test func `a copied value changes without its copies`() {
         let first = CopyOnWrite([1])
         var second = first
         second.change { $0.append(2) }
@@ -15,7 +15,7 @@ struct CopyOnWriteTests {
         #expect(first.value == [1] && third.value == [1, 2] && second.value == [1, 2, 3])
     }
 
-    @Test func `are errors of a request, each with its own story`() {
+    @Test func `a copied error of a request has its own attempts`() {
         let first = ConnectionError(.timedOut, "late")
         var second = first
         (second.code, second.message, second.jobID) = (.queued, "kept", 7)
@@ -28,7 +28,7 @@ struct CopyOnWriteTests {
         #expect(second.response?.status == .ok)
     }
 
-    @Test func `are errors of an exchange`() {
+    @Test func `a copied error of an exchange has its own values`() {
         let first = TransportError(.timedOut, "late")
         var second = first
         second.requestMayHaveBeenSent = true

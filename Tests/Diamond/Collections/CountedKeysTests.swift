@@ -3,12 +3,12 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A tally` {
-    @Test func `counts what was added and not taken back, for each key`() {
+@Suite struct `Counted keys` {
+    @Test func `counted keys have the additions less the removals, for each key`() {
         var random = SplitMix(state: Effort.seed)
         var (tally, known) = (CountedKeys<Int>(), [Int: Int]())
         for _ in 0..<Effort.rounds(5_000, soaking: 500_000) {
-            // More keys than are kept at 0.
+            // More keys than are stored with a count of 0.
             let key = random.below(200)
             if random.below(2) == 0 {
                 tally.add(key)

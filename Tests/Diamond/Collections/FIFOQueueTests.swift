@@ -3,8 +3,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A queue` {
-    @Test func `is left in the order in which it was entered`() {
+@Suite struct `A FIFO queue` {
+    @Test func `a FIFO queue is left in the order of arrival`() {
         var random = SplitMix(state: Effort.seed)
         var queue = FIFOQueue<Int>()
         var (added, removed) = (0, 0)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `keeps nothing of what has left`() {
+    @Test func `a FIFO queue retains nothing that has left`() {
         final class Token {}
         var queue = FIFOQueue<Token>()
         weak var left: Token?

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A heap` {
-    @Test func `has the greatest of those that are chosen first, whatever comes, changes and goes`() {
+    @Test func `a heap has the greatest selected item first, after any changes`() {
         var random = SplitMix(state: Effort.seed)
         var (heap, known): (Heap<Int, Int>, [Int: Int]) = (Heap(), [:])
         for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `compares a few for each of many that come, change and go`() {
+    @Test func `a heap compares few items for each of many changes`() {
         let counter = Counter()
         var random = SplitMix(state: Effort.seed)
         var heap = Heap<Int, Counted>()
@@ -45,7 +45,7 @@ import Testing
         #expect(most <= 2 * 15 + 1 && heap.isEmpty, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `looks at those alone that are refused, and at two more for each`() {
+    @Test func `a heap examines only refused items, and two more for each`() {
         var heap = Heap<Int, Int>()
         for number in 0..<20_000 { heap.set(number, for: number) }
         var looks = 0

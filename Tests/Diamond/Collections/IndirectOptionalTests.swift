@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A boxed value` {
-    @Test func `takes one word, and is there or not`() {
+    @Test func `a boxed value needs one machine word, and may be nil`() {
         #expect(MemoryLayout<IndirectOptional<[Int]>>.size == MemoryLayout<Int>.size)
         #expect(IndirectOptional([1]).value == [1] && IndirectOptional<[Int]>(nil).value == nil)
         #expect(IndirectOptional([1]) == IndirectOptional([1]) && IndirectOptional([1]) != .none)

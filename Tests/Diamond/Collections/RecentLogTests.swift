@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A log of what happened lately` {
+@Suite struct `A log of recent events` {
     private func log(capacity: Int = 4, _ count: Int) -> RecentLog<Int> {
         var log = RecentLog<Int>(capacity: capacity)
         for number in 0..<count { log.append(number) }
@@ -10,27 +10,29 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (1, true), (2, false), (3, false), (9, false)])
-    func `knows what has happened since an instant`(instant: Int, isKnown: Bool) {
+    func `a recent log has the events since an instant`(instant: Int, isKnown: Bool) {
         #expect(log(3).contains(since: instant) { $0 == 1 } == isKnown)
         #expect(log(3).count == 3)
     }
 
     @Test(arguments: [(5, true), (6, false), (9, false), (10, false)])
-    func `takes for happened what it no longer knows`(instant: Int, isHappened: Bool) {
+    func `a recent log reports an event that it may have forgotten as happened`(instant: Int, isHappened: Bool) {
         #expect(log(10).contains(since: instant) { $0 < 0 } == isHappened)
     }
 
     @Test(arguments: [(3, 0, true), (3, 2, false), (10, 5, true), (10, 6, true), (10, 7, false), (10, 10, false)])
-    func `knows by what its elements say themselves what came since`(count: Int, instant: Int, isFound: Bool) {
+    func `a recent log finds later events by a property of its elements`(count: Int, instant: Int, isFound: Bool) {
         #expect(log(count).contains(where: { $0 == (count == 3 ? 1 : 6) }, since: { $0 >= instant }) == isFound)
     }
 
     @Test(arguments: [(3, 0, false), (10, 5, true), (10, 6, true), (10, 7, false)])
-    func `takes for happened what no element can say any more`(count: Int, instant: Int, isHappened: Bool) {
+    func `a recent log reports an event before its oldest element as happened`(
+        count: Int, instant: Int, isHappened: Bool
+    ) {
         #expect(log(count).contains(where: { $0 < 0 }, since: { $0 >= instant }) == isHappened)
     }
 
-    @Test(arguments: 6...10) func `goes round`(instant: Int) {
+    @Test(arguments: 6...10) func `a recent log reuses its slots`(instant: Int) {
         let log = log(10)
         for number in 6..<10 { #expect(log.contains(since: instant) { $0 == number } == (number >= instant)) }
     }

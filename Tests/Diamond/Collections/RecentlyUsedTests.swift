@@ -2,8 +2,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Values that were used lately` {
-    @Test func `begin with the initial one, and stay`() {
+@Suite struct `Recently used values` {
+    @Test func `recently used values begin with the initial one, and stay`() {
         var origins = RecentlyUsed<String, Int>(initial: { 0 })
         #expect(
             origins.withValue(of: "https://a", at: 0) {
@@ -16,7 +16,7 @@ import Testing
         #expect(origins.withValue(of: "https://b", at: 2) { $0 } == 0)
     }
 
-    @Test func `are bounded, and those go that were not used for longest`() {
+    @Test func `recently used values are bounded, and the least recently used are removed`() {
         var origins = RecentlyUsed<String, Int>(capacity: 100, initial: { 0 })
         for number in 0..<100 { origins.withValue(of: "\(number)", at: Int64(number)) { $0 = 1 } }
         origins.withValue(of: "0", at: 100) { $0 = 2 }
@@ -29,7 +29,7 @@ import Testing
         #expect(origins.count <= 100)
     }
 
-    @Test func `stay where they are in use, however many come`() {
+    @Test func `recently used values in use stay, however many follow`() {
         var values = RecentlyUsed<Int, Int>(capacity: 10, isInUse: { $0 > 0 }, initial: { 0 })
         for number in 0..<20 { values.withValue(of: number, at: Int64(number)) { $0 = 1 } }
         for number in 20..<100 { values.withValue(of: number, at: Int64(number)) { $0 = 0 } }
@@ -37,7 +37,7 @@ import Testing
         #expect(values.count <= 30)
     }
 
-    @Test func `has again what was paid for a repetition that was not sent`() {
+    @Test func `a recently used budget gets back the charge of a retry that was not sent`() {
         var budget = RetryBudget(RetryBudgetPolicy(share: 0, reserve: 1))
         #expect(budget.withdraw(at: 0) && !budget.canWithdraw(at: 0))
         budget.refund(at: 1)

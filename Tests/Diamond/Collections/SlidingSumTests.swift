@@ -3,8 +3,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A sum over the last stretch` {
-    @Test func `keeps what is younger, to a tenth of the stretch`() {
+@Suite struct `A sliding sum` {
+    @Test func `a sliding sum includes newer values, to a tenth of its window`() {
         var sum = SlidingSum(milliseconds: 10_000)
         sum.add(1, at: 500)
         sum.add(2, at: 1500)
@@ -13,7 +13,7 @@ import Testing
         #expect(sum.sum(at: 11_000) == 0)
     }
 
-    @Test(arguments: 0..<20) func `is what a list of all would say`(seed: Int) {
+    @Test(arguments: 0..<20) func `a sliding sum equals the sum of a list of all values`(seed: Int) {
         var random = SplitMix(state: UInt64(seed) + 100)
         var sum = SlidingSum(milliseconds: 1000)
         var all: [(slice: Int64, value: Int)] = []

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(1))) struct `A broadcast` {
-    @Test func `reaches all who listen, and nobody who was removed`() {
+    @Test func `a broadcast reaches all listeners, and none that was removed`() {
         let broadcast = Broadcast<Int>()
         let (first, second) = (Guarded<[Int]>([]), Guarded<[Int]>([]))
         broadcast.send(0)
@@ -18,7 +18,7 @@ import Testing
         #expect(first.withLock { $0 } == [1] && second.withLock { $0 } == [1, 2])
     }
 
-    @Test func `may be left, and sent again, by a listener`() {
+    @Test func `a broadcast's listener may remove itself, and broadcast again`() {
         let broadcast = Broadcast<Int>()
         let (number, heard) = (Guarded(0), Guarded<[Int]>([]))
         let own = broadcast.add { element in
@@ -31,14 +31,14 @@ import Testing
         #expect(heard.withLock { $0 } == [1])
     }
 
-    @Test func `keeps the newest for a stream that is slow`() async {
+    @Test func `a broadcast buffers the newest element for a slow stream`() async {
         let broadcast = Broadcast<Int>()
         var stream = broadcast.newest.makeAsyncIterator()
         for element in 0..<5 { broadcast.send(element) }
         #expect(await stream.next() == 4)
     }
 
-    @Test func `tells a stream nothing once its task is canceled, and keeps nothing of it`() async {
+    @Test func `a broadcast delivers nothing to a stream whose task is canceled, and stores nothing for it`() async {
         weak var kept: Broadcast<Int>?
         do {
             let broadcast = Broadcast<Int>()

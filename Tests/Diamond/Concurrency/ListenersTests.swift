@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A list of listeners` {
-    @Test func `are told until they are removed, or all are let go`() async {
+    @Test func `listeners are notified until they are removed, one by one or all`() async {
         var listeners = Listeners<AsyncStream<Int>.Continuation>()
         let (first, second) = (AsyncStream<Int>.makeStream(), AsyncStream<Int>.makeStream())
         listeners.yield(0)
@@ -19,7 +19,7 @@ import Testing
         #expect(await second.stream.reduce(into: []) { $0.append($1) } == [2])
     }
 
-    @Test func `stand in the order in which they came, under numbers that none has again`() {
+    @Test func `listeners are in the order of their addition, under numbers that are never reused`() {
         var listeners = Listeners<String>()
         let numbers = ["a", "b", "c"].map { listeners.add($0) }
         let copy = listeners
@@ -30,7 +30,7 @@ import Testing
         #expect(!numbers.contains(next) && listeners.remove(numbers[0]) == nil && listeners.all == ["d"])
     }
 
-    @Test func `take one word while there are none`() {
+    @Test func `listeners need one machine word while there are none`() {
         #expect(MemoryLayout<Listeners<AsyncStream<Int>.Continuation>>.size == MemoryLayout<Int>.size)
     }
 }

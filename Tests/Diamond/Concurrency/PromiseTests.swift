@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A promise` {
-    @Test func `hands the first value to who waits already, and to who waits later`() async {
+    @Test func `a promise delivers its first value to present and later waiters`() async {
         let (early, late) = (Promise<Int>(), Promise<Int>())
         async let value = early.value()
         let first = [early.fulfill(with: 1), early.fulfill(with: 2)]
@@ -14,7 +14,7 @@ import Testing
         #expect(await late.value() == 3 && late.isFulfilled)
     }
 
-    @Test func `that is never fulfilled ends its wait with the task`() async {
+    @Test func `a promise that is never fulfilled ends its wait with the task`() async {
         let promise = Promise<Int>()
         let task = Task { await promise.value { -1 } }
         task.cancel()
@@ -23,7 +23,7 @@ import Testing
         #expect(!promise.fulfill(with: 1))
     }
 
-    @Test func `ends the wait of a task that was canceled before`() async {
+    @Test func `a promise ends the wait of a task that was canceled before`() async {
         let promise = Promise<Int>()
         let value = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -32,7 +32,7 @@ import Testing
         #expect(value == -1)
     }
 
-    @Test func `keeps its value where the task is canceled afterwards`() async {
+    @Test func `a promise keeps its value where the task is canceled afterwards`() async {
         let promise = Promise<Int>()
         promise.fulfill(with: 1)
         let value = await Task {
@@ -42,7 +42,7 @@ import Testing
         #expect(value == 1)
     }
 
-    @Test func `is waited for by a canceled task where nothing else is asked`() async {
+    @Test func `a promise is waited for by a canceled task where the call says so`() async {
         let promise = Promise<Int>()
         let task = Task { await promise.value() }
         task.cancel()
@@ -51,7 +51,7 @@ import Testing
         #expect(await task.value == 1)
     }
 
-    @Test func `keeps nothing of a value that was taken`() async {
+    @Test func `a promise retains nothing of a value that was removed`() async {
         final class Token: Sendable {}
         let promise = Promise<Token>()
         weak var kept: Token?
@@ -65,7 +65,7 @@ import Testing
         #expect(kept == nil && promise.isFulfilled)
     }
 
-    @Test func `runs what has to come before the value, and not behind it`() {
+    @Test func `a promise runs its preparation before the value, and not after it`() {
         let promise = Promise<Int>()
         var runs = 0
         let before = promise.ifPending { runs += 1 }
@@ -74,7 +74,7 @@ import Testing
         #expect(before && !behind && runs == 1)
     }
 
-    @Test func `has one value, whoever comes first`() async {
+    @Test func `a promise has one value, the first one set`() async {
         for _ in 0..<Effort.rounds(500, soaking: 50_000) {
             let promise = Promise<Int>()
             async let value = promise.value { 0 }

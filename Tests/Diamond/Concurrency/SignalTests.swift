@@ -5,25 +5,25 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(1))) struct `A signal` {
-    @Test func `wakes who waits, and counts for the next wait where nobody does`() async {
+    @Test func `a signal resumes its waiter, and counts for the next wait without one`() async {
         let signal = Signal()
         signal.wake()
         signal.wake()
         await signal.wait()
-        // Both counted as one.
+        // Both count as one.
         async let wait: Void = signal.wait()
         signal.wake()
         await wait
     }
 
-    @Test func `that is never woken ends its wait with the task`() async {
+    @Test func `a signal that never fires ends its wait with the task`() async {
         let signal = Signal()
         let task = Task { await signal.wait() }
         task.cancel()
         await task.value
     }
 
-    @Test func `lets no task wait that was canceled before`() async {
+    @Test func `a signal lets no task wait that was canceled before`() async {
         let signal = Signal()
         await Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -31,7 +31,7 @@ import Testing
         }.value
     }
 
-    @Test func `is waited for no longer than a limit`() async {
+    @Test func `a signal is waited for no longer than a limit`() async {
         let (signal, clock) = (Signal(), TestClock())
         let task = Task { await signal.wait(for: .seconds(2), by: clock) }
         await untilTrue { clock.sleeping.count == 1 }
@@ -39,7 +39,7 @@ import Testing
         await task.value
     }
 
-    @Test func `leaves no timer behind where it was woken in time`() async {
+    @Test func `a signal leaves no timer where it fires in time`() async {
         let (signal, clock) = (Signal(), TestClock())
         signal.wake()
         await signal.wait(for: .seconds(2), by: clock)

@@ -60,7 +60,7 @@ import Testing
         if case .value(let value)? = await task.value { value } else { nil }
     }
 
-    @Test func `runs one operation for all that ask meanwhile`() async {
+    @Test func `a single flight runs one operation for all callers meanwhile`() async {
         let gate = Gate()
         let joined = (0..<3).map { _ in Gate() }
         let tasks = joined.map { join(joined: $0, until: gate) }
@@ -72,7 +72,7 @@ import Testing
         #expect(await value(of: join(until: next)) == 7)
     }
 
-    @Test func `may be over before it returns to its first caller`() async {
+    @Test func `a single flight may end before it returns to its first caller`() async {
         let outcome = await flights.outcome(for: "a", waiter: Waiter()) { _ in 1 }
         guard case .value(1)? = outcome else {
             Issue.record("no value")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `starts nothing where nothing is needed, and is joined all the same`() async {
+    @Test func `a single flight starts nothing where nothing is needed, and is joined all the same`() async {
         #expect(await flights.outcome(for: "a", waiter: Waiter(), isNeeded: { false }) { _ in 1 } == nil)
         let (gate, joined) = (Gate(), Gate())
         let first = join(joined: joined, until: gate)
@@ -97,7 +97,7 @@ import Testing
         #expect(await value(of: second) == 7)
     }
 
-    @Test func `is canceled when the last caller has left, and not before`() async {
+    @Test func `a single flight is canceled when the last caller has left, and not before`() async {
         let gate = Gate()
         let joined = (0..<2).map { _ in Gate() }
         let tasks = joined.map { join(joined: $0, until: gate) }
@@ -115,13 +115,13 @@ import Testing
             Issue.record("not canceled")
             return
         }
-        // Nobody joins it any more.
+        // It is not joined any more.
         canceled.open()
         #expect(await value(of: join(until: canceled)) == 7)
         gate.open()
     }
 
-    @Test func `has the highest priority of its callers, while it waits, too`() async {
+    @Test func `a single flight has the highest priority of its callers, also while it waits`() async {
         let gate = Gate()
         let (first, second) = (Waiter(), Waiter())
         let joined = (0..<2).map { _ in Gate() }
@@ -144,14 +144,16 @@ import Testing
         #expect(await value(of: two) == 7)
     }
 
-    /// The events before a caller has joined, and those that it is told.
+    /// The events before a caller has joined, and those that it receives.
     private static let histories: [(all: [Event], missed: [Event])] = [
         ([.word("a")], [.word("a")]), ([.meter(1)], [.meter(1)]),
         ([.meter(1), .word("a"), .word("b")], [.meter(1), .word("b")]),
         ([.meter(1), .word("a"), .meter(2)], [.word("a"), .meter(2)]),
     ]
 
-    @Test(arguments: histories.indices) func `tells a late caller the last event of each kind`(index: Int) async {
+    @Test(arguments: histories.indices) func `a single flight delivers the last event of each kind to a late caller`(
+        index: Int
+    ) async {
         let (all, missed) = Self.histories[index]
         let gate = Gate()
         let joined = (0..<2).map { _ in Gate() }
@@ -168,7 +170,7 @@ import Testing
         _ = await (first.value, late.value)
     }
 
-    @Test func `dismisses all but its first caller`() async {
+    @Test func `a single flight dismisses all but its first caller`() async {
         let gate = Gate()
         let joined = (0..<2).map { _ in Gate() }
         let first = join(joined: joined[0], until: gate)
@@ -185,7 +187,7 @@ import Testing
         #expect(await value(of: first) == 7)
     }
 
-    @Test func `cancels only operations that have begun`() async {
+    @Test func `a single flight cancels only operations that have begun`() async {
         let gates = ["a", "b"].map { _ in Gate() }
         let operations = Guarded<[String: Flights.Flight]>([:])
         let tasks = zip(["a", "b"], gates).map { key, gate in

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct `A set of tasks` {
     private let tasks = TaskSet()
 
-    @Test func `settles when all have ended`() async {
+    @Test func `a task set settles when all tasks have ended`() async {
         let (gate, ended) = (Gate(), Guarded(0))
         for _ in 0..<3 {
             tasks.add {
@@ -22,7 +22,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `cancels all of them`() async {
+    @Test func `a task set cancels all its tasks`() async {
         let isCanceled = Promise<Bool>()
         tasks.add {
             let signal = Signal()
@@ -34,7 +34,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `is waited for no longer where the waiting task is canceled`() async {
+    @Test func `a task set is waited for no longer where the waiting task is canceled`() async {
         let gate = Gate()
         tasks.add { await gate.wait() }
         let settling = Task { await tasks.waitForAll() }
@@ -46,7 +46,8 @@ import Testing
 
     @TaskLocal private static var name: String?
 
-    @Test(arguments: [false, true]) func `hands the caller's task-local values on unless a task is detached`(
+    @Test(arguments: [false, true])
+    func `a task set passes the caller's task-local values on unless a task is detached`(
         isDetached: Bool
     ) async {
         let name = Promise<String?>()

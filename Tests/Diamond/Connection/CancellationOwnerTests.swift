@@ -42,7 +42,8 @@ import Testing
         server.landAll()
         _ = try await connection.response
         await untilTrue { !token.owns(connection) }
-        let freed = { () -> WeakConnection in WeakConnection(token.own(engine.connection(for: Request("http://h/")))) }()
+        let freed = { () -> WeakConnection in WeakConnection(token.own(engine.connection(for: Request("http://h/"))))
+        }()
         #expect(freed.isGone)
         token.cancel()
     }

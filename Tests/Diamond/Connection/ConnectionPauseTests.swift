@@ -414,7 +414,7 @@ import Testing
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]
-        await untilTrue { recorder.story.count { $0 == "miss" } == 2 }
+        await untilTrue { recorder.lines.count { $0 == "miss" } == 2 }
         await flying("http://h/")
         connections[0].pause()
         manualServer.land("http://h/")

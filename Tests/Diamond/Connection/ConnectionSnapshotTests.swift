@@ -54,7 +54,9 @@ import Testing
 
     @Test func `a snapshot includes the response and the attempts of an error`() throws {
         var error = ConnectionError(.badStatus, "no", cause: CocoaError(.fileNoSuchFile))
-        (error.response, error.attempts) = (`A response's written form`.full, `A response's written form`.full.attempts)
+        (error.response, error.attempts) = (
+            `The encoded form of a response`.full, `The encoded form of a response`.full.attempts
+        )
         let snapshot = ConnectionSnapshot(
             request: Request("http://h/"), state: .finished(.failure), result: .failure(error))
         let read = try #require(try ConnectionSnapshot(json: snapshot.json()).error)
@@ -141,7 +143,7 @@ import Testing
 
     @Test(arguments: rows.indices) func `a snapshot decodes as it was encoded, with any coder`(index: Int) throws {
         let (state, result, part) = Self.rows[index]
-        let snapshot = ConnectionSnapshot(request: `A request's written form`.full, state: state, result: result)
+        let snapshot = ConnectionSnapshot(request: `The encoded form of a request`.full, state: state, result: result)
         let text = try snapshot.json()
         #expect(String(decoding: text, as: UTF8.self).contains(part))
         let coded = try JSONDecoder().decode(ConnectionSnapshot.self, from: JSONEncoder().encode(snapshot))

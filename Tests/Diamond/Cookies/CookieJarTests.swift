@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A jar of cookies` {
+@Suite struct `A cookie jar` {
     private let jar = CookieJar()
     private let clock = ManualClock()
 
@@ -22,7 +22,7 @@ import Testing
         return field?.value
     }
 
-    @Test func `keeps a name of bytes apart from the text with the same characters`() throws {
+    @Test func `a cookie jar separates a name of bytes from the text with the same characters`() throws {
         for name in [[0xE9], [0xC3, 0xA9]] as [[UInt8]] {
             let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: name + Array("=1; Path=/".utf8))])
             jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
@@ -40,7 +40,7 @@ import Testing
         jar.field(for: "https://www.example.com/", of: nil, at: clock.now)?.bytes
     }
 
-    @Test func `sends what an app has written as text, and the rest of a cookie as it came`() throws {
+    @Test func `a cookie jar sends a text cookie of the app as text, and other bytes as received`() throws {
         receive(bytes: [0xE9, 0x3D, 0xFE])
         var cookie = try #require(jar.cookies().first)
         cookie.value = "\u{65E5}\u{E9}"
@@ -55,7 +55,7 @@ import Testing
         #expect(sentBytes() == [0xC3, 0xA9, 0x3D, 0xFE])
     }
 
-    @Test func `has one cookie of a name, whether its value is text or not`() {
+    @Test func `a cookie jar has one cookie of a name, whether its value is text or not`() {
         receive(bytes: Array("a=".utf8) + [0xE9])
         receive(bytes: Array("a=1".utf8))
         #expect(sentBytes() == Array("a=1".utf8))
@@ -63,7 +63,7 @@ import Testing
         #expect(sentBytes() == Array("a=".utf8) + [0xE9])
     }
 
-    @Test func `takes for text what is, whatever stands behind it`() {
+    @Test func `a cookie jar reads valid text as text, whatever follows it`() {
         receive(bytes: Array("\u{E9}=\u{E8}; Comment=".utf8) + [0xFF])
         #expect(jar.cookies().map(\.name) == ["\u{E9}"] && jar.cookies().map(\.value) == ["\u{E8}"])
         receive(bytes: Array("\u{E9}=1".utf8))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [[0xE9], [0xC3, 0xA9], [0xFF, 0x3D, 0xFE]] as [[UInt8]])
-    func `sends a cookie back byte for byte`(value: [UInt8]) {
+    func `a cookie jar sends a cookie back byte for byte`(value: [UInt8]) {
         let bytes = Array("a=".utf8) + value
         let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: bytes + Array("; Path=/".utf8))])
         jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
@@ -95,18 +95,18 @@ import Testing
         ("a=1; Path=/", "https://www.example.com/", true), ("a=1; Path=/a/", "https://www.example.com/a", false),
         ("a=1; Secure", "http://www.example.com/a", false), ("a=1; Secure", "https://www.example.com/a", true),
         ("a=1; HttpOnly", "https://www.example.com/a", true),
-    ]) func `sends a cookie where it belongs`(cookie: String, url: String, isSent: Bool) {
+    ]) func `a cookie jar sends a cookie to its domain and path`(cookie: String, url: String, isSent: Bool) {
         receive(cookie)
         #expect(field(url) == (isSent ? "a=1" : nil))
     }
 
-    @Test func `names the directory of a path as it was sent`() {
+    @Test func `a cookie jar reads the directory of a path as it was sent`() {
         receive("a=1", from: "https://h.x/%7Eanna/%2f/a")
         #expect(field("https://h.x/%7Eanna/%2f/b") == "a=1")
         #expect(field("https://h.x/~anna/%2F/b") == nil)
     }
 
-    @Test func `tells texts apart that only look the same`() {
+    @Test func `a cookie jar separates texts that only look the same`() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         receive("\(composed)=1; Path=/", "\(decomposed)=2; Path=/", of: composed)
         #expect(jar.cookies(of: composed).map(\.value) == ["1", "2"])
@@ -125,20 +125,20 @@ import Testing
         #expect(jar.cookies(of: composed).count == 3)
     }
 
-    @Test func `sends those with longer paths first, and of those the oldest`() {
+    @Test func `a cookie jar sends cookies with longer paths first, and of those the oldest`() {
         receive("a=1; Path=/", "b=2; Path=/a", "c=3; Path=/", "d=4; Path=/a")
         receive("a=5; Path=/")
         #expect(field("https://www.example.com/a") == "b=2; d=4; a=5; c=3")
     }
 
-    @Test func `keeps one for a name, domain and path`() {
+    @Test func `a cookie jar stores one cookie for a name, domain and path`() {
         receive("a=1; Path=/", "a=2; Path=/a", "a=3; Path=/; Domain=example.com")
         receive("a=4; Path=/")
         #expect(field("https://www.example.com/a") == "a=2; a=4; a=3")
         #expect(jar.cookies().count == 3)
     }
 
-    @Test func `sends none whose time is over`() {
+    @Test func `a cookie jar sends no expired cookie`() {
         receive("a=1; Path=/; Max-Age=60", "b=2; Path=/")
         #expect(field("https://www.example.com/") == "a=1; b=2")
         clock.advance(by: 60)
@@ -147,7 +147,7 @@ import Testing
         #expect(field("https://www.example.com/") == nil)
     }
 
-    @Test func `keeps the cookies of each identity apart`() {
+    @Test func `a cookie jar separates the cookies of identities`() {
         receive("a=1; Path=/", of: "anna")
         receive("a=2; Path=/", of: "otto")
         #expect(field("https://www.example.com/") == nil)
@@ -157,14 +157,16 @@ import Testing
         #expect(field("https://www.example.com/", of: "otto") == "a=2")
     }
 
-    @Test func `keeps nothing that answers what was sent before it was emptied`() {
+    @Test func `a cookie jar ignores responses to requests from before its clearing`() {
         let removals = jar.removals
         jar.removeAll(of: "anna")
         jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: "anna", since: removals, at: clock.now)
         #expect(jar.cookies(of: "anna").isEmpty)
     }
 
-    @Test(arguments: [nil, "otto"]) func `keeps what answers another than who was emptied`(identity: String?) {
+    @Test(arguments: [nil, "otto"]) func `a cookie jar accepts responses to another identity than the cleared one`(
+        identity: String?
+    ) {
         let removals = jar.removals
         jar.removeAll(of: "anna")
         jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: identity, since: removals, at: clock.now)
@@ -172,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", "otto", nil])
-    func `takes for emptied whoever it can tell of no longer, and knows a bounded number`(identity: String?) {
+    func `a cookie jar treats a forgotten identity as cleared, and remembers a bounded number`(identity: String?) {
         let before = jar.removals
         jar.removeAll(of: "anna")
         let after = jar.removals
@@ -188,14 +190,14 @@ import Testing
         ("a=2; Path=/; Domain=example.com", "http://x.example.com/", false),
         ("b=2; Path=/", "http://www.example.com/", true),
         ("a=2; Path=/", "http://other.org/", true), ("a=2; Path=/", "https://www.example.com/", true),
-    ]) func `lets no server without TLS take the place of what is secure`(cookie: String, url: String, isTaken: Bool) {
+    ]) func `a server without TLS cannot replace a secure cookie`(cookie: String, url: String, isTaken: Bool) {
         receive("a=1; Secure; Path=/; Domain=example.com")
         receive(cookie, from: url)
         #expect(jar.cookies().contains { $0.value == "2" } == isTaken)
     }
 
     @Test(arguments: [("", 2), ("; Path=/", 1)])
-    func `lets it take the place of what was secure and is over`(path: String, count: Int) {
+    func `a server without TLS can replace an expired secure cookie`(path: String, count: Int) {
         receive("a=1; Secure; Path=/; Max-Age=60")
         receive("a=2\(path)", from: "http://www.example.com/b/c")
         #expect(jar.cookies().map(\.value) == ["1"])
@@ -204,7 +206,7 @@ import Testing
         #expect(jar.cookies().count == count && jar.cookies().contains { $0.value == "2" })
     }
 
-    @Test func `lets no server without TLS push out what is secure`() {
+    @Test func `a server without TLS cannot evict a secure cookie`() {
         receive("session=1; Secure; Path=/")
         let clear = "http://www.example.com/"
         for number in 0..<2 * IdentityCookies.mostOfDomain { receive("a\(number)=1; Path=/", from: clear) }
@@ -214,7 +216,7 @@ import Testing
         #expect(jar.cookies().contains { $0.name == "session" } && jar.cookies().count == IdentityCookies.most)
     }
 
-    @Test func `is bounded, and lets go of what was used least lately`() {
+    @Test func `a cookie jar is bounded, and evicts the least recently used cookies`() {
         for number in 1..<IdentityCookies.mostOfDomain + 20 {
             receive("a0=1; Path=/")
             receive("a\(number)=1; Path=/")
@@ -225,7 +227,7 @@ import Testing
         #expect(jar.cookies().count == IdentityCookies.most)
     }
 
-    @Test func `takes and shows what an app keeps elsewhere`() {
+    @Test func `a cookie jar imports and exports the cookies that an app stores elsewhere`() {
         jar.set(Cookie("a", "1", domain: "Example.com", isHostOnly: false), of: "anna", at: clock.now)
         #expect(field("https://www.example.com/", of: "anna") == "a=1")
         #expect(jar.cookies(of: "anna").map(\.name) == ["a"])
@@ -233,7 +235,7 @@ import Testing
         #expect(jar.cookies(of: "anna").isEmpty)
     }
 
-    @Test func `may be asked by who picks what goes, and keeps what is set anew meanwhile`() {
+    @Test func `a cookie jar may be used by a predicate of its removal, and keeps cookies set meanwhile`() {
         receive("a=1", "b=1", "c=1")
         jar.remove { cookie in
             if cookie.name == "b" { receive("b=2") }

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine with a jar of cookies` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine with a cookie jar` {
     private let temporary = TemporaryStore()
     private let jar = CookieJar()
 
@@ -20,7 +20,7 @@ import Testing
         configuration.transport = transport
         configuration.cookies = jar
         configuration.draw = { 0 }
-        // However slow the machine is, no retry comes too late.
+        // No time passes for the retry policy, however slow the machine is.
         configuration.clock = TestClock()
         change(&configuration)
         return Engine(configuration)
@@ -32,7 +32,7 @@ import Testing
         return request
     }
 
-    /// Sets a cookie where it is asked to, and redirects.
+    /// Returns a transport that sets a cookie where the path asks for it, and redirects.
     private let transport = StubTransport { request throws(TransportError) in
         switch request.url {
         case "http://h.x/login": .stub(headers: [.setCookie: "s=1; Path=/"])
@@ -44,14 +44,16 @@ import Testing
 
     private func sent() -> [String?] { transport.requests.map { $0.headers[.cookie] } }
 
-    @Test func `sends a connection once, also where its answer sets a cookie`() async throws {
+    @Test func `an engine sends a connection once, also where its response sets a cookie`() async throws {
         let engine = engine(transport)
         #expect(try await engine.enqueue(request("login")).response.status == .ok)
         #expect(sent() == [nil])
         await engine.close()
     }
 
-    @Test func `sends a connection once behind a stored redirect, also where its answer sets a cookie`() async throws {
+    @Test func `an engine sends a connection once after a stored redirect, also where its response sets a cookie`()
+        async throws
+    {
         let redirect: HTTPFields = [.location: "/login", .cacheControl: "max-age=3600"]
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h.x/old"
@@ -67,14 +69,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps no answer that a server tells apart by cookies`() async throws {
+    @Test func `an engine stores no response that a server varies by cookies`() async throws {
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "Accept, Cookie"])
         let engine = engine(varying)
         for _ in 1...2 { #expect(try await engine.send(request("cart", "anna")).source == .network) }
         await engine.close()
     }
 
-    @Test func `begins no session again that ended while its request was adapted`() async throws {
+    @Test func `an engine stores no cookie of a session that ended while its request was adapted`() async throws {
         struct Logout: Interceptor {
             let jar: CookieJar
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws { jar.removeAll(of: "anna") }
@@ -85,7 +87,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps and sends them, over a real wire too`() async throws {
+    @Test func `an engine stores and sends cookies, over a real connection too`() async throws {
         let heads = Guarded<[String]>([])
         let server = try RawServer { connection in
             guard let head = connection.readHead() else { return }
@@ -104,13 +106,13 @@ import Testing
         }
     }
 
-    @Test func `has none unless it is given one`() async throws {
+    @Test func `an engine has no cookies unless it is given a jar`() async throws {
         let engine = engine(transport) { $0.cookies = nil }
         for path in ["login", "a"] { _ = try await engine.send(request(path)) }
         #expect(sent() == [nil, nil] && jar.cookies().isEmpty)
     }
 
-    @Test func `neither stores nor finds what is asked with a cookie and without an identity`() async throws {
+    @Test func `an engine neither stores nor finds a response to a cookie without an identity`() async throws {
         let engine = engine(transport)
         _ = try await engine.send(request("a"))
         #expect(try await engine.send(request("a")).source == .cache)
@@ -121,7 +123,7 @@ import Testing
         #expect(sent() == [nil, nil, "s=1", "s=1"])
     }
 
-    @Test func `stores for each identity, whatever its cookies`() async throws {
+    @Test func `an engine stores for each identity, whatever its cookies`() async throws {
         let engine = engine(transport)
         for identity in ["anna", "otto"] {
             _ = try await engine.send(request("login", identity))
@@ -136,7 +138,7 @@ import Testing
         #expect(sent().last == .some(nil) && jar.cookies(of: "otto").count == 1)
     }
 
-    @Test func `shares no exchange of a cookie without an identity`() async throws {
+    @Test func `an engine shares no exchange with a cookie without an identity`() async throws {
         let gate = Gate()
         let stub = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -150,7 +152,7 @@ import Testing
         for connection in connections { _ = try await connection.response }
     }
 
-    @Test func `sets and sends them at every hop, each host its own`() async throws {
+    @Test func `an engine sets and sends cookies at every hop, each host its own`() async throws {
         jar.set(Cookie("o", "3", domain: "o.x", isSecure: false), of: "anna")
         let engine = engine(transport)
         #expect(try await engine.send(request("1", "anna")).status == .ok)
@@ -158,7 +160,7 @@ import Testing
         #expect(jar.cookies(of: "anna").map(\.value) == ["2", "3"])
     }
 
-    @Test func `leaves alone a cookie of the request's own`() async throws {
+    @Test func `an engine does not change a cookie of the request's own`() async throws {
         jar.set(Cookie("s", "1", domain: "h.x", isSecure: false))
         let engine = engine(transport)
         var request = request("a")
@@ -168,8 +170,8 @@ import Testing
         #expect(sent() == ["own=1"])
     }
 
-    /// Leads what is sent elsewhere.
-    private struct Detour: Interceptor {
+    /// Sends requests to another URL.
+    private struct RedirectingInterceptor: Interceptor {
         let url: String
         var cookie: String?
 
@@ -184,34 +186,36 @@ import Testing
             ("http://h.x/a", nil), ("https://o.x/a", "o=3"), ("https://n.x/a", nil), ("https://h.x/b/c", "p=2; s=1"),
             ("https://h.x/a?page=1", "s=1"),
         ] as [(url: String, cookie: String?)], [nil, "anna"])
-    func `sends those of the URL that an interceptor has led to`(
+    func `an engine sends the cookies of the URL that an interceptor has set`(
         detour: (url: String, cookie: String?),
         identity: String?
     ) async throws {
         jar.set(Cookie("s", "1", domain: "h.x"), of: identity)
         jar.set(Cookie("p", "2", domain: "h.x", path: "/b"), of: identity)
         jar.set(Cookie("o", "3", domain: "o.x"), of: identity)
-        let engine = engine(transport) { $0.interceptors = [Detour(url: detour.url)] }
+        let engine = engine(transport) { $0.interceptors = [RedirectingInterceptor(url: detour.url)] }
         var request = Request("https://h.x/a")
         request.identity = identity
         _ = try await engine.send(request)
         #expect(sent() == [detour.cookie])
     }
 
-    @Test func `leaves alone a cookie that an interceptor has set, wherever that leads`() async throws {
+    @Test func `an engine does not change a cookie that an interceptor has set, for any URL`() async throws {
         jar.set(Cookie("s", "1", domain: "h.x"))
-        let engine = engine(transport) { $0.interceptors = [Detour(url: "https://o.x/a", cookie: "own=1")] }
+        let engine = engine(transport) {
+            $0.interceptors = [RedirectingInterceptor(url: "https://o.x/a", cookie: "own=1")]
+        }
         _ = try await engine.send(Request("https://h.x/a"))
         #expect(sent() == ["own=1"])
     }
 
-    @Test func `stores nothing that an interceptor has led to where there is a cookie of nobody`() async throws {
+    @Test func `an engine stores no response of an interceptor's URL with a cookie without an identity`() async throws {
         jar.set(Cookie("o", "3", domain: "o.x"))
-        let engine = engine(transport) { $0.interceptors = [Detour(url: "https://o.x/a")] }
+        let engine = engine(transport) { $0.interceptors = [RedirectingInterceptor(url: "https://o.x/a")] }
         for _ in 1...2 { #expect(try await engine.send(Request("https://h.x/a")).source == .network) }
     }
 
-    @Test func `takes what comes with an answer that is refused or sent again`() async throws {
+    @Test func `an engine accepts the cookies of a response that is refused or retried`() async throws {
         let statuses = Guarded([503, 200])
         let transport = StubTransport { _ throws(TransportError) in
             let status = statuses.withLock { $0.removeFirst() }
@@ -223,7 +227,7 @@ import Testing
         #expect(jar.cookies().map(\.value) == ["200"])
     }
 
-    @Test func `does not store what a cookie was sent for that came with the attempt before`() async throws {
+    @Test func `an engine does not store a response to a cookie from the attempt before`() async throws {
         let statuses = Guarded([503, 200])
         let transport = StubTransport { _ throws(TransportError) in
             let status = statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
@@ -236,7 +240,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.cookie] } == [nil, "s=1", nil])
     }
 
-    @Test func `brings no value of them to the disk`() async throws {
+    @Test func `an engine writes no cookie value to the disk`() async throws {
         let engine = engine(
             StubTransport(headers: [.cacheControl: "max-age=3600", .setCookie: "s=c00kiesecret; Path=/"]))
         for _ in 1...2 { _ = try await engine.send(request("a", "anna")) }

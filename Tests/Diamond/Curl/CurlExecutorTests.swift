@@ -4,8 +4,10 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A transport's executor` {
-    @Test func `runs tasks on the thread of the exchanges, before and after they wait`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `The executor of a transport` {
+    @Test func `a transport's executor runs tasks on the thread of the exchanges, before and after a wait`()
+        async throws
+    {
         let server = try await SampleServer.shared
         let transport = CurlTransport()
         let names = try await Task(executorPreference: transport.executor) {
@@ -18,7 +20,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `runs many that send and yield`() async throws {
+    @Test func `a transport's executor runs many tasks that send and yield`() async throws {
         let server = try await SampleServer.shared
         let transport = CurlTransport()
         let total = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -34,7 +36,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `lets exchanges go on beside a task that never waits for one`() async throws {
+    @Test func `a transport's executor lets exchanges go on during a task that never waits for one`() async throws {
         let server = try await SampleServer.shared
         let (transport, isOver) = (CurlTransport(), Gate())
         let busy = Task(executorPreference: transport.executor) { while !isOver.isOpen { await Task.yield() } }
@@ -44,7 +46,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `runs its tasks elsewhere once the transport is closed`() async throws {
+    @Test func `a transport's executor runs its tasks elsewhere once the transport is closed`() async throws {
         let server = try await SampleServer.shared
         let transport = CurlTransport()
         let isClosed = Gate()
@@ -60,7 +62,7 @@ import Testing
         #expect(await Task(executorPreference: unused.executor) { 1 }.value == 1)
     }
 
-    @Test func `lives on in a task that is told of no close`() async throws {
+    @Test func `a transport's executor outlives its unclosed transport in a task`() async throws {
         var transport: CurlTransport? = CurlTransport()
         let isFreed = Gate()
         let task = Task(executorPreference: transport?.executor) {

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The end of a body from libcurl` {
+@Suite(.timeLimit(.minutes(5))) struct `The framing of a body from libcurl` {
     private func transport(_ body: (any Transport) async throws -> Void) async throws {
         try await TransportKind.curl.run { transport, _ in try await body(transport) }
     }
@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         "Content-Length: 10\r\nContent-Length: 3", "Content-Length: 3, 10", "Content-Length: 99999999999999999999",
         "Transfer-Encoding: identity\r\nContent-Length: 3",
-    ]) func `is not where a head that contradicts itself says`(fields: String) async throws {
+    ]) func `the framing is invalid where a head contradicts itself`(fields: String) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 3, 3", "Content-Length: 3\r\nContent-Length: 3", "A: b"])
-    func `is where a head says, also where it says so twice`(fields: String) async throws {
+    func `the framing is the head's, also where that is repeated`(fields: String) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in
             let body = try await transport.get(server.base).body
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `is not behind interim responses without an end`() async throws {
+    @Test func `the framing of a body ignores interim responses`() async throws {
         let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", count: 20_000)
         let server = try RawServer(answering: "\(interim)HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         try await transport { transport in
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [("200 OK", .head), ("304 Not Modified", .get)] as [(String, HTTPRequest.Method)])
-    func `is no matter where there is no body`(status: String, method: HTTPRequest.Method) async throws {
+    func `the framing is irrelevant where there is no body`(status: String, method: HTTPRequest.Method) async throws {
         let fields = "Content-Length: 10\r\nContent-Length: 3"
         let server = try RawServer(answering: "HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n")
         try await transport { transport in

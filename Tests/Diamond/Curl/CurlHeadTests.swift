@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A head from libcurl` {
-    /// The head after these lines; `nil` when it is not complete with the last.
+    /// Returns the head after these lines; `nil` when it is not complete with the last.
     private func head(_ lines: [String]) -> CurlHead? {
         var (head, names) = (CurlHead(), CurlNameCache())
         var isComplete = false
@@ -19,11 +19,11 @@ import Testing
     }
 
     @Test(arguments: [("HTTP/1.1 200 OK", 200), ("HTTP/2 204", 204), ("HTTP/1.0 599 ", 599), ("HTTP/1.1 404", 404)])
-    func `has the status of its first line`(line: String, status: Int) {
+    func `a libcurl head has the status of its first line`(line: String, status: Int) {
         #expect(head([line, ""])?.status == status)
     }
 
-    @Test func `is complete after the final response's blank line only`() {
+    @Test func `a libcurl head is complete after the final response's blank line only`() {
         let interim = ["HTTP/1.1 103 Early Hints", "Link: a", ""]
         #expect(head(interim) == nil)
         let final = head(interim + ["HTTP/1.1 200 OK", "A: b", ""])
@@ -40,18 +40,18 @@ import Testing
         (["A : b", "B B: c", ": d", "E:", "F:g", "G:  h  "], ["E=", "F=g", "G=h"]),
         (["A: b: c", "A: d"], ["A=b: c", "A=d"]),
     ])
-    func `takes lines for fields that are some`(lines: [String], expected: [String]) {
+    func `a libcurl head has the fields of valid lines`(lines: [String], expected: [String]) {
         #expect(fields(lines) == expected)
     }
 
-    @Test func `joins many folded lines at once, and is too large for more than any in earnest`() {
+    @Test func `a libcurl head joins many folded lines at once, and has a size limit`() {
         #expect(fields(["A: b"] + Array(repeating: " c", count: 100_000) + ["D: e"])?.first?.utf8.count == 200_003)
         let (small, large) = (Array(repeating: " cccc", count: 30_000), Array(repeating: " cccc", count: 40_000))
         #expect(head(["HTTP/1.1 200 OK", "A: b"] + small + [""])?.excess == nil)
         #expect(head(["HTTP/1.1 200 OK", "A: b"] + large + [""])?.excess == HeadLimit.tooLarge)
     }
 
-    @Test func `of more fields than any in earnest is cut, and says so`() {
+    @Test func `a libcurl head of too many fields is cut, and says so`() {
         let most = Array(repeating: "A: b", count: HeadLimit.mostFields)
         #expect(head(["HTTP/1.1 200 OK"] + most + [""])?.excess == nil)
         let more = head(["HTTP/1.1 200 OK"] + most + ["A: b", "A: b", ""])
@@ -71,9 +71,11 @@ import Testing
             (["Transfer-Encoding: identity", "Content-Length: 3"], true),
             (["Transfer-Encoding: chunked", "Transfer-Encoding: gzip"], true),
         ] as [([String], Bool)])
-    func `contradicts itself where it says twice where its body ends`(fields: [String], isContradictory: Bool) {
+    func `a libcurl head contradicts itself where it has two different framings`(
+        fields: [String], isContradictory: Bool
+    ) {
         #expect(head(["HTTP/1.1 200 OK"] + fields + [""])?.isContradictory == isContradictory)
-        // Its frames tell.
+        // Its frames determine the end.
         #expect(head(["HTTP/2 200"] + fields + [""])?.isContradictory == false)
     }
 

@@ -5,9 +5,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A connection that is being made` {
+@Suite(.timeLimit(.minutes(5))) struct `A connection during its setup` {
     #if AsyncHTTPClient
-    @Test(.enabled(if: TLSServer.executable != nil)) func `is waited for, and shared over HTTP/2`() async throws {
+    @Test(.enabled(if: TLSServer.executable != nil))
+    func `a connection during its setup is waited for, and shared over HTTP/2`() async throws {
         try await TransportKind.curl.runOverHTTP2 { exchange in
             exchange.answer("")
         } _: { transport, server in
@@ -19,8 +20,8 @@ import Testing
         }
     }
 
-    /// The first tells that there is nothing to share: none of the others waits for its answer.
-    @Test(.enabled(if: TLSServer.executable != nil)) func `is one of several where the server speaks HTTP/1.1`()
+    /// The first connection shows that it cannot be shared: no other request waits for its response.
+    @Test(.enabled(if: TLSServer.executable != nil)) func `a connection over HTTP/1.1 is one of several`()
         async throws
     {
         let identity = try await TLSServer.Identity()
@@ -37,7 +38,8 @@ import Testing
         await transport.close()
     }
 
-    @Test(.enabled(if: TLSServer.executable != nil)) func `holds up nobody who goes elsewhere`() async throws {
+    @Test(.enabled(if: TLSServer.executable != nil))
+    func `a connection during its setup holds up no request to another server`() async throws {
         let hasCome = Gate()
         let deaf = try RawServer { connection in
             guard connection.read(1) != nil else { return }
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `that fails is tried by the next in line`() async throws {
+    @Test func `a failed connection is tried again by the next request in the queue`() async throws {
         let count = Guarded(0)
         // Ends every connection before its handshake.
         let server = try RawServer { connection in
@@ -82,8 +84,8 @@ import Testing
     }
     #endif
 
-    /// The first has all the time it likes; of the second nothing is sent in the time that it has.
-    @Test func `is waited for no longer than the connectTimeout`() async throws {
+    /// The first request has no limit; the second one sends nothing in its time.
+    @Test func `a connection during its setup is waited for no longer than connectTimeout`() async throws {
         let hasCome = Gate()
         let server = try RawServer { connection in
             guard connection.read(1) != nil else { return }

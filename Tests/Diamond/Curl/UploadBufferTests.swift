@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `An upload's buffer` {
+@Suite struct `The buffer of an upload` {
     private func read(_ buffer: inout UploadBuffer, _ count: Int) -> Data {
         var target = Data(count: count)
         let moved = target.withUnsafeMutableBytes { buffer.read(into: $0) }
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 1000, 65536, 1_000_000])
-    func `gives back the bytes in any portions`(portion: Int) {
+    func `an upload buffer returns its bytes in any portions`(portion: Int) {
         var buffer = UploadBuffer()
         var (index, received) = (0, Data())
         for size in [0, 1, 2, 300, 65535, 65536, 1, 70_000, 5] {
@@ -25,7 +25,7 @@ import Testing
         #expect(read(&buffer, portion).isEmpty)
     }
 
-    @Test func `counts what waits`() {
+    @Test func `an upload buffer counts its bytes`() {
         var buffer = UploadBuffer()
         buffer.append(Data("abc".utf8))
         buffer.append(Data("de".utf8))

@@ -8,20 +8,20 @@ import Testing
 
 @testable import Diamond
 
-/// An app asks from its main actor, which is to draw meanwhile.
+/// An app sends from its main actor, which must stay free to draw.
 @Suite(.timeLimit(.minutes(5))) struct `The actor of the caller` {
     enum Call: CaseIterable { case send, serial, output, stream, download, key, purge, forget, enqueue, replay }
 
     private let temporary = TemporaryStore()
     private let actor = Caller()
-    /// How often code of the app ran on the actor, of which the engine knows nothing.
+    /// The number of calls on the actor that the engine does not make.
     private let intrusions = Guarded(0)
 
     private var look: @Sendable () -> Void {
         { [intrusions] in if CallerExecutor.isCurrent { intrusions.withLock { $0 += 1 } } }
     }
 
-    /// Without code of the app but a transport and a clock, which is read for every answer from the cache.
+    /// An engine without app code except a transport and a clock, which is read for every response from the cache.
     private func plain(_ clock: @escaping @Sendable () -> Void = {}) -> Engine.Configuration {
         let look = look
         var configuration = Engine.Configuration(store: temporary.store)
@@ -39,13 +39,13 @@ import Testing
     private func engine() -> Engine {
         let look = look
         var configuration = plain(look)
-        configuration.interceptors = [Lookout(look: look)]
-        configuration.credentials = Clerk(look: look)
+        configuration.interceptors = [ActorCheckInterceptor(look: look)]
+        configuration.credentials = ActorCheckProvider(look: look)
         configuration.lanes = ["serial": .serial]
         return Engine(configuration)
     }
 
-    @Test(arguments: Call.allCases) func `has nothing to do for it but to go on with what comes`(call: Call)
+    @Test(arguments: Call.allCases) func `the caller's actor only resumes for results`(call: Call)
         async throws
     {
         let engine = engine()
@@ -63,7 +63,7 @@ import Testing
                     var request = request
                     request.lane = "serial"
                     _ = try await engine.send(request)
-                case .output: #expect(try await engine.send(Sight()).isElsewhere)
+                case .output: #expect(try await engine.send(SightEndpoint()).isElsewhere)
                 case .stream: _ = try await engine.stream(request)
                 case .download: _ = try await engine.download(request, to: directory.appendingPathComponent("file"))
                 case .key: _ = try await engine.key(of: request)
@@ -73,18 +73,18 @@ import Testing
                 case .replay: _ = await replayer.replay()
                 }
             }
-            // It begins there, and what it comes to may be waited for there.
+            // It begins there, and its result may be awaited there.
             #expect(actor.jobs - before <= 2)
         }
         #expect(intrusions.withLock { $0 } == 0)
         await engine.close()
     }
 
-    @Test func `is not left for what lies in memory`() async throws {
+    @Test func `the caller's actor is not left for a response in memory`() async throws {
         let isHere = Guarded(false)
         let engine = Engine(plain { if CallerExecutor.isCurrent { isHere.withLock { $0 = true } } })
         _ = try await engine.send(Request("http://h/"))
-        // Now and then, what other processes have changed is looked up first, elsewhere.
+        // From time to time, changes by other processes are read first, on another executor.
         for _ in 0..<1000 where !isHere.withLock({ $0 }) {
             try await actor.run {
                 let response = try await engine.send(Request("http://h/"))
@@ -96,7 +96,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is not left for a key that is known`() async throws {
+    @Test func `the caller's actor is not left for a key that is known`() async throws {
         let engine = Engine(plain())
         let request = Request("http://h/")
         let key = try await engine.key(of: request)
@@ -109,25 +109,25 @@ import Testing
         await engine.close()
     }
 
-    enum Word: CaseIterable { case observer, interceptor, provider, serial, cookies }
+    enum AppHook: CaseIterable { case observer, interceptor, provider, serial, cookies }
 
-    @Test(arguments: Word.allCases)
-    func `is left where others have a word in what lies in memory`(word: Word) async throws {
+    @Test(arguments: AppHook.allCases)
+    func `the caller's actor is left where app code decides about a response in memory`(hook: AppHook) async throws {
         var configuration = plain(look)
-        switch word {
+        switch hook {
         case .observer, .serial: break
-        case .interceptor: configuration.interceptors = [Lookout(look: look)]
-        case .provider: configuration.credentials = Clerk(look: look)
+        case .interceptor: configuration.interceptors = [ActorCheckInterceptor(look: look)]
+        case .provider: configuration.credentials = ActorCheckProvider(look: look)
         case .cookies: configuration.cookies = CookieJar()
         }
         var request = Request("http://h/")
-        if word == .serial {
+        if hook == .serial {
             configuration.lanes = ["serial": .serial]
             request.lane = "serial"
         }
         let engine = Engine(configuration)
         let look = look
-        let observation = word == .observer ? engine.activity.observe { _ in look() } : nil
+        let observation = hook == .observer ? engine.activity.observe { _ in look() } : nil
         _ = try await engine.send(request)
         let asked = request
         // As above, some of them are looked up elsewhere in any case.
@@ -142,7 +142,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has what it sends in a serial lane sent in its order`() async throws {
+    @Test func `requests of one actor in a serial lane are sent in its order`() async throws {
         let sent = Guarded<[String]>([])
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport { request throws(TransportError) in
@@ -157,16 +157,16 @@ import Testing
         await engine.close()
     }
 
-    @Test func `waits for a connection without a detour`() async throws {
+    @Test func `the caller's actor waits for a connection without a detour`() async throws {
         let engine = engine()
         let before = actor.jobs
         try await actor.run {
             let connection = engine.enqueue(Request("http://h/"))
             _ = try await connection.response
-            // There at once.
+            // The response is there at once.
             _ = try await connection.response
         }
-        // One to begin, and one to go on, unless the response was there already.
+        // One job to begin, and one to resume, unless the response was there already.
         #expect((1...2).contains(actor.jobs - before))
         #expect(intrusions.withLock { $0 } == 0)
         await engine.close()
@@ -180,12 +180,12 @@ private actor Caller {
     nonisolated var jobs: Int { executor.count.withLock { $0 } }
 
     func run(_ body: @Sendable () async throws -> Void) async throws {
-        // Swift 6.3 does not come here for what only waits: it has to be seen.
+        // Swift 6.3 does not call this for tasks that only wait: the executor has to be visible.
         #expect(CallerExecutor.isCurrent)
         try await body()
     }
 
-    /// Each in a task of its own, one after another.
+    /// Runs each in a task of its own, one after another.
     func send(_ urls: [String], in lane: Lane, of engine: Engine) async throws -> [Response] {
         let tasks = urls.map { url in
             Task {
@@ -217,7 +217,7 @@ private final class CallerExecutor: SerialExecutor {
     }
 }
 
-private struct Lookout: Interceptor {
+private struct ActorCheckInterceptor: Interceptor {
     let look: @Sendable () -> Void
 
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws { look() }
@@ -225,7 +225,7 @@ private struct Lookout: Interceptor {
     func transform(_ response: inout Response) async throws { look() }
 }
 
-private struct Clerk: CredentialProvider {
+private struct ActorCheckProvider: CredentialProvider {
     let look: @Sendable () -> Void
 
     func identity(for request: Request) async throws -> String? {
@@ -235,7 +235,7 @@ private struct Clerk: CredentialProvider {
     func secret(_ name: String, for identity: String?) async throws -> String? { nil }
 }
 
-private struct Sight: Endpoint {
+private struct SightEndpoint: Endpoint {
     struct Output: Decodable {
         let isElsewhere: Bool
         init(from decoder: any Decoder) throws { isElsewhere = !CallerExecutor.isCurrent }

@@ -4,18 +4,18 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// What one connection asks a ``ChaosServer`` for, and how it may end.
+/// The request of one connection to a ``ChaosServer``, and how it may end.
 struct ChaosPlan: Sendable {
-    /// What is asked for, by one or by several.
+    /// The resource that is requested, by one or by several connections.
     struct Target: Sendable {
         var behavior: ChaosServer.Behavior
         var number: Int
         var size: Int
     }
 
-    private enum Course { case whole, broken, either }
+    private enum ExpectedResult { case whole, broken, either }
 
-    /// Its own, among all.
+    /// The number of the connection.
     var number: Int
     var target: Target
     var method: HTTPRequest.Method
@@ -25,7 +25,7 @@ struct ChaosPlan: Sendable {
     var lane: Lane
     var isCanceled: Bool
 
-    /// Whether the server may be asked once at most, whatever breaks.
+    /// Whether the server may receive the request once at most, whatever breaks.
     var isOnce: Bool { method == .post && !isRepeatable }
 
     func request(to server: ChaosServer) -> Request {
@@ -38,22 +38,22 @@ struct ChaosPlan: Sendable {
         if method == .post, isRepeatable, let name = HTTPField.Name.idempotencyKey {
             request.headers[name] = "\(number)"
         }
-        // What never ends is canceled, or ends by its time.
+        // A response that never ends is canceled, or ends by its time limit.
         if target.behavior == .silent {
             request.retry = RetryPolicy(attempts: 1, attemptTimeout: .milliseconds(50))
         }
         return request
     }
 
-    private var course: Course {
+    private var course: ExpectedResult {
         let isWhole = ChaosServer.Behavior.whole.contains(target.behavior)
-        // Of what breaks in its body, a head may be here.
+        // Where a body breaks, its head may have arrived.
         if method == .head, !isWhole { return ChaosServer.Behavior.mute.contains(target.behavior) ? .broken : .either }
         if isOnce, target.behavior == .resumable { return .broken }
         return isWhole ? .whole : .broken
     }
 
-    /// What is wrong with how it ended.
+    /// Describes what is wrong with the result; `nil` where nothing is.
     func mistake(in result: Result<Response, ConnectionError>) -> String? {
         switch result {
         case .success(let response): mistake(in: response)
@@ -72,18 +72,18 @@ struct ChaosPlan: Sendable {
 
     private func mistake(in error: ConnectionError) -> String? {
         if error.code == .cancelled { return isCanceled ? nil : "\(self) was canceled by nobody" }
-        // What another has left on a kept connection may have met it, and what may have been sent is not sent again.
+        // A leftover on a reused connection may have met it, and a request that may have been sent is not sent again.
         if isOnce, error.code == .connectionLost { return nil }
-        // Too many broke lately: nothing is tried again.
+        // Too many requests broke lately: nothing is retried.
         if error.attempts.last?.reason?.code == .budgetEmpty { return nil }
         return course == .whole ? "\(self): \(error.code) \(error.attempts)" : nil
     }
 }
 
-/// Makes plans, one different from the other.
+/// Creates plans, each different from the others.
 struct ChaosPlanner {
     private var random: SplitMix
-    /// What others may ask for, too.
+    /// The resources that other connections may request, too.
     private var targets: [ChaosPlan.Target] = []
 
     init(seed: UInt64) { random = SplitMix(state: seed) }
@@ -103,7 +103,7 @@ struct ChaosPlanner {
             number: number, target: newTarget(number), method: method, isRepeatable: random.below(2) == 0,
             policy: [.get, .head].contains(method) ? one(of: Self.policies) : .automatic, lane: one(of: Self.lanes),
             isCanceled: random.below(6) == 0)
-        // How often the server was asked for something by a POST must be known of it alone.
+        // The number of POST requests must be known for each connection by itself.
         guard !plan.isOnce else { return plan }
         if random.below(3) == 0, !targets.isEmpty { plan.target = one(of: targets) }
         targets.append(plan.target)

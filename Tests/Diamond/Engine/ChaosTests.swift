@@ -6,13 +6,13 @@ import Testing
 
 @testable import Diamond
 
-/// Whatever servers, networks and callers do at once.
-@Suite(.timeLimit(.minutes(60))) struct `Among servers that misbehave, and callers that change their minds,` {
+/// Servers that misbehave, and callers that cancel, pause and repeat, at the same time.
+@Suite(.timeLimit(.minutes(60))) struct `Chaos of servers, networks and callers` {
     private let temporary = TemporaryStore()
-    private let tally = ChaosTally()
-    private let remains = Remains()
+    private let recorder = ChaosRecorder()
+    private let remains = EngineReferences()
 
-    /// URLSession on Linux hangs on cancellation, and async-http-client does not tell what came on a kept connection.
+    /// URLSession on Linux hangs on cancellation, and async-http-client does not report reused connections.
     private static let kinds = TransportKind.allCases.filter { kind in
         #if os(Linux)
         kind.rawValue == "curl"
@@ -31,29 +31,30 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `every connection finishes once, with the whole answer or an error, and nothing is left`(
+    func `every connection finishes once, with the whole response or an error, and nothing is left`(
         kind: TransportKind
     ) async throws {
         let server = try ChaosServer()
         let count = Effort.rounds(600, soaking: 10_000)
         let note: Comment = "DIAMOND_SEED=\(Effort.seed)"
         try await run(count, on: engine(kind), server, note)
-        await untilTrue { [tally, remains] in tally.alive == 0 && remains.parts.isEmpty && server.connections == 0 }
-        // Also of what came late.
-        #expect(tally.oddities == [], note)
-        #expect(tally.mistakes == [], note)
-        #expect(tally.repetitions(at: server).isEmpty, note)
-        #expect(tally.whole > count / 10, note)
+        await untilTrue { [recorder, remains] in recorder.alive == 0 && remains.parts.isEmpty && server.connections == 0
+        }
+        // Also of late responses.
+        #expect(recorder.oddities == [], note)
+        #expect(recorder.mistakes == [], note)
+        #expect(recorder.repetitions(at: server).isEmpty, note)
+        #expect(recorder.whole > count / 10, note)
     }
 
     private func run(_ count: Int, on engine: Engine, _ server: ChaosServer, _ note: Comment) async throws {
         remains.note(partsOf: engine)
         var random = SplitMix(state: Effort.seed)
         for begin in stride(from: 0, to: count, by: 150) {
-            await Wave(engine, server, tally, begin..<min(begin + 150, count), seed: random.next()).run()
+            await Wave(engine, server, recorder, begin..<min(begin + 150, count), seed: random.next()).run()
         }
         #expect(await engine.activity.idle())
-        await untilTrue { [tally] in tally.hasEnded(count) }
+        await untilTrue { [recorder] in recorder.hasEnded(count) }
         #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty, note)
         #expect(engine.lanes.running == 0 && engine.lanes.waiting == 0, note)
         #expect(engine.lanes.state.withLock { $0.decided.isEmpty }, note)
@@ -62,9 +63,9 @@ import Testing
     }
 }
 
-/// What an engine consists of, for as long as anybody keeps it: an exchange that was not taken out of its table does, and a task
-/// that waits for what does not come.
-private final class Remains: Sendable {
+/// The parts of an engine, for as long as they are retained: an exchange that was not removed from its table
+/// retains them, and so does a task that waits for an event that does not happen.
+private final class EngineReferences: Sendable {
     private struct Part: Sendable {
         let name: String
         weak var value: (any AnyObject & Sendable)?
@@ -90,13 +91,13 @@ private final class Remains: Sendable {
 private struct Wave {
     private let engine: Engine
     private let server: ChaosServer
-    private let tally: ChaosTally
+    private let recorder: ChaosRecorder
     private let numbers: Range<Int>
     private var random: SplitMix
     private var planner: ChaosPlanner
 
-    init(_ engine: Engine, _ server: ChaosServer, _ tally: ChaosTally, _ numbers: Range<Int>, seed: UInt64) {
-        (self.engine, self.server, self.tally, self.numbers) = (engine, server, tally, numbers)
+    init(_ engine: Engine, _ server: ChaosServer, _ recorder: ChaosRecorder, _ numbers: Range<Int>, seed: UInt64) {
+        (self.engine, self.server, self.recorder, self.numbers) = (engine, server, recorder, numbers)
         random = SplitMix(state: seed)
         planner = ChaosPlanner(seed: random.next())
     }
@@ -112,14 +113,14 @@ private struct Wave {
         numbers.map { number in
             let plan = planner.plan(number)
             let connection = engine.connection(for: plan.request(to: server))
-            tally.watch(connection, plan)
+            recorder.watch(connection, plan)
             engine.enqueue(connection)
             if plan.isCanceled { Self.later(random.below(40)) { [weak connection] in connection?.cancel() } }
             return connection
         }
     }
 
-    /// Pauses and resumes them, some at the same time as others.
+    /// Pauses and resumes them, several at the same time.
     private mutating func disturb(_ connections: [Connection]) async {
         for _ in 0..<numbers.count {
             let connection = connections[random.below(connections.count)]

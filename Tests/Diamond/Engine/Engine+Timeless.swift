@@ -3,7 +3,7 @@ import DiamondTesting
 @testable import Diamond
 
 extension Engine {
-    /// Without a store, by a clock that stands still, its delays the shortest that are drawn.
+    /// An engine without a store, whose clock stands still and whose delays are the shortest possible.
     static func timeless(_ change: (inout Engine.Configuration) -> Void) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.draw = { 0 }

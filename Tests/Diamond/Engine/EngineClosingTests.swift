@@ -14,7 +14,7 @@ import Testing
 
     private static func request(_ number: Int) -> Request { Request("http://h/\(number)") }
 
-    @Test func `within a time lets what is under way, and waits, come to its end`() async throws {
+    @Test func `an engine closed with a time limit lets running and waiting requests end within it`() async throws {
         let engine = engine
         engine.lanes.width = 1
         let connections = (0..<3).map { engine.enqueue(Self.request($0)) }
@@ -30,7 +30,7 @@ import Testing
         #expect(clock.sleeping.isEmpty)
     }
 
-    @Test func `cancels what is left when the time is up`() async throws {
+    @Test func `a closed engine cancels the remaining requests when the time is up`() async throws {
         let engine = engine
         let connections = (0..<2).map { engine.enqueue(Self.request($0)) }
         await untilTrue { server.flying.count == 2 }
@@ -45,7 +45,7 @@ import Testing
         #expect(connections[1].isFinished && engine.activity.counts.isIdle && engine.connections.isEmpty)
     }
 
-    @Test func `ends a wait between two attempts, whoever asks`() async throws {
+    @Test func `a closed engine ends a wait between two attempts, for every caller`() async throws {
         let transport = StubTransport(status: 503)
         var configuration = Engine.Configuration(testing: transport, clock: clock)
         configuration.retry = .default
@@ -57,15 +57,15 @@ import Testing
         task.cancel()
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(error?.code == .cancelled && transport.requests.count == 1)
-        // And whoever comes later waits for no further attempt.
+        // A later caller waits for no further attempt either.
         let later = try? await engine.send(Self.request(1))
         #expect(later == nil && clock.sleeping.isEmpty)
     }
 
-    /// Looks at an answer until it is canceled.
-    private struct Examiner: Interceptor {
+    /// Validates a response until it is canceled.
+    private struct HangingInterceptor: Interceptor {
         let entered = Gate()
-        /// Whether the answer is for the one alone who has asked.
+        /// Whether the response is for its caller alone.
         let isPersonal: Bool
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
@@ -80,8 +80,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `cancels code of the app that looks at an answer that was to be shared`(isPersonal: Bool) async throws {
-        let examiner = Examiner(isPersonal: isPersonal)
+    func `a closed engine cancels app code that validates a response to be shared`(isPersonal: Bool) async throws {
+        let examiner = HangingInterceptor(isPersonal: isPersonal)
         var configuration = Engine.Configuration(testing: StubTransport(), clock: clock)
         configuration.interceptors = [examiner]
         let engine = Engine(configuration)
@@ -94,7 +94,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `has canceled what a queue of the user's own has started`() async throws {
+    @Test func `a closed engine has canceled connections that an app's own queue has started`() async throws {
         let engine = engine
         engine.lanes.pauseAll()
         let connections = (0..<3).map { engine.connection(for: Self.request($0)) }
@@ -107,7 +107,7 @@ import Testing
         #expect(connections.allSatisfy(\.isFinished) && engine.connections.isEmpty)
     }
 
-    @Test func `waits for as long as anybody likes`() async throws {
+    @Test func `a closed engine waits as long as its time limit says`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = server.transport
         let engine = Engine(configuration)
@@ -119,7 +119,7 @@ import Testing
         await closed
     }
 
-    @Test func `does not wait for what is paused`() async throws {
+    @Test func `a closed engine does not wait for paused connections`() async throws {
         let engine = engine
         let connection = engine.connection(for: Self.request(0))
         connection.pause()
@@ -128,7 +128,7 @@ import Testing
         #expect(connection.isFinished && clock.sleeping.isEmpty)
     }
 
-    @Test func `has brought every refresh to its end`() async throws {
+    @Test func `a closed engine has ended every refresh`() async throws {
         let temporary = TemporaryStore()
         server.headers = [.cacheControl: "max-age=0"]
         let request = Request("http://h/0", cache: .staleWhileRevalidate)
@@ -145,22 +145,24 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that is dropped` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine that is released` {
     private let server = ManualServer()
 
     /// `@unchecked Sendable`: set before it is shared.
-    private final class Left: @unchecked Sendable {
+    private final class RemainingReferences: @unchecked Sendable {
         weak var connection: Connection?
     }
 
-    /// How a connection may wait for somebody who has the engine.
+    /// How a connection may wait for an owner of the engine.
     enum Wait: CaseIterable {
         case paused, pausedBeforeItBegan, inPausedLane, behindOneInPausedLane
         case pausedOnAnotherQueue, inPausedLaneOnAnotherQueue
     }
 
-    @Test(arguments: Wait.allCases) func `takes what only it could let go on along`(wait: Wait) async throws {
-        let left = Left()
+    @Test(arguments: Wait.allCases) func `a released engine ends connections that only it could resume`(wait: Wait)
+        async throws
+    {
+        let left = RemainingReferences()
         let queue = OperationQueue()
         do {
             var configuration = Engine.Configuration(testing: server.transport)
@@ -199,10 +201,10 @@ import Testing
         await untilTrue { left.connection == nil }
     }
 
-    /// How a connection is run that nobody has run before.
+    /// How a connection is run that was not run before.
     enum Start: CaseIterable { case inPausedLane, paused, asCopy }
 
-    /// One of an engine that is gone, and another that keeps what that has left.
+    /// A connection of a released engine, and another one that retains the engine's remains.
     private func remains(_ start: Start) async throws -> (Connection, Connection) {
         let engine = Engine(.init(testing: server.transport))
         let connection = engine.connection(for: Request("http://h/"))
@@ -219,7 +221,7 @@ import Testing
         return (connection, other)
     }
 
-    @Test(arguments: Start.allCases) func `cancels what is run after it where nobody could let that go on`(
+    @Test(arguments: Start.allCases) func `a released engine cancels a later run that no engine could resume`(
         start: Start
     ) async throws {
         let (connection, other) = try await remains(start)
@@ -232,7 +234,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `lets what is run after it come to its end`() async throws {
+    @Test func `a released engine lets a later run end`() async throws {
         let connection = Engine(.init(testing: server.transport)).connection(for: Request("http://h/"))
         let queue = OperationQueue()
         queue.addOperation(connection)
@@ -241,7 +243,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `lets what is under way come to its end`() async throws {
+    @Test func `a released engine lets running requests end`() async throws {
         let connection = Engine(.init(testing: server.transport)).enqueue(Request("http://h/"))
         await untilTrue { server.flying.count == 1 }
         server.landAll()

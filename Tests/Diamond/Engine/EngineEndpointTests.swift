@@ -33,14 +33,14 @@ private struct Settings: Endpoint {
     var request: Request { Request("http://h/settings.plist") }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A call with a type` {
+@Suite(.timeLimit(.minutes(5))) struct `Typed calls` {
     private let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, _ body: String) -> Engine {
         temporary.engine(StubTransport(status: status, body: body))
     }
 
-    @Test func `is answered by a real server, and from the cache in another process's words`() async throws {
+    @Test func `a typed call is answered by a real server, and from the cache in another process`() async throws {
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let search = Search(country: "DE", minPopulation: 1_000_000, base: try await SampleServer.shared.base)
         #expect(try await engine.send(search).items.map(\.name).contains("Munich"))
@@ -51,14 +51,14 @@ private struct Settings: Endpoint {
         await engine.close()
     }
 
-    @Test func `may be any request, and is written as that`() async throws {
+    @Test func `a typed call may be any request, and is encoded as that`() async throws {
         let call = Request("http://h/", parameters: ["a": 1]).decoding([Int].self)
         #expect(try await engine("[1, 2]").send(call) == [1, 2])
         let copy = try JSONDecoder().decode(DecodedRequest<[Int]>.self, from: try JSONEncoder().encode(call))
         #expect(copy == call)
     }
 
-    @Test func `brings its own decoder, or takes the engine's`() async throws {
+    @Test func `a typed call uses its own decoder, or the engine's`() async throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         let list = String(decoding: try encoder.encode(["a": 1]), as: UTF8.self)
@@ -74,13 +74,13 @@ private struct Settings: Endpoint {
 
     private struct Snake: Decodable, Sendable { var fullName: String }
 
-    @Test func `takes the body as it is, or none at all`() async throws {
+    @Test func `a typed call returns the body unchanged, or nothing`() async throws {
         #expect(try await engine("raw").send(Request("http://h/").decoding(Data.self)) == Data("raw".utf8))
         #expect(try await engine(status: 204, "").send(Request("http://h/").decoding(Nothing.self)) == Nothing())
     }
 
     @Test(arguments: [("", nil), (" ", nil), ("null", nil), ("7", 7)] as [(String, Int?)])
-    func `is nil where there is no body to speak of, if it may be`(body: String, value: Int?) async throws {
+    func `a typed call returns nil where there is no body, if it may`(body: String, value: Int?) async throws {
         #expect(try await engine(body).send(Request("http://h/").decoding(Int?.self)) == value)
         #expect(try Response(status: .ok, body: Data(body.utf8)).decode(Int?.self) == value)
     }
@@ -90,7 +90,9 @@ private struct Settings: Endpoint {
         (#"{"items": [{"name": "a"}]}"#, "items[0].population: is missing"),
         (#"{"items": [{"name": "a", "population": "many"}]}"#, "items[0].population: "),
         (#"{"items": 1}"#, "items: "), ("<html>", "the whole body: "), ("", "the whole body: "),
-    ]) func `names the place of what cannot be decoded, and keeps the body`(body: String, place: String) async throws {
+    ]) func `a typed call names the place of a decoding error, and the error has the body`(body: String, place: String)
+        async throws
+    {
         let call = Request("http://h/cities?token=s3cret").decoding(Cities.self)
         let error = await #expect(throws: ConnectionError.self) { _ = try await engine(body).send(call) }
         #expect(error?.code == .undecodable)
@@ -100,7 +102,7 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError)
     }
 
-    @Test func `is nil where there is no body, whatever it would be`() async throws {
+    @Test func `a typed call returns nil where there is no body, whatever its type`() async throws {
         for body in ["", " "] {
             #expect(try await engine(body).send(Request("http://h/").decoding(Data?.self)) == nil)
             #expect(try await engine(body).send(Request("http://h/").decoding(Nothing?.self)) == nil)
@@ -109,7 +111,7 @@ private struct Settings: Endpoint {
         #expect(try await engine("1").send(Request("http://h/").decoding(Data?.self)) == Data("1".utf8))
     }
 
-    @Test func `says nothing of what stands in a body that cannot be decoded`() async throws {
+    @Test func `a typed call says nothing of the content of a body that cannot be decoded`() async throws {
         enum Kind: String, Decodable { case known }
         let body = #"[{"kind": "s3cret"}]"#
         let error = await #expect(throws: ConnectionError.self) {
@@ -120,7 +122,9 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError && error?.response?.text == body)
     }
 
-    @Test(arguments: [304, 404, 500]) func `fails for a status other than 2xx, and keeps the response`(status: Int)
+    @Test(arguments: [304, 404, 500]) func `a typed call fails for a status other than 2xx, with the response`(
+        status: Int
+    )
         async
     {
         let call = Request("http://h/").decoding([Int].self)
@@ -132,7 +136,7 @@ private struct Settings: Endpoint {
         #expect(error?.response?.text == "[1]")
     }
 
-    @Test func `stores nothing that it cannot decode, and leaves what is stored and can be`() async throws {
+    @Test func `a typed call stores no response that it cannot decode, and leaves the stored one`() async throws {
         let body = Guarded("[1]")
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
@@ -152,7 +156,7 @@ private struct Settings: Endpoint {
         #expect(transport.requests.count == 4)
     }
 
-    @Test func `is given what is stored under networkElseCache, where it cannot decode what the server says`()
+    @Test func `a typed call under networkElseCache returns the stored value where it cannot decode the server's`()
         async throws
     {
         let body = Guarded("[1]")
@@ -167,7 +171,7 @@ private struct Settings: Endpoint {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `stores a status that is an error, as HTTP says`() async throws {
+    @Test func `a typed call stores an error status as HTTP allows`() async throws {
         let transport = StubTransport(status: 404, headers: [.cacheControl: "max-age=3600"], body: "[1]")
         let engine = temporary.engine(transport)
         for _ in 1...2 {
@@ -178,7 +182,9 @@ private struct Settings: Endpoint {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(arguments: [Lane.default, "serial"]) func `is decoded once, in a serial lane too`(lane: Lane) async throws {
+    @Test(arguments: [Lane.default, "serial"]) func `a typed call decodes once, also in a serial lane`(lane: Lane)
+        async throws
+    {
         let decoder = CountingDecoder()
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = StubTransport(headers: [.cacheControl: "max-age=3600"], body: "null")
@@ -202,7 +208,7 @@ private struct Settings: Endpoint {
         }
     }
 
-    @Test func `fails with an error whose body can be decoded`() async throws {
+    @Test func `a typed call fails with an error whose body can be decoded`() async throws {
         struct Fault: Decodable { let code: Int }
         let engine = engine(status: 422, #"{"code": 7}"#)
         let error = await #expect(throws: ConnectionError.self) {
@@ -221,7 +227,7 @@ private struct Settings: Endpoint {
             (#"{"title": 7, "status": "409", "detail": "d"}"#, "about:blank", nil, nil, "d", [:]),
             ("{}", "about:blank", nil, nil, nil, [:]),
         ] as [(String, String, String?, Int?, String?, [String: JSONValue])])
-    func `tells a problem by RFC 9457`(
+    func `a typed call has a problem by RFC 9457 in its error`(
         body: String,
         type: String,
         title: String?,

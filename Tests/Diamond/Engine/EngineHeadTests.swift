@@ -6,13 +6,13 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that sends HEAD` {
+@Suite(.timeLimit(.minutes(5))) struct `HEAD requests of an engine` {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private static let get = Request("http://h/a")
     private static let head = Request("http://h/a", method: .head, cache: .reload)
 
-    /// What a server says to GET, unless asked whether a tag is current, and what it says to HEAD.
+    /// The responses of a server to GET, unless with a current tag, and to HEAD.
     private func engine(_ get: HTTPFields, _ head: HTTPFields, status: Int = 200) -> (Engine, StubTransport) {
         let transport = StubTransport { request throws(TransportError) in
             if request.method == .head { return .stub(status: status, headers: head, body: "") }
@@ -27,7 +27,7 @@ import Testing
             ([.eTag: "\"2\""], .revalidated), ([.contentLength: "5"], .revalidated),
             ([.lastModified: "Mon, 07 Nov 1994 08:49:37 GMT"], .revalidated), ([.eTag: "\"1\""], .cache), ([:], .cache),
         ] as [(HTTPFields, Response.Source)])
-    func `asks again for the GET that it has shown to be another`(
+    func `a HEAD with other fields causes the stored GET to be requested again`(
         head: HTTPFields, source: Response.Source
     ) async throws {
         let (engine, transport) = engine([.eTag: "\"1\"", .contentLength: "4", .cacheControl: "max-age=60"], head)
@@ -43,7 +43,7 @@ import Testing
         await next.close()
     }
 
-    @Test(arguments: [404, 500, 301]) func `leaves the GET alone where HEAD is refused`(status: Int) async throws {
+    @Test(arguments: [404, 500, 301]) func `a refused HEAD leaves the stored GET`(status: Int) async throws {
         let (engine, _) = engine([.eTag: "\"1\"", .cacheControl: "max-age=60"], [.eTag: "\"2\""], status: status)
         _ = try await engine.send(Self.get)
         #expect(try await engine.send(Self.head).status.code == status)
@@ -51,7 +51,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `takes over the fields of the GET that it has shown to be the same`() async throws {
+    @Test func `a HEAD with equal validators updates the fields of the stored GET`() async throws {
         var fields: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=600", .contentLanguage: "de"]
         let (engine, _) = engine([.eTag: "\"1\"", .cacheControl: "max-age=60", .contentType: "text/plain"], fields)
         _ = try await engine.send(Self.get)
@@ -65,7 +65,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `does not make fresh again what was invalidated, where HEAD tells no validator`() async throws {
+    @Test func `a HEAD without a validator does not refresh an invalidated GET`() async throws {
         let (engine, _) = engine([.eTag: "\"1\"", .cacheControl: "max-age=60"], [.cacheControl: "max-age=60"])
         _ = try await engine.send(Self.get)
         _ = try await engine.cache?.invalidate(.all)
@@ -74,7 +74,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `believes HEAD as well where its body, which is none, is streamed`() async throws {
+    @Test func `a streamed HEAD updates the stored GET as well`() async throws {
         let (engine, _) = engine([.eTag: "\"1\"", .cacheControl: "max-age=60"], [.eTag: "\"2\""])
         _ = try await engine.send(Self.get)
         for try await _ in try await engine.stream(Self.head).bytes {}

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine, for several users,` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine with several users` {
     private let temporary = TemporaryStore()
     private let transport = StubTransport { request throws(TransportError) in
         .stub(headers: [.cacheControl: "max-age=3600"], body: "for \(request.url) \(request.headers)")
@@ -21,7 +21,7 @@ import Testing
 
     private static let name = HTTPField.Name("X-Whatever") ?? .cookie
 
-    /// How users tell who they are.
+    /// How users identify themselves.
     enum Way: CaseIterable {
         case authorization, cookie, userInfo, parameter, listedHeader, unnamedSecret, form
 
@@ -45,7 +45,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases) func `never answers one with what is another's`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `an engine never answers one user with another's response`(way: Way)
+        async throws
+    {
         let first = engine()
         let alice = try await first.send(way.request("alice-s3cret"))
         #expect(try await first.send(way.request("bob-s3cret")).source == .network)
@@ -59,18 +61,20 @@ import Testing
         await second.close()
     }
 
-    @Test(arguments: Way.allCases) func `finds with an identity what an older token has stored`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `an engine finds by an identity a response that an older token has stored`(
+        way: Way
+    ) async throws {
         let engine = engine()
         var (old, new, other) = (way.request("old"), way.request("new"), way.request("new"))
         (old.identity, new.identity, other.identity) = ("user-42", "user-42", "user-43")
         #expect(try await engine.send(old).source == .network)
-        // A parameter that only its name gives away may be something else: it still separates.
+        // A parameter that only its name identifies as a secret may be something else: it still separates users.
         #expect(try await engine.send(new).source == (way == .parameter ? .network : .cache))
         #expect(try await engine.send(other).source == .network)
         await engine.close()
     }
 
-    @Test func `stores nothing that a named secret without an identity has brought`() async throws {
+    @Test func `an engine stores no response to a named secret without an identity`() async throws {
         let engine = engine { $0.credentials = KnownSecrets(["token": "s3cret"]) }
         var request = Request("http://h/me")
         request.credentials = [.bearer(.secret("token"))]
@@ -80,7 +84,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `asks its provider for whom a request is, before it looks`() async throws {
+    @Test func `an engine asks its provider for the identity before it looks a request up`() async throws {
         let provider = KnownSecrets(["a/token": "s3cret-a", "b/token": "s3cret-b"], identity: "a")
         let engine = engine { $0.credentials = provider }
         var request = Request("http://h/me")
@@ -92,12 +96,12 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == ["Bearer s3cret-a", "Bearer s3cret-b"])
         #expect(transport.requests.map(\.url) == ["http://h/me?key=s3cret-a", "http://h/me?key=s3cret-b"])
         await engine.close()
-        // What the server sends back is its own affair; here the stub repeats what it was asked, so only keys and URLs.
+        // The server decides what its response contains; the stub repeats the request, so only keys and URLs count.
         let secret = try await engine.cache?.purge()
         #expect(secret == 2)
     }
 
-    @Test func `keeps no byte of a secret in the store, its log or its answers' URLs`() async throws {
+    @Test func `an engine stores no byte of a secret in its files or in responses' URLs`() async throws {
         let quiet = StubTransport(headers: [.cacheControl: "max-age=3600", .setCookie: "session=s3cret"])
         let engine = engine {
             $0.transport = quiet
@@ -120,8 +124,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps nothing for a user that was asked for without the parameter that tells who that is`() async throws
-    {
+    @Test func `an engine stores no response for a user without the parameter that identifies the user`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasPrefix("http://h/a")
                 ? .stub(status: 302, headers: [.location: "/b"])
@@ -139,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["header", "parameter"])
-    func `keeps nothing for a user that an interceptor has asked for without the credential`(
+    func `an engine stores no response for a user whose credential an interceptor removed`(
         place: String
     ) async throws {
         struct SignedOut: Interceptor {
@@ -160,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: ["/path/?appid=s3cret", "http://other/path?a=1&appid=s3cret"], [nil, "anna"])
-    func `keeps no byte of a parameter's secret that a redirect repeats, and nothing that is nobody's`(
+    func `an engine stores no byte of a secret parameter that a redirect repeats, and nothing without an identity`(
         location: String, identity: String?
     ) async throws {
         let redirecting = StubTransport { request throws(TransportError) in
@@ -183,13 +186,13 @@ import Testing
         await engine.cache?.flush()
         #expect(try temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
         #expect(urls.withLock { $0.allSatisfy { !$0.contains("s3cret") } && !$0.isEmpty })
-        // With an identity, what the redirect leads to.
+        // With an identity, the target of the redirect is stored.
         #expect(try engine.cache?.count(.all) == (identity == nil ? 0 : 1))
         withExtendedLifetime(observation) {}
         await engine.close()
     }
 
-    @Test func `leaves a parameter alone that only shares the name of a secret`() async throws {
+    @Test func `an engine does not treat a parameter as secret that only has the name of a secret`() async throws {
         let engine = engine()
         for key in ["42", "43"] {
             var request = Request("http://h/me?key=\(key)")
@@ -202,7 +205,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps a secret without a name out of the store on every hop`() async throws {
+    @Test func `an engine keeps a secret without a name out of the store on every hop`() async throws {
         let redirecting = StubTransport { request throws(TransportError) in
             request.url == "http://h/a"
                 ? .stub(status: 301, headers: [.location: "/b"]) : .stub(headers: [.cacheControl: "max-age=3600"])
@@ -216,7 +219,7 @@ import Testing
         #expect(try temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
     }
 
-    @Test func `forgets what an identity has, and only that`() async throws {
+    @Test func `an engine forgets the entries of an identity, and only those`() async throws {
         let engine = engine()
         var (own, other) = (Request("http://h/me"), Request("http://h/me"))
         (own.identity, other.identity) = ("user-42", "user-43")
@@ -228,7 +231,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `does not store what was under way for an identity when it was forgotten`() async throws {
+    @Test func `an engine does not store a response of an identity that was forgotten meanwhile`() async throws {
         let (hasCome, mayGo) = (Gate(), Gate())
         let slow = StubTransport { _ throws(TransportError) in
             hasCome.open()
@@ -244,13 +247,13 @@ import Testing
         mayGo.open()
         #expect(try await task.value.source == .network)
         #expect(try await engine.send(request).source == .network)
-        // Asked anew after it was forgotten, it is stored again.
+        // After a new request, it is stored again.
         #expect(try await engine.send(request).source == .cache)
         await engine.close()
     }
 
     @Test(arguments: [nil, KnownSecrets()] as [KnownSecrets?])
-    func `names a secret that nobody knows, and sends nothing`(provider: KnownSecrets?) async throws {
+    func `an engine names an unknown secret, and sends nothing`(provider: KnownSecrets?) async throws {
         let engine = engine { $0.credentials = provider }
         var request = Request("http://h/me")
         request.credentials = [.bearer(.secret("github-token"))]
@@ -262,7 +265,7 @@ import Testing
     }
 
     @Test(arguments: [("http://h/b", "Bearer s3cret"), ("http://other/b", nil), ("https://h/b", nil)])
-    func `takes a secret along to its own origin only`(target: String, expected: String?) async throws {
+    func `an engine sends a secret to its own origin only`(target: String, expected: String?) async throws {
         let redirecting = StubTransport { request throws(TransportError) in
             request.url == "http://h/a" ? .stub(status: 302, headers: [.location: target]) : .stub()
         }
@@ -281,7 +284,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine's environment` {
+@Suite(.timeLimit(.minutes(5))) struct `The configuration of an engine` {
     private let temporary = TemporaryStore()
     private let transport = StubTransport(headers: [.cacheControl: "max-age=3600"])
 
@@ -297,7 +300,7 @@ import Testing
         ("../x", nil), ("//other/x", nil), ("cities/%2e%2e/x", nil), ("cities\\..\\x", nil),
         ("https://o/x", "https://o/x"), ("", "http://h/v1/"),
         ("a:b", nil), ("./a:b", "http://h/v1/a:b"),
-    ]) func `resolves URLs against its base`(url: String, resolved: String?) async throws {
+    ]) func `an engine resolves URLs against its base`(url: String, resolved: String?) async throws {
         let engine = engine { $0.baseURL = "HTTP://h:80/v1/" }
         if let resolved {
             _ = try await engine.send(Request(url))
@@ -312,7 +315,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has rules that go with each request's own`() async throws {
+    @Test func `an engine has rules that apply with each request's own`() async throws {
         let engine = engine { $0.rules = IdentityRules(ignoring: ["utm_*", "_"], nonSelecting: ["X-Trace"]) }
         let trace = try #require(HTTPField.Name("X-Trace"))
         var request = Request("http://h/?utm_source=a&_=1&a=1", headers: [trace: "1"])
@@ -324,12 +327,12 @@ import Testing
         request.parameters["t2"] = 7
         request.rules.ignoring = ["t*"]
         #expect(try await engine.send(request).source == .cache)
-        // It is sent all the same.
+        // The header is sent all the same.
         #expect(transport.requests.map(\.url) == ["http://h/?utm_source=a&_=1&a=1", "http://h/?a=1&t=5"])
         await engine.close()
     }
 
-    /// One key, two URLs: what is stored by the first, and what finds it.
+    /// One key with two URLs: the one that stores, and the one that finds.
     enum Alias: CaseIterable {
         case ignoring, cacheKey, identity
 
@@ -357,7 +360,7 @@ import Testing
     }
 
     @Test(arguments: Alias.allCases)
-    func `purges by its URL what another URL has brought into memory`(alias: Alias) async throws {
+    func `an engine purges by its URL an entry that another URL has put into memory`(alias: Alias) async throws {
         let requests = alias.requests
         let first = engine { _ in }
         _ = try await first.send(requests.stored)
@@ -369,7 +372,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `stores nothing that varies by a header which does not select`() async throws {
+    @Test func `an engine stores no response that varies by a header which does not select`() async throws {
         let trace = try #require(HTTPField.Name("X-Trace"))
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "x-trace"])
         let engine = engine {
@@ -382,7 +385,7 @@ import Testing
         await engine.close()
     }
 
-    /// What a request has in place of its headers, and what its answer varies by.
+    /// The values in place of a request's headers, and the `Vary` field of the response.
     private static let variants: [(identity: String?, cacheKey: String?, vary: String, isKept: Bool)] = [
         (nil, nil, "Cookie, Accept, Authorization", true), ("anna", nil, "Cookie", false),
         ("anna", nil, "Accept, Authorization", true), (nil, "k", "Accept, X-Not-Sent", true),
@@ -391,7 +394,7 @@ import Testing
     ]
 
     @Test(arguments: variants.indices)
-    func `stores nothing that varies by a header whose place something else has taken`(index: Int) async throws {
+    func `an engine stores no response that varies by a header whose place another value has`(index: Int) async throws {
         let (identity, cacheKey, vary, isKept) = Self.variants[index]
         let engine = engine {
             $0.transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
@@ -403,7 +406,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `takes a key of the app's own in place of the request, but for its credentials`() async throws {
+    @Test func `an engine uses the app's own key in place of the request, but for its credentials`() async throws {
         let engine = engine { _ in }
         var (one, other) = (Request("http://a/x?t=1"), Request("https://b/y", headers: [.acceptLanguage: "de"]))
         (one.cacheKey, other.cacheKey) = ("cities", "cities")

@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 
 /// RFC 9111 section 4.4.
-@Suite(.timeLimit(.minutes(5))) struct `After an unsafe method` {
+@Suite(.timeLimit(.minutes(5))) struct `Invalidation by unsafe methods` {
     let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, headers: HTTPFields = [:]) -> Engine {
@@ -26,12 +26,12 @@ import Testing
         "http://other/towns/1",
     ]
 
-    /// Of what is stored, what the server is asked for again.
+    /// The stored URLs that are requested again.
     private func asked(_ engine: Engine, after request: Request) async throws -> [String] {
         try await asked(engine) { _ = try await engine.send(request) }
     }
 
-    /// The same after one that fails.
+    /// The stored URLs that are requested again after a failed request.
     private func askedAfterFailure(_ engine: Engine) async throws -> [String] {
         try await asked(engine) {
             await #expect(throws: ConnectionError.self) {
@@ -49,12 +49,12 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete, HTTPRequest.Method("LOCK") ?? .put])
-    func `what is stored of its URL is asked for again, and nothing else`(method: HTTPRequest.Method) async throws {
+    func `an unsafe method invalidates the entries of its URL, and no others`(method: HTTPRequest.Method) async throws {
         let asked = try await asked(engine(), after: Request("HTTP://H:80/./cities", method: method))
         #expect(asked == ["http://h/cities"])
     }
 
-    @Test func `that was repeated, what is stored is asked for again, whatever the last answer`() async throws {
+    @Test func `a repeated unsafe request invalidates, whatever its last response`() async throws {
         let answers = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [(true, ["http://h/cities"]), (false, [])])
-    func `whose answer was lost, what is stored is asked for again where it may have been sent`(
+    func `an unsafe request without a response invalidates where it may have been sent`(
         isSent: Bool,
         asked: [String]
     ) async throws {
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: [
         ("/towns/1", ["http://h/cities", "http://h/towns/1"]), ("http://other/towns/1", ["http://h/cities"]),
     ])
-    func `that was redirected to where it was not sent, what the redirect makes stale is asked for again, and no more`(
+    func `a redirected unsafe request invalidates the URLs of its redirect, where its target was unsent`(
         location: String,
         asked: [String]
     ) async throws {
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `that was canceled between two attempts, what is stored is asked for again where one may have been sent`(
+    func `an unsafe request canceled between attempts invalidates where it may have been sent`(
         isSent: Bool
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `while another process holds the file, nobody waits, and what is stored is asked for again`(
+    func `an unsafe request waits for no process that holds the file, and invalidates all the same`(
         isLost: Bool
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -136,7 +136,7 @@ import Testing
         let lock = try WriteLock(temporary.store)
         let answer = try? await engine.send(Request("http://h/cities", method: .post))
         #expect((answer == nil) == isLost)
-        // Whoever waits for the file is told that it could not be had.
+        // A caller that waits for the file learns that it was not available.
         #expect(failures.withLock { $0 } == 0)
         #expect(try await engine.send(Request("http://h/cities")).source == .network)
         try lock.release()
@@ -145,7 +145,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `what cannot be marked stale on disk is asked for again`() async throws {
+    @Test func `an entry that cannot be invalidated on disk is requested again`() async throws {
         let disk = FaultDisk(directory: temporary.directory)
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         var configuration = Engine.Configuration(testing: transport, store: temporary)
@@ -160,7 +160,7 @@ import Testing
         #expect(disk.failures > 0)
     }
 
-    @Test func `the URL's parameters count, in whatever order`() async throws {
+    @Test func `an unsafe method's parameters count, in whatever order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query
         #expect(try await asked(engine(), after: request) == ["http://h/cities?a=1&b=2"])
@@ -173,7 +173,7 @@ import Testing
         ("towns?token=1", ["http://h/cities", "http://h/towns?token=1"]),
         ("http://other/towns/1", ["http://h/cities"]), ("::no URL::", ["http://h/cities"]),
     ])
-    func `what its answer names is stale too, where it is of the same origin`(
+    func `an unsafe method also invalidates URLs that its response names, within its origin`(
         location: String,
         asked: [String]
     ) async throws {
@@ -184,13 +184,15 @@ import Testing
         }
     }
 
-    /// What is changed, and what the answer names.
+    /// The changed URL, and the URL that the response names.
     private static let changes: [(url: String, location: String?)] = [
         ("http://h/cities", nil), ("http://h/cities?_=2", nil), ("http://h/towns", "/cities?_=3"),
     ]
 
     @Test(arguments: changes)
-    func `what is ignored of a URL hides nothing that is stored`(changed: String, location: String?) async throws {
+    func `an ignored parameter of the URL hides no stored entry from an invalidation`(
+        changed: String, location: String?
+    ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .put else { return .stub(headers: [.cacheControl: "max-age=60"]) }
             return .stub(headers: location.map { [.location: $0] } ?? [:])
@@ -205,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what a request ignores itself hides nothing from one that does not`(isNamed: Bool) async throws {
+    func `a parameter that one request ignores hides no entry of another that does not`(isNamed: Bool) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .put else { return .stub(headers: [.cacheControl: "max-age=60"]) }
             return .stub(headers: isNamed ? [.location: "/cities?t=5"] : [:])
@@ -219,14 +221,14 @@ import Testing
         #expect(try await engine.send(stored).source == .network)
     }
 
-    /// What is stored under one key, the last by a reload, what is changed, and what is asked for then.
+    /// The URLs stored under one key, the last by a reload, the changed URL, and the URL requested then.
     private static let others: [(identity: String?, stored: [String], changed: String, asked: String)] = [
         (nil, ["/x?t=5"], "/x", "/x"), (nil, ["/x?t=5"], "/x", "/x?t=5"),
         (nil, ["/x?t=5", "/x?t=6"], "/x?t=5", "/x?t=5"),
         ("anna", ["/x?token=5"], "/x", "/x"), ("anna", ["/x?token=5"], "/x", "/x?token=6"),
     ]
 
-    /// Ignores `t` where it has it; for `token` an identity stands.
+    /// Ignores `t` where the URL has it; an identity stands for `token`.
     private func other(_ path: String, identity: String? = nil) -> Request {
         var request = Request("http://h\(path)")
         if path.contains("t=") { request.rules.ignoring = ["t"] }
@@ -236,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: others, [false, true])
-    func `what another URL has brought is asked for again by the one that was changed`(
+    func `an unsafe method invalidates an entry of its key that another URL has stored`(
         urls: (identity: String?, stored: [String], changed: String, asked: String),
         isWritten: Bool
     ) async throws {
@@ -257,8 +259,7 @@ import Testing
         #expect(try await engine.send(asked).source == .network)
     }
 
-    @Test func `what was stored without a parameter that it ignores is asked for again whatever that is`() async throws
-    {
+    @Test func `an unsafe method invalidates an entry stored without an ignored parameter`() async throws {
         let engine = engine()
         func request(_ path: String) -> Request {
             var request = Request("http://h\(path)")
@@ -274,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [nil, AESGCMSeal.first])
-    func `what a URL has read from disk leaves every memory with what differs in its query`(
+    func `a URL's entry that was read from disk leaves every memory with those of other queries`(
         seal: AESGCMSeal?
     ) async throws {
         let uptime = Guarded<UInt64>(0)
@@ -294,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what another URL brings is asked for again, also where it was on its way, unless only a URL was meant`(
+    func `an entry that another URL stores is requested again, unless only a URL was meant`(
         isChange: Bool
     ) async throws {
         let gate = Gate()
@@ -317,7 +318,7 @@ import Testing
     }
 
     @Test(arguments: ["cities", "towns", nil])
-    func `with a key of the app's own, what a GET with that key finds is asked for again`(key: String?) async throws {
+    func `an unsafe method with the app's own key invalidates the GET of that key`(key: String?) async throws {
         let engine = engine()
         var (stored, change) = (
             Request("http://h/cities"), Request("http://h/towns", method: .put, body: .json(["token": 1]))
@@ -328,16 +329,18 @@ import Testing
         #expect(try await engine.send(stored).source == (key == "cities" ? .network : .cache))
     }
 
-    @Test(arguments: [400, 404, 409, 500, 503]) func `that failed nothing is stale`(status: Int) async throws {
+    @Test(arguments: [400, 404, 409, 500, 503]) func `a failed unsafe method invalidates nothing`(status: Int)
+        async throws
+    {
         #expect(try await asked(engine(status: status), after: Request("http://h/cities", method: .put)) == [])
     }
 
     @Test(arguments: [HTTPRequest.Method.head, .options, .query])
-    func `only: a safe one makes nothing stale`(method: HTTPRequest.Method) async throws {
+    func `a safe method invalidates nothing`(method: HTTPRequest.Method) async throws {
         #expect(try await asked(engine(), after: Request("http://h/cities", method: method)) == [])
     }
 
-    @Test func `a tag, or a predicate, makes stale what the app knows better`() async throws {
+    @Test func `a tag or a predicate invalidates the entries that it selects`() async throws {
         let engine = engine()
         let cache = try #require(engine.cache)
         var request = Request("http://h/cities")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A remembered key` {
+@Suite(.timeLimit(.minutes(5))) struct `A cached key of a request` {
     private let temporary = TemporaryStore()
 
     private func engine(_ configuration: Engine.Configuration? = nil) -> Engine {
@@ -29,7 +29,9 @@ import Testing
         ("tags", { $0.tags = ["a"] }),
     ]
 
-    @Test(arguments: changes.indices) func `is forgotten with a change of any property`(index: Int) async throws {
+    @Test(arguments: changes.indices) func `a cached key is discarded with a change of any property`(index: Int)
+        async throws
+    {
         let engine = engine()
         var request = Request("http://h/a", parameters: ["a": [1, 2]], headers: [.accept: "a"])
         let before = try await engine.key(of: request)
@@ -40,7 +42,7 @@ import Testing
         #expect((after == before) == ["cache", "timeout", "tags"].contains(Self.changes[index].name))
     }
 
-    @Test func `is not another engine's, nor another user's`() async throws {
+    @Test func `a cached key is not used for another engine or user`() async throws {
         var other = Engine.Configuration(store: nil)
         other.headers = [.accept: "b"]
         let request = Request("http://h/a")
@@ -56,8 +58,8 @@ import Testing
         #expect(try await engine.key(of: request) != first)
     }
 
-    /// Says on whose behalf requests are, and counts how often it was asked.
-    private struct Registry: CredentialProvider {
+    /// Returns the identity of requests, and counts its calls.
+    private struct CountingIdentityProvider: CredentialProvider {
         let name: String?
         let questions = Guarded(0)
 
@@ -68,7 +70,7 @@ import Testing
         func secret(_ name: String, for identity: String?) async throws -> String? { nil }
     }
 
-    /// Each a request that something sets apart: of the first alone the answer may be another's.
+    /// Requests with different identities: only the first one's response may be another's.
     private static let kinds: [(name: String, change: @Sendable (inout Request) -> Void)] = [
         ("plain", { _ in }), ("post", { $0.method = .post }), ("noStore", { $0.cache = .noStore }),
         ("no-store", { $0.headers[.cacheControl] = "no-store" }), ("condition", { $0.headers[.ifNoneMatch] = "\"1\"" }),
@@ -76,8 +78,8 @@ import Testing
     ]
 
     @Test(arguments: kinds.indices, [nil, "anna"])
-    func `takes one question for whom the request is`(index: Int, identity: String?) async throws {
-        let registry = Registry(name: identity)
+    func `a cached key needs one call for the identity of the request`(index: Int, identity: String?) async throws {
+        let registry = CountingIdentityProvider(name: identity)
         var configuration = Engine.Configuration(store: temporary.store)
         (configuration.credentials, configuration.headers) = (registry, [:])
         let engine = engine(configuration)
@@ -90,7 +92,7 @@ import Testing
         #expect(key == fresh, "\(Self.kinds[index].name)")
     }
 
-    @Test func `leaves requests as equal as they were`() async throws {
+    @Test func `a cached key does not change the equality of requests`() async throws {
         let (one, other) = (Request("http://h/"), Request("http://h/"))
         _ = try await engine().key(of: one)
         #expect(one == other)

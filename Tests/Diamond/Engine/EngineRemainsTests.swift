@@ -8,18 +8,18 @@ import Testing
 
 @testable import Diamond
 
-/// In a process of its own, because everything is counted that the process has.
-@Suite(.timeLimit(.minutes(10))) struct `An engine that was closed and dropped` {
-    @Test func `has left no file, socket, thread or task behind`() async {
+/// Runs in a process of its own, because it counts everything that the process has.
+@Suite(.timeLimit(.minutes(10))) struct `An engine that was closed and released` {
+    @Test func `a closed and released engine has left no file, socket, thread or task`() async {
         await #expect(processExitsWith: .success) {
             let (server, threads, count) = (try await SampleServer.shared, ProcessUsage.threadCount, 16)
-            // What the first makes for all of the process, such as what Dispatch's threads wait with.
+            // The first engine creates objects for the whole process, such as those that Dispatch's threads wait with.
             try await EngineLife(server).run()
             let descriptors = ProcessUsage.descriptors
             for _ in 0..<count { try await EngineLife(server).run() }
 
             #expect(await comes { ProcessUsage.descriptors.isWithin(descriptors) }, "\(ProcessUsage.descriptors)")
-            // Dispatch has now more, now fewer, and lets those go that have nothing to do.
+            // Dispatch has a varying number of threads, and ends those that are idle.
             #expect(await comes { ProcessUsage.threadCount < threads + count / 2 })
         }
     }
@@ -27,18 +27,18 @@ import Testing
 
 /// An engine with everything open that one can have open, from its beginning to its end.
 private struct EngineLife {
-    /// Kept by every task that is made while it is bound, and by those that such tasks make.
-    private final class Mark: Sendable {
-        @TaskLocal static var bound: Mark?
+    /// Retained by every task that is created while it is bound, and by the tasks of such tasks.
+    private final class TaskMark: Sendable {
+        @TaskLocal static var bound: TaskMark?
     }
 
     private let server: SampleServer
     private let temporary = TemporaryStore()
-    private let left = Left()
+    private let left = RemainingReferences()
 
     init(_ server: SampleServer) { self.server = server }
 
-    /// Returns when nothing of it is left.
+    /// Returns when none of its parts is left.
     func run() async throws {
         try await live()
         try #require(await comes { left.parts.isEmpty }, "\(left.parts)")
@@ -46,9 +46,9 @@ private struct EngineLife {
     }
 
     private func live() async throws {
-        let mark = Mark()
+        let mark = TaskMark()
         left.note(mark)
-        try await Mark.$bound.withValue(mark) {
+        try await TaskMark.$bound.withValue(mark) {
             let engine = Engine(.init(store: temporary.store))
             let replayer = try engine.replayer()
             left.note(partsOf: engine, replayer)
@@ -56,7 +56,7 @@ private struct EngineLife {
             try await use(engine)
             #expect(hasFiles && hasThread)
             #expect(ProcessUsage.descriptors["socket", default: 0] > 0)
-            // The replayer's, and that of what is held; none where the system has no more for this user, as it may have with
+            // One of the replayer and one of the reader of holds; none where the system has no more for this user, as with
             // many tests at the same time.
             #expect(ProcessUsage.descriptors["anon_inode:inotify", default: 0] <= 2)
             await engine.close()
@@ -64,7 +64,7 @@ private struct EngineLife {
         }
     }
 
-    /// What comes to its end, is kept for later, or goes on until the engine is closed.
+    /// Requests that end, that are queued, or that go on until the engine is closed.
     private func use(_ engine: Engine) async throws {
         try await withThrowingTaskGroup { group in
             for city in 1...8 { group.addTask { _ = try await engine.send(Request(server.url("cities/\(city)"))) } }
@@ -87,19 +87,19 @@ private struct EngineLife {
     private var hasThread: Bool { !ProcessUsage.threads(named: "diamond.curl").isEmpty }
 }
 
-/// What an engine consists of, for as long as anybody keeps it.
-private final class Left: Sendable {
+/// The parts of an engine, for as long as they are retained.
+private final class RemainingReferences: Sendable {
     /// `@unchecked Sendable`: never set again, but by the runtime.
-    private struct Weak: @unchecked Sendable {
+    private struct WeakPart: @unchecked Sendable {
         weak var part: AnyObject?
     }
 
-    private let noted = Guarded<[Weak]>([])
+    private let noted = Guarded<[WeakPart]>([])
 
     var parts: [AnyObject] { noted.withLock { $0 }.compactMap(\.part) }
 
     func note(_ parts: AnyObject?...) {
-        noted.withLock { $0 += parts.map { Weak(part: $0) } }
+        noted.withLock { $0 += parts.map { WeakPart(part: $0) } }
     }
 
     func note(partsOf engine: Engine, _ replayer: Replayer) {
@@ -109,11 +109,11 @@ private final class Left: Sendable {
 }
 
 extension [String: Int] {
-    /// Whether there is no more of anything than in another.
+    /// Whether no count is higher than in another.
     fileprivate func isWithin(_ other: Self) -> Bool { allSatisfy { $1 <= other[$0, default: 0] } }
 }
 
-/// Yields until the condition holds; `false` after five minutes, because no limit of time ends a process of one's own.
+/// Yields until the condition holds; `false` after five minutes, because no time limit ends a separate process.
 private func comes(_ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(300)
     while !condition(), .now < end { await Task.yield() }

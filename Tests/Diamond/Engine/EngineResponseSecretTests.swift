@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that is told secrets` {
+@Suite(.timeLimit(.minutes(5))) struct `Secrets in responses` {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 
@@ -29,7 +29,9 @@ import Testing
             "http://u:s3cret@h/", "/x#access_token=s3cret", "/x?access_token=s3cret", "/x?code=s3cret", "?sig=s3cret",
             "https://b.s3.example.com/o?X-Amz-Credential=a&X-Amz-Signature=s3cret",
         ])
-    func `stores no redirect to a URL with one, and hands it on`(status: Int, location: String) async throws {
+    func `an engine stores no redirect to a URL with a secret, and delivers it`(status: Int, location: String)
+        async throws
+    {
         let engine = engine([.location: location], status: status)
         for _ in 0..<2 {
             let response = try await engine.send(Request("http://h/a"))
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [("Link", "</?page=2&token=s3cret>; rel=next"), ("Refresh", "1; url=/?api_key=s3cret")])
-    func `stores no response that leads to a URL with one`(name: String, value: String) async throws {
+    func `an engine stores no response that names a URL with a secret`(name: String, value: String) async throws {
         let engine = engine(HTTPFields([try HTTPField(checking: name, value)]))
         for _ in 0..<2 { #expect(try await engine.send(Request("http://h/a")).source == .network) }
         await engine.cache?.flush()
@@ -54,7 +56,7 @@ import Testing
         ("Content-Location", "/x?access_token=s3cret"), ("X-Profile", "https://h/?token=s3cret"),
         ("X-Own", "s3cret"),
     ])
-    func `stores the response without a field that is one`(name: String, value: String) async throws {
+    func `an engine stores a response without its secret fields`(name: String, value: String) async throws {
         let field = try HTTPField(checking: name, value)
         let engine = engine(HTTPFields([field, HTTPField(name: .eTag, value: "\"1\"")]))
         var request = Request("http://h/a")
@@ -62,7 +64,7 @@ import Testing
         #expect(try await engine.send(request).headers[field.name] == value)
         let stored = try await engine.send(request)
         #expect(stored.source == .cache && stored.headers[field.name] == nil && stored.headers[.eTag] == "\"1\"")
-        // Nor does a confirmation bring it in.
+        // A confirmation does not add it either.
         clock.advance(by: 4000)
         #expect(try await engine.send(request).source == .revalidated)
         await engine.cache?.flush()
@@ -70,7 +72,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stores no named secret that a server repeats in a header of its own`() async throws {
+    @Test func `an engine stores no named secret that a server repeats in a header`() async throws {
         let name = try #require(HTTPField.Name("X-Whatever"))
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=3600", name: request.headers[name] ?? ""])
@@ -87,7 +89,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `tells none in a snapshot, an error or an event`() async throws {
+    @Test func `an engine reveals no secret in a snapshot, an error or an event`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/a"
                 ? .stub(status: 302, headers: [.location: "/b?access_token=s3cret"])

@@ -13,7 +13,9 @@ import Testing
 
     private func date() -> String { HTTPDate.text(of: clock.milliseconds) }
 
-    @Test func `asks the network once, then answers from the cache until it is stale`() async throws {
+    @Test func `an engine sends to the network once, then answers from the cache until the entry is stale`()
+        async throws
+    {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let engine = temporary.engine(transport, clock: clock)
         let request = Request("http://h/?a=1", parameters: ["b": 2])
@@ -28,7 +30,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `finds after a restart what it stored before`() async throws {
+    @Test func `an engine finds after a restart what it stored before`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let first = temporary.engine(transport, clock: clock)
         _ = try await first.send(Request("http://h/"))
@@ -38,7 +40,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `confirms what is stale with both validators, and takes the new freshness`() async throws {
+    @Test func `an engine validates a stale entry with both validators, and uses the new freshness`() async throws {
         let modified = date()
         let transport = StubTransport { request throws(TransportError) in
             request.headers[.ifNoneMatch] == "\"1\"" && request.headers[.ifModifiedSince] == modified
@@ -56,7 +58,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `does not believe a 304 that speaks of another representation`() async throws {
+    @Test func `an engine does not accept a 304 for another representation`() async throws {
         let asked = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             let number = asked.withLock { number in
@@ -76,7 +78,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).headers[.eTag] == "\"3\"")
     }
 
-    @Test func `does not believe a 304 of a server that has gone back to an older representation`() async throws {
+    @Test func `an engine does not accept a 304 for an older representation`() async throws {
         let dates = [date(), HTTPDate.text(of: clock.milliseconds - 86_400_000)]
         let isBack = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
@@ -96,7 +98,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .revalidate)).source == .revalidated)
     }
 
-    @Test func `replaces what the server says has changed`() async throws {
+    @Test func `an engine replaces an entry that the server has changed`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
             let number = count.withLock { number in
@@ -113,7 +115,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
-    @Test func `believes the app's maxAge where the server is silent`() async throws {
+    @Test func `an engine uses the app's maxAge where the server sets none`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         let request = Request("http://h/", cache: .automatic(maxAge: .seconds(10)))
@@ -124,14 +126,14 @@ import Testing
         #expect(try await engine.send(request).source == .network)
     }
 
-    @Test func `does not let the app's maxAge keep an error`() async throws {
+    @Test func `an engine does not store an error for the app's maxAge`() async throws {
         let engine = temporary.engine(StubTransport(status: 404), clock: clock)
         let request = Request("http://h/", cache: .automatic(maxAge: .seconds(60)))
         _ = try await engine.send(request)
         #expect(try await engine.send(request).source == .network)
     }
 
-    @Test func `purges what is stored for a request`() async throws {
+    @Test func `an engine purges the entry of a request`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/?a=1&b=2"))
         let (one, other) = (Request("http://h/?a=1&b=2"), Request("http://h/?b=2&a=1"))
@@ -141,7 +143,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .network)
     }
 
-    @Test func `asks again for what it has invalidated, with the validator that is stored`() async throws {
+    @Test func `an engine requests an invalidated entry again, with its stored validator`() async throws {
         let transport = StubTransport { request in
             guard request.headers[.ifNoneMatch] == nil else { return .stub(status: 304, headers: [.eTag: "\"a\""]) }
             return .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"a\""])
@@ -154,7 +156,7 @@ import Testing
         #expect(try await !engine.invalidate(Request("http://h/other")))
     }
 
-    @Test func `says of no body that it were of another type than its own`() async throws {
+    @Test func `an engine does not validate the type of a response without a body`() async throws {
         let transport = StubTransport()
         var configuration = Engine.Configuration(testing: transport)
         configuration.headers = [.contentType: "application/vnd.api+json"]
@@ -173,7 +175,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stores nothing that the server or the request forbids`() async throws {
+    @Test func `an engine stores no response that the server or the request forbids`() async throws {
         let cases: [(HTTPFields, Request)] = [
             ([.cacheControl: "no-store"], Request("http://h/1")),
             ([.cacheControl: "max-age=60"], Request("http://h/2", cache: .noStore)),
@@ -191,7 +193,7 @@ import Testing
 
     private static let forbidding: [HTTPFields] = [[.cacheControl: "no-store"], [.vary: "*"]]
 
-    /// Answers once as may be stored, and then so.
+    /// Answers once with a response that may be stored, and then with the given one.
     private func changing(status: Int = 200, _ headers: HTTPFields) -> StubTransport {
         let count = Guarded(0)
         return StubTransport { _ throws(TransportError) in
@@ -205,7 +207,9 @@ import Testing
     }
 
     @Test(arguments: [CachePolicy.reload, .revalidate, .staleWhileRevalidate], forbidding)
-    func `drops what is stored where a newer answer may not be`(policy: CachePolicy, headers: HTTPFields) async throws {
+    func `an engine removes an entry where a newer response may not be stored`(policy: CachePolicy, headers: HTTPFields)
+        async throws
+    {
         let engine = temporary.engine(changing(headers), clock: clock)
         _ = try await engine.send(Request("http://h/"))
         if policy == .staleWhileRevalidate { clock.advance(by: 61) }
@@ -222,7 +226,9 @@ import Testing
     ]
 
     @Test(arguments: reloads, [forbidding[0], HTTPFields()])
-    func `leaves what is stored to what says nothing against it`(reload: Reload, headers: HTTPFields) async throws {
+    func `an engine leaves an entry that a newer response does not replace`(reload: Reload, headers: HTTPFields)
+        async throws
+    {
         let engine = temporary.engine(changing(status: reload.status, headers), clock: clock)
         _ = try await engine.send(Request("http://h/"))
         _ = try await engine.send(Request("http://h/", method: reload.method, cache: reload.policy))
@@ -232,7 +238,7 @@ import Testing
 
     typealias Reload = (method: HTTPRequest.Method, status: Int, policy: CachePolicy)
 
-    @Test func `answers a HEAD from a stored GET, without its body`() async throws {
+    @Test func `an engine answers a HEAD from a stored GET, without its body`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let engine = temporary.engine(transport, clock: clock)
         _ = try await engine.send(Request("http://h/"))
@@ -240,13 +246,13 @@ import Testing
         #expect(head.source == .cache && head.body.isEmpty)
     }
 
-    @Test func `does not take a HEAD's answer for a GET's`() async throws {
+    @Test func `an engine does not use a HEAD's response for a GET`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/", method: .head))
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `answers 504 where only the cache may answer and has nothing`() async throws {
+    @Test func `an engine answers 504 where only the cache may answer and has nothing`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         let nothing = try await engine.send(Request("http://h/", cache: .cacheOnly))
@@ -257,7 +263,9 @@ import Testing
     }
 
     @Test(arguments: [503, nil] as [Int?])
-    func `falls back on what is stored when the network fails, where the policy says so`(status: Int?) async throws {
+    func `an engine falls back to the cache when the network fails, where the policy allows it`(status: Int?)
+        async throws
+    {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in
             guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=1"]) }
@@ -274,7 +282,7 @@ import Testing
         #expect(automatic?.status.code == status)
     }
 
-    @Test func `calls what is fresh fresh, also where it stands in for a server that fails`() async throws {
+    @Test func `an engine reports a fresh response as fresh, also where it replaces a failing server's`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ in
             isDown.withLock { $0 } ? .stub(status: 503) : .stub(headers: [.cacheControl: "max-age=60"])
@@ -288,7 +296,7 @@ import Testing
         #expect(try await engine.send(request).source == .stale)
     }
 
-    @Test func `does not fall back on what must be revalidated`() async throws {
+    @Test func `an engine does not fall back to an entry that must be revalidated`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in
             guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=1, must-revalidate"]) }
@@ -301,14 +309,14 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .networkElseCache)).status == .serviceUnavailable)
     }
 
-    @Test func `does not take an entry from the future for fresh`() async throws {
+    @Test func `an engine does not treat an entry from the future as fresh`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/"))
         clock.advance(by: -86400)
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `never reaches the network where only the cache may answer`() async throws {
+    @Test func `an engine never uses the network where only the cache may answer`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         for headers in [[.range: "bytes=0-1"], [.cacheControl: "no-store, only-if-cached"]] as [HTTPFields] {
@@ -319,7 +327,7 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `serves what is stale and brings it up to date behind the answer`() async throws {
+    @Test func `an engine serves a stale entry and revalidates it afterwards`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=1"], body: "\(count.withLock { $0 += 1; return $0 })")
@@ -334,7 +342,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
-    @Test func `waits no longer for what it brings up to date when the waiting task is canceled`() async throws {
+    @Test func `an engine waits no longer for revalidations when the waiting task is canceled`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=1"]), clock: clock)
         let request = Request("http://h/", cache: .staleWhileRevalidate)
         _ = try await engine.send(request)
@@ -350,7 +358,7 @@ import Testing
         #expect(engine.activity.counts.refreshing == 0)
     }
 
-    @Test func `keeps users apart, in memory and on disk`() async throws {
+    @Test func `an engine separates users, in memory and on disk`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.authorization] ?? request.url)
         }
@@ -365,7 +373,7 @@ import Testing
         }
     }
 
-    @Test func `leaves no secret on disk`() async throws {
+    @Test func `an engine leaves no secret on disk`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60", .setCookie: "sid=s3cret"])
         let engine = temporary.engine(transport, clock: clock)
         var request = Request("http://me:s3cret@h/?access_token=s3cret", parameters: ["password": "s3cret"])
@@ -377,7 +385,9 @@ import Testing
         #expect(try temporary.bytes().range(of: Data("http://h/".utf8)) != nil)
     }
 
-    @Test func `sends user info as basic credentials, and its own headers where the request has none`() async throws {
+    @Test func `an engine sends user info as basic credentials, and its own headers where the request has none`()
+        async throws
+    {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         _ = try await engine.send(Request("http://me:p%40ss@h/"))
@@ -387,7 +397,7 @@ import Testing
         #expect(sent.headers[.userAgent] == "Diamond")
     }
 
-    @Test func `counts what is on the wire, and ends at zero`() async throws {
+    @Test func `an engine counts requests on the wire, and ends at zero`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ async throws(TransportError) in
             entered.open()
@@ -403,7 +413,7 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
-    @Test func `cancels what asks for a key, however it was written, and nothing else`() async throws {
+    @Test func `an engine cancels requests of a key, however they were written, and no others`() async throws {
         let engine = temporary.engine(StubTransport.silent(), clock: clock)
         let request = Request("http://h/a", parameters: ["b": 1, "c": 2])
         let same = [request, Request("http://h/a?c=2&b=1")].map { engine.enqueue($0) }
@@ -415,9 +425,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `cancels by key also where a provider says nothing of another request`() async throws {
-        /// Knows nobody, and takes its time for one request.
-        struct Slow: CredentialProvider {
+    @Test func `an engine cancels by key also where a provider does not answer for another request`() async throws {
+        /// Returns no identity, and does not answer for one request.
+        struct HangingProvider: CredentialProvider {
             let gate: Gate
 
             func secret(_ name: String, for identity: String?) async throws -> String? { nil }
@@ -429,7 +439,7 @@ import Testing
         }
         let gate = Gate()
         var configuration = Engine.Configuration(testing: StubTransport.silent())
-        configuration.credentials = Slow(gate: gate)
+        configuration.credentials = HangingProvider(gate: gate)
         let engine = Engine(configuration)
         let slow = engine.enqueue(Request("http://h/slow"))
         let connection = engine.enqueue(Request("http://h/a"))
@@ -442,7 +452,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `refuses a malformed request with the place and the remedy`() async {
+    @Test func `an engine refuses a malformed request with the place and the remedy`() async {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/%zz")) }
         #expect(error?.code == .badRequest)

@@ -26,7 +26,9 @@ import Testing
         return echo
     }
 
-    @Test(arguments: TransportKind.allCases) func `arrives as browsers send it`(kind: TransportKind) async throws {
+    @Test(arguments: TransportKind.allCases) func `a multipart body is sent as browsers send it`(kind: TransportKind)
+        async throws
+    {
         let parts = [
             MultipartPart("title", "a city"), MultipartPart("na\"me\r\n", "ü"),
             MultipartPart("photo", file: try file("a \"b\".jpg", Data([0, 255, 13, 10])), contentType: "image/jpeg"),
@@ -53,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [0, 1, 3_000_000])
-    func `arrives whole, however long the file is`(kind: TransportKind, count: Int) async throws {
+    func `a file body is sent whole, however long the file is`(kind: TransportKind, count: Int) async throws {
         let url = try file("data", Pattern.bytes(count: count))
         let request = Request("http://h/", method: .put, body: .file(url, contentType: "application/octet-stream"))
         let echo = try await sent(request, by: kind)
@@ -61,7 +63,7 @@ import Testing
         #expect(echo.fields.contains("Content-Type: application/octet-stream"))
     }
 
-    @Test func `has another boundary each time, and one identity`() async throws {
+    @Test func `a multipart body has another boundary each time, and one identity`() async throws {
         let request = Request("http://h/", method: .post, body: .multipart([MultipartPart("a", "b")]))
         let (one, other) = (try await sent(request), try await sent(request))
         #expect(one.body != other.body)
@@ -86,7 +88,7 @@ import Testing
         try form(Request("http://h/", method: .post, body: .multipart(parts)))
     }
 
-    @Test func `differs by every fact of a part, and by their order`() throws {
+    @Test func `a multipart body differs by every property of a part, and by their order`() throws {
         let (a, b) = (MultipartPart("a", "1"), MultipartPart("b", "2"))
         let forms = [
             try form(a, b), try form(b, a), try form(a), try form(), try form(MultipartPart("a", "2")),
@@ -99,7 +101,7 @@ import Testing
         #expect(forms.last?.contains("secret-part password ") == true)
     }
 
-    @Test func `is as a file what its bytes are`() throws {
+    @Test func `a file body has the identity of its bytes`() throws {
         let url = try file("data", Data("abc".utf8))
         let (bytes, file) = (
             RequestBody.bytes(Data("abc".utf8), contentType: "t"), RequestBody.file(url, contentType: "t")
@@ -109,13 +111,14 @@ import Testing
     }
 
     @Test(arguments: ["/dev/zero", "/", "/no/such/file"])
-    func `has no identity where its file is none, and is refused at once`(path: String) {
+    func `a body without a readable file has no identity, and is refused at once`(path: String) {
         let body = RequestBody.file(URL(filePath: path), contentType: "t")
         let error = #expect(throws: RequestError.self) { try form(Request("http://h/", body: body)) }
         #expect(error?.code == .unreadableFile)
     }
 
-    @Test func `is another when its file has changed, though its size and name are the same`() throws {
+    @Test func `a file body has another identity when its file has changed, though size and name are the same`() throws
+    {
         let url = try file("data", Data("abc".utf8))
         let before = try form(MultipartPart("a", .file(url)))
         #expect(try form(MultipartPart("a", .file(url))) == before)
@@ -124,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is looked at anew each time its request is sent`(isPart: Bool) async throws {
+    func `a file body is read again each time its request is sent`(isPart: Bool) async throws {
         let url = try file("data", Data("abc".utf8))
         let stub = StubTransport(headers: [.cacheControl: "max-age=3600"])
         let engine = temporary.engine(stub)
@@ -137,7 +140,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `names a file that cannot be read, before anything is sent`() async throws {
+    @Test func `a file body names a file that cannot be read, before anything is sent`() async throws {
         let missing = temporary.directory.appending(path: "missing")
         for body in [RequestBody.file(missing), .multipart([MultipartPart("a", file: missing)])] {
             let error = await #expect(throws: ConnectionError.self) {
@@ -150,7 +153,7 @@ import Testing
         #expect(throws: RequestError.self) { try form(Request("http://h/", body: folder)) }
     }
 
-    /// What may become of a file of ten bytes.
+    /// Changes of a file of ten bytes.
     enum Change: CaseIterable {
         case longer, shorter, other, gone
 
@@ -166,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: Change.allCases)
-    func `is not read where its file is not what it was when its length was told`(change: Change) async throws {
+    func `a file body is not read where its file has changed since its length was known`(change: Change) async throws {
         let url = try file("data", Data("ten letter".utf8))
         let pieces = BodyPieces(segments: try RequestBody.file(url).segments(.standard, boundary: ""))
         try change.make(url)
@@ -175,7 +178,7 @@ import Testing
         #expect(error?.code == .unreadableFile)
     }
 
-    @Test func `does not end where its file changes while it is read`() async throws {
+    @Test func `a file body does not end early where its file changes during the read`() async throws {
         let url = try file("data", Pattern.bytes(count: 600_000))
         let pieces = BodyPieces(segments: try RequestBody.file(url).segments(.standard, boundary: ""))
         var iterator = pieces.makeAsyncIterator()
@@ -190,8 +193,8 @@ import Testing
         #expect(error?.message.contains("changed since it was looked at: send a copy") == true)
     }
 
-    /// Changes a file when all but the sending is done.
-    private struct Meddler: Interceptor {
+    /// Changes a file when only the sending is left.
+    private struct FileChangingInterceptor: Interceptor {
         let file: URL
         let change: Change
 
@@ -199,11 +202,13 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [Change.longer, .other])
-    func `never arrives as a part of another file, or another`(kind: TransportKind, change: Change) async throws {
+    func `a changed file is never sent as part of another, or as another`(kind: TransportKind, change: Change)
+        async throws
+    {
         let url = try file("data", Data("ten letter".utf8))
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = kind.make()
-        configuration.interceptors = [Meddler(file: url, change: change)]
+        configuration.interceptors = [FileChangingInterceptor(file: url, change: change)]
         let engine = Engine(configuration)
         let request = Request(try await SampleServer.shared.url("wire/echo"), method: .put, body: .file(url))
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
@@ -211,8 +216,8 @@ import Testing
         await engine.close()
     }
 
-    /// Changes a file the first time that it is asked, which is behind the key and before the body.
-    private struct MeddlingProvider: CredentialProvider {
+    /// Changes a file in its first call, which is after the key and before the body.
+    private struct FileChangingProvider: CredentialProvider {
         let file: URL
         let changes = Guarded([Change.other])
 
@@ -223,26 +228,26 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is sent for no identity but that of the file that was read for it`(isPart: Bool) async throws {
+    func `a file body is sent for no identity but that of the file that was read`(isPart: Bool) async throws {
         let url = try file("data", Data("ten letter".utf8))
         let stub = StubTransport(headers: [.cacheControl: "max-age=3600"])
         var configuration = Engine.Configuration(testing: stub)
         configuration.store = temporary.store
-        configuration.credentials = MeddlingProvider(file: url)
+        configuration.credentials = FileChangingProvider(file: url)
         let engine = Engine(configuration)
         let body = isPart ? RequestBody.multipart([MultipartPart("a", file: url)]) : .file(url)
         var request = Request("http://h/", method: .query, body: body)
         (request.identity, request.credentials) = ("anna", [.bearer(.secret("token"))])
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect((error?.cause as? RequestError)?.code == .unreadableFile && stub.requests.isEmpty)
-        // As it was, it has no answer.
+        // The unchanged file has no stored response.
         try Data("ten letter".utf8).write(to: url)
         #expect(try await engine.send(request).source == .network)
         #expect(try await engine.send(request).source == .cache)
         await engine.close()
     }
 
-    @Test func `makes its Content-Type itself`() {
+    @Test func `a multipart body sets its Content-Type itself`() {
         let request = Request("http://h/", method: .post, headers: [.contentType: "a"], body: .multipart([]))
         #expect(throws: RequestError.self) { try WireRequest(request) }
         let part = MultipartPart("a", .bytes(Data()), contentType: "a\r\nb")
@@ -252,7 +257,7 @@ import Testing
     @Test(arguments: [
         #"{"body":{"multipart":[{"name":"a","text":"1"},{"contentType":"t","file":"/f","filename":"n","name":"b"}]}}"#,
         #"{"body":{"multipart":[{"base64":"/w==","name":"a"}]}}"#, #"{"body":{"contentType":"t","file":"/f"}}"#,
-    ]) func `survives the written form`(text: String) throws {
+    ]) func `a body of files and parts decodes as it was encoded`(text: String) throws {
         let full = text.dropLast() + #","method":"POST","url":"http://h/","version":1}"#
         #expect(String(decoding: try Request(json: Data(full.utf8)).json(), as: UTF8.self) == full)
     }
@@ -262,7 +267,7 @@ import Testing
         (#"{"multipart": [{"name": "a"}]}"#, "give one"),
         (#"{"multipart": [{"name": "a", "base64": "%"}]}"#, "mend it"),
         (#"{"multipart": [{"name": "a", "text": "b", "file": "c"}]}"#, "not known here"),
-    ]) func `is refused with the remedy where it is written wrongly`(body: String, remedy: String) {
+    ]) func `an invalid encoded body is refused with the remedy`(body: String, remedy: String) {
         let text = #"{"url": "http://h/", "body": \#(body)}"#
         let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The text of a public value` {
+@Suite struct `The text of public values` {
     private static let errors: [any Error] = [
         ConnectionError(.timedOut, "too slow: try again"),
         TransportError(.timedOut, "too slow: try again", requestMayHaveBeenSent: true),
@@ -15,12 +15,12 @@ import Testing
         CacheSealError(.badKey, "too slow: try again"),
     ]
 
-    @Test(arguments: errors) func `is an error's message for people, too`(error: any Error) {
+    @Test(arguments: errors) func `the text of an error is its message for people, too`(error: any Error) {
         #expect(error.localizedDescription == "too slow: try again")
         #expect("\(error)".hasPrefix("too slow: try again"))
     }
 
-    @Test func `is that of the error that a recording throws`() async throws {
+    @Test func `the text of a recording's error is that of its cause`() async throws {
         let transport = ReplayingTransport(Recording())
         let error = await #expect(throws: ConnectionError.self) {
             try await Engine.stub(transport).send(Request("http://h/"))
@@ -34,7 +34,7 @@ import Testing
         (.finished(.success), "finished: success"), (.finished(.cancelled), "finished: cancelled"),
     ]
 
-    @Test(arguments: states) func `tells in words where a connection stands`(state: ConnectionState, text: String) {
+    @Test(arguments: states) func `the text of a connection's state is in words`(state: ConnectionState, text: String) {
         #expect("\(state)" == text)
         #expect("\([state])" == "[\(text)]")
     }
@@ -54,17 +54,17 @@ import Testing
         (["password": "hunter2", "page": 2] as Parameters, "password, page"),
     ]
 
-    @Test(arguments: values) func `says what the value is in a few words`(value: any Sendable, text: String) {
+    @Test(arguments: values) func `the text of a value describes it in a few words`(value: any Sendable, text: String) {
         #expect("\(value)" == text)
         #expect("\([value])" == "[\(text)]")
     }
 
-    @Test func `of a snapshot is its request and its state`() {
+    @Test func `the text of a snapshot is its request and its state`() {
         let connection = Connection(Request("http://h/a?token=hunter2"))
         #expect("\(connection.snapshot)" == "GET http://h/a…, ready")
     }
 
-    @Test func `of a job is one line`() async throws {
+    @Test func `the text of a job is one line`() async throws {
         let temporary = TemporaryStore()
         let queue = try ReplayQueue(temporary.store)
         var request = Request("http://h/a?page=2", method: .post)
@@ -75,7 +75,7 @@ import Testing
         #expect("\(job)" == "job 1: POST http://h/a…, ready (enqueued)")
     }
 
-    /// What holds a secret in clear.
+    /// Values that contain a secret in plain form.
     private static let secret = "hunter2"
 
     private static var secretive: [Any] {
@@ -103,7 +103,7 @@ import Testing
         ]
     }
 
-    @Test func `holds no secret, however it is printed`() {
+    @Test func `no text contains a secret, however it is printed`() {
         for value in Self.secretive {
             var dumped = ""
             dump(value, to: &dumped)

@@ -8,10 +8,10 @@ import Testing
 
 @testable import Diamond
 
-/// As the documentation shows it.
-@Suite(.timeLimit(.minutes(5))) struct `An engine and its replayer in a group of services` {
-    typealias EngineService = `The documentation`.EngineService
-    typealias ReplayerService = `The documentation`.ReplayerService
+/// The example of the documentation.
+@Suite(.timeLimit(.minutes(5))) struct `An engine and its replayer in a service group` {
+    typealias EngineService = `Code in the documentation`.EngineService
+    typealias ReplayerService = `Code in the documentation`.ReplayerService
 
     private let server = ManualServer()
     private let clock = TestClock()
@@ -19,8 +19,8 @@ import Testing
     private func engine() -> Engine {
         var configuration = Engine.Configuration(testing: server.transport, clock: clock, store: TemporaryStore())
         configuration.uptime = { [clock] in clock.date.milliseconds }
-        configuration.reachability = FakeNetwork(isReachable: true)
-        // Where much runs beside, a task may wait for seconds.
+        configuration.reachability = StubReachability(isReachable: true)
+        // Where many tests run, a task may wait for seconds.
         configuration.patience = .seconds(600)
         return Engine(configuration)
     }
@@ -31,7 +31,7 @@ import Testing
         return request
     }
 
-    @Test func `work until it shuts down, and bring what is under way to its end`() async throws {
+    @Test func `services run until their group shuts down, and end what is under way`() async throws {
         let engine = engine()
         let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
         let group = ServiceGroup(services: services)
@@ -53,7 +53,7 @@ import Testing
         #expect(engine.connections.isEmpty && engine.activity.counts.isIdle && server.flying.isEmpty)
     }
 
-    @Test func `leave nothing when it is canceled`() async throws {
+    @Test func `services leave nothing when their group is canceled`() async throws {
         let engine = engine()
         let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
         let running = Task { try await ServiceGroup(services: services).run() }

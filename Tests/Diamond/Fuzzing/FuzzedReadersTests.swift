@@ -2,15 +2,15 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-/// Inputs that libFuzzer found ways through the readers with, and random changes of them.
-@Suite struct `A reader of text from outside` {
+/// Inputs with which libFuzzer found paths through the parsers, and random changes of them.
+@Suite struct `A parser of outside text` {
     private static let inputs: [[UInt8]] = {
         let folder = Fixture.directory.appending(path: "Fuzz")
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return (files ?? []).sorted { $0.path < $1.path }.compactMap { try? Array(Data(contentsOf: $0)) }
     }()
 
-    @Test func `keeps what it takes, whatever it is given`() {
+    @Test func `a parser of outside text preserves the values that it accepts, for any input`() {
         #expect(Self.inputs.count > 50)
         for input in Self.inputs {
             let failure = FuzzedReaders.failure(of: input)
@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(30))) func `keeps what it takes of inputs that were changed at random`() throws {
+    @Test(.timeLimit(.minutes(30)))
+    func `a parser of outside text preserves the values of inputs that were changed at random`() throws {
         var changes = try #require(InputChanges(of: Self.inputs, random: SplitMix(state: Effort.seed)))
         for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {
             let input = changes.next()
@@ -28,11 +29,11 @@ import Testing
     }
 }
 
-/// Inputs made of others, as a fuzzer makes them: bytes changed, repeated, taken out, and two put together.
+/// Inputs derived from others, as a fuzzer does it: bytes changed, repeated, removed, and two inputs joined.
 private struct InputChanges {
     private let inputs: [[UInt8]]
     private var random: SplitMix
-    /// Bytes that mean something to one of the readers.
+    /// Bytes with a meaning to one of the parsers.
     private static let special =
         Array("\"\\{}[]:,%&=?#/.+-'$`;@ eE0\t\n\0\u{7F}\u{301}\u{FEFF}".utf8) + [0x80, 0xC0, 0xED, 0xFF]
 
@@ -51,7 +52,7 @@ private struct InputChanges {
     }
 
     private mutating func change(_ input: inout [UInt8]) {
-        // The first byte chooses the reader, and stays.
+        // The first byte selects the parser, and stays.
         let place = 1 + random.below(max(1, input.count - 1))
         let end = min(input.count, place + 1 + random.below(8))
         guard place < end else { return input.append(random.byte()) }
@@ -65,7 +66,7 @@ private struct InputChanges {
         }
     }
 
-    /// Goes on with the rest of another input.
+    /// Continues with the rest of another input.
     private mutating func splice(into input: inout [UInt8], at place: Int) {
         let other = inputs[random.below(inputs.count)]
         input.replaceSubrange(place..., with: other[(1 + random.below(other.count - 1))...])

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A transport over the program's HTTPClient` {
+@Suite(.timeLimit(.minutes(5))) struct `A transport over the app's HTTPClient` {
     private static func run(
         redirects: HTTPClient.Configuration.RedirectConfiguration = .disallow,
         decompression: HTTPClient.Decompression = .disabled,
@@ -27,7 +27,8 @@ import Testing
         try await client.shutdown().get()
     }
 
-    @Test(.enabled(if: TLSServer.executable != nil)) func `tells a certificate that nobody vouches for`() async throws {
+    @Test(.enabled(if: TLSServer.executable != nil))
+    func `a transport over the app's HTTPClient reports an untrusted certificate`() async throws {
         let server = try await TLSServer(TLSServer.Identity())
         try await Self.run { client, _ in
             let transport = HTTPClientTransport(client)
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `leaves it open when it is closed itself`() async throws {
+    @Test func `a transport over the app's HTTPClient leaves it open when it is closed itself`() async throws {
         try await Self.run { client, server in
             for _ in 0..<2 {
                 let transport = HTTPClientTransport(client)
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `asks for no coding where it decompresses nothing`() async throws {
+    @Test func `a transport over the app's HTTPClient asks for no coding where it decompresses nothing`() async throws {
         try await Self.run { client, server in
             let transport = HTTPClientTransport(client)
             let echo = try Echo(try await transport.get(server.url("wire/echo")).body)
@@ -61,7 +62,9 @@ import Testing
     }
 
     @Test(arguments: [[:], [.acceptEncoding: "gzip"]] as [HTTPFields])
-    func `tells nothing of a coding that it removed`(headers: HTTPFields) async throws {
+    func `a transport over the app's HTTPClient removes the fields of a coding that it decoded`(headers: HTTPFields)
+        async throws
+    {
         try await Self.run(decompression: .enabled(limit: .none)) { client, server in
             let transport = HTTPClientTransport(client, decompresses: true)
             let request = TransportRequest(url: server.url("wire/gzip"), headers: headers)
@@ -74,7 +77,7 @@ import Testing
 
     /// Long bodies and short ones: async-http-client reads a short one before it goes on to the next address.
     @Test(arguments: [0, 10_000])
-    func `says that it must not follow redirects`(length: Int) async throws {
+    func `a transport over the app's HTTPClient requires that it follows no redirects`(length: Int) async throws {
         let isFollowed = Guarded(false)
         let target = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -91,7 +94,7 @@ import Testing
         #expect(isFollowed.withLock { $0 } == false)
     }
 
-    @Test func `says that it was shut down`() async throws {
+    @Test func `a transport over the app's HTTPClient reports that it was shut down`() async throws {
         let client = HTTPClient()
         try await client.shutdown().get()
         let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: "http://127.0.0.1/"))
@@ -99,7 +102,7 @@ import Testing
         #expect(error?.requestMayHaveBeenSent == false)
     }
 
-    @Test func `honors its timeouts`() async throws {
+    @Test func `a transport over the app's HTTPClient observes its timeouts`() async throws {
         let server = try RawServer { connection in _ = connection.readRest() }
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.read = .milliseconds(50)
@@ -111,9 +114,11 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A transport over an HTTPClient of its own` {
+@Suite(.timeLimit(.minutes(5))) struct `A transport over its own HTTPClient` {
     @Test(arguments: [(HTTPRequest.Method.head, "200 OK"), (.head, "304 Not Modified"), (.get, "304 Not Modified")])
-    func `takes a head that tells of a coding for no body`(method: HTTPRequest.Method, status: String) async throws {
+    func `a transport over its own HTTPClient accepts a coding field of a response without a body`(
+        method: HTTPRequest.Method, status: String
+    ) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n")
         let transport = HTTPClientTransport()
@@ -123,7 +128,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `was not sent when TLS fails`() async throws {
+    @Test func `a transport over its own HTTPClient reports a TLS failure as unsent`() async throws {
         let server = try RawServer { connection in connection.write("HTTP/1.1 400 Bad Request\r\n\r\n") }
         let transport = HTTPClientTransport()
         let url = server.base.replacing("http://", with: "https://")
@@ -133,7 +138,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `repeats a request once at most`() async throws {
+    @Test func `a transport over its own HTTPClient repeats a request once at most`() async throws {
         let count = Guarded(0)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -147,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `ends its connections with it`(isClosed: Bool) async throws {
+    func `a transport over its own HTTPClient closes its connections with itself`(isClosed: Bool) async throws {
         let hasEnded = Gate()
         let server = try RawServer { connection in
             _ = connection.readHead()
@@ -164,7 +169,7 @@ import Testing
 
     #if os(Linux)
     @Test(arguments: [true, false])
-    func `ends its thread with it`(isClosed: Bool) async throws {
+    func `a transport over its own HTTPClient ends its thread with itself`(isClosed: Bool) async throws {
         var transport: HTTPClientTransport? = HTTPClientTransport()
         let loop = try #require(transport?.owner.loop())
         let name = try #require(try await loop.submit { ProcessUsage.threadName }.get())

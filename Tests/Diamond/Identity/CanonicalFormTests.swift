@@ -10,7 +10,7 @@ import Testing
 
     static func form(_ request: Request) throws -> String { try CanonicalForm(of: request, rules: rules).text }
 
-    @Test func `of a request is a text that never changes`() throws {
+    @Test func `the canonical form of a request is a text that never changes`() throws {
         var request = Request(
             "https://API.example.com/a/../cities?b=1",
             parameters: ["page": 2, "country": "DE"],
@@ -55,7 +55,9 @@ import Testing
                 Request("http://h/", method: .query, body: .json(["a": 1, "b": [1.0, 2e0]])),
                 Request("http://h/", method: .query, body: .json(["b": [1, 2], "a": 1]))
             ),
-        ] as [(Request, Request)]) func `is one for requests that ask the same`(left: Request, right: Request) throws
+        ] as [(Request, Request)]) func `the canonical form is equal for equivalent requests`(
+            left: Request, right: Request
+        ) throws
     {
         #expect(try Self.form(left) == Self.form(right))
     }
@@ -106,14 +108,14 @@ import Testing
             (Request("http://h/?token=a"), Request("http://h/?token=b")),
             (Request("http://a:b@h/"), Request("http://a:c@h/")),
             (Request("http://h/", headers: [.cookie: "a=1"]), Request("http://h/")),
-        ] as [(Request, Request)]) func `differs for requests that ask for different things`(
+        ] as [(Request, Request)]) func `the canonical form differs for different requests`(
             left: Request, right: Request
         ) throws
     {
         #expect(try Self.form(left) != Self.form(right))
     }
 
-    @Test func `has no credential in clear`() throws {
+    @Test func `the canonical form has no credential in plain form`() throws {
         var request = Request("http://me:s3cret@h/?token=s3cret&Api_Key=s3cret", parameters: ["password": "s3cret"])
         request.headers = [.authorization: "s3cret", .cookie: "a=s3cret"]
         request.headers.append(try HTTPField(checking: "X-API-Key", "s3cret"))
@@ -130,7 +132,7 @@ import Testing
         Request("http://h/", headers: [HTTPField.Name("PRIVATE-TOKEN") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("apikey") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("X-Session-Id") ?? .accept: "s3cret"]),
-    ]) func `hides what its name says is a credential, wherever it stands`(request: Request) throws {
+    ]) func `the canonical form hides credentials that their names reveal, at every place`(request: Request) throws {
         let wire = try WireRequest(request)
         #expect(try !Self.form(request).contains("s3cret"))
         #expect(try Self.form(request).contains("secret-"))
@@ -138,7 +140,9 @@ import Testing
     }
 
     @Test(arguments: ["http://h/?", "http://h/?a&", "http://h/?a=1&"], [nil, "user-42"])
-    func `takes no empty item for a secret that is filled in behind it`(url: String, identity: String?) throws {
+    func `the canonical form does not treat an empty item as a secret that is filled in after it`(
+        url: String, identity: String?
+    ) throws {
         var request = Request(url)
         request.identity = identity
         let open = try Self.form(request)
@@ -149,7 +153,7 @@ import Testing
         #expect(lines.filter { $0.hasPrefix("secret-") }.count == (identity == nil ? 1 : 0))
     }
 
-    @Test func `depends on the store's secret only where there are credentials`() throws {
+    @Test func `the canonical form depends on the store's secret only where there are credentials`() throws {
         let other = KeyRules()
         let open = Request("http://h/?a=1")
         let closed = Request("http://h/?token=1")
@@ -157,14 +161,14 @@ import Testing
         #expect(try CanonicalForm(of: closed, rules: other).text != Self.form(closed))
     }
 
-    @Test func `has no line for a line break in a header`() throws {
+    @Test func `the canonical form has no line for a line break in a header`() throws {
         var request = Request("http://h/")
         request.headers.append(HTTPField(name: .accept, lenientValue: Array("a\r\nmethod POST".utf8)))
         #expect(
             try Self.form(request).components(separatedBy: "\n").filter { $0.hasPrefix("method") } == ["method GET"])
     }
 
-    @Test func `is the same for a form in the body whatever the order of its names`() throws {
+    @Test func `the canonical form of a form body does not depend on the order of its names`() throws {
         let left = Request("http://h/", method: .post, parameters: ["a": 1, "b": 2])
         let right = Request("http://h/", method: .post, body: .form(["b": 2, "a": 1]))
         #expect(try Self.form(left) == Self.form(right))

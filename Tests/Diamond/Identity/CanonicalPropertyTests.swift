@@ -5,14 +5,14 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The canonical form of any request` {
+@Suite struct `The canonical form of random requests` {
     private static let rounds = Effort.rounds(500, soaking: 50_000)
 
     private static func bytes(_ request: Request) throws -> [UInt8] {
         try CanonicalForm(of: request, rules: `The canonical form`.rules).bytes
     }
 
-    @Test func `does not depend on an order that means nothing`() throws {
+    @Test func `the canonical form does not depend on an order without meaning`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let facts = Facts.any(using: &random)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `is the same after writing and reading`() throws {
+    @Test func `the canonical form is the same after encoding and decoding`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let request = try Facts.any(using: &random).request(using: &random)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `tells everything it says`() throws {
+    @Test func `the canonical form loses no property`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let facts = Facts.any(using: &random)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `is one for two requests exactly where they ask the same`() throws {
+    @Test func `the canonical form is equal exactly for equivalent requests`() throws {
         var random = SplitMix(state: Effort.seed)
         var equal = 0
         for _ in 0..<Self.rounds {
@@ -53,7 +53,7 @@ import Testing
         #expect(equal > 0 && equal < Self.rounds)
     }
 
-    @Test func `changes with any byte that matters`() throws {
+    @Test func `the canonical form changes with any byte that matters`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let text = String.letters(using: &random)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Requests that hold a text, each in another place.
+    /// Requests that contain a text, each at another place.
     private static let places: [@Sendable (String) throws -> Request] = [
         { Request("http://h/\($0)/a") },
         { Request("http://\($0)/") },
@@ -98,9 +98,9 @@ import Testing
     }
 }
 
-// MARK: What a request asks
+// MARK: Facts of a request
 
-/// What a request asks, in types that compare byte by byte and know no order where none counts.
+/// The facts of a request, in types that compare byte by byte and have no order where none counts.
 private struct Facts: Hashable {
     struct NamedSecret: Hashable {
         var header, prefix, secret: [UInt8]
@@ -115,7 +115,7 @@ private struct Facts: Hashable {
     var secrets: Set<NamedSecret> = []
     var body: Value?
 
-    /// What is left where the app's own key takes the place of the rest.
+    /// The facts that are left where the app's own key replaces the others.
     var selecting: Facts {
         guard cacheKey != nil else { return self }
         var facts = Facts()
@@ -125,7 +125,7 @@ private struct Facts: Hashable {
 }
 
 extension Facts {
-    // Texts that would pass for something else if anything were written as it is.
+    // Texts that would be read as something else if they were written unchanged.
     private static let texts = [
         "", "a", "b", "A", "a b", "b c", "c", "a=b", "a&b", "a\nquery b", "%0A", "%", "+", "ü", "u\u{308}", "[", "😂",
         "\u{0}",
@@ -159,7 +159,7 @@ extension Facts {
         }
     }
 
-    /// A request that asks for this, in any order.
+    /// Returns a request with these facts, in any order.
     func request(using random: inout SplitMix) throws -> Request {
         let segment = path.map { "%" + Hex.text(of: [$0]) }.joined()
         var request = Request("http://h/a\(segment)", method: try #require(HTTPRequest.Method(Self.text(method))))
@@ -194,14 +194,14 @@ extension Facts {
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
-// MARK: The way back
+// MARK: Parsing
 
 extension Facts {
     struct Unreadable: Error {
         var line: String
     }
 
-    /// Reads a canonical text without credentials by value: that there is a way back shows that nothing was lost.
+    /// Parses a canonical text without hidden credentials: that it can be parsed shows that no fact was lost.
     init(decoding form: [UInt8]) throws {
         method = []
         #expect(form.last == 0x0A)
@@ -334,7 +334,7 @@ extension String {
         String((0..<Int.random(in: 1...12, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
     }
 
-    /// With another letter in the place of one.
+    /// Replaces one letter by another.
     fileprivate func changingOne(using random: inout SplitMix) -> String {
         var letters = Array(self)
         let index = letters.indices.randomElement(using: &random) ?? 0

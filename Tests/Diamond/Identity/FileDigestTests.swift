@@ -10,7 +10,7 @@ import Testing
 
     private let folder = TemporaryFolder()
 
-    /// In place, so that the file looks the same as before.
+    /// Changes the file in place, so that its properties stay the same.
     private func write(_ text: String, to file: URL) throws {
         let handle = try FileHandle(forWritingTo: file)
         try handle.write(contentsOf: Data(text.utf8))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [(3.0, "one"), (2.0, "two"), (0.0, "two"), (-60.0, "two")])
-    func `is remembered once no change can stay unseen`(age: TimeInterval, second: String) throws {
+    func `a file's digest is remembered once no change can be missed`(age: TimeInterval, second: String) throws {
         let file = try folder.file("a", Data("one".utf8))
         let now = Self.changed.addingTimeInterval(age)
         try write("one", to: file)

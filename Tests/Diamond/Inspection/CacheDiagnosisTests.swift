@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A diagnosis` {
+@Suite struct `A diagnosis of a cache` {
     let temporary = TemporaryStore()
 
     private func healthy() throws -> CacheDiagnosis {
@@ -36,19 +36,19 @@ import Testing
         ),
     ]
 
-    @Test func `of a new store finds nothing to do`() throws {
+    @Test func `a diagnosis of a new store finds nothing to do`() throws {
         let diagnosis = try healthy()
         #expect(diagnosis.problems.isEmpty)
         #expect(diagnosis.settings?.isCurrent == true && diagnosis.totals?.entries == 0)
     }
 
-    @Test(arguments: ills.indices) func `judges by what was read`(index: Int) throws {
+    @Test(arguments: ills.indices) func `a diagnosis follows from its facts`(index: Int) throws {
         var diagnosis = try healthy()
         Self.ills[index].ill(&diagnosis)
         #expect(diagnosis.problems.map(\.what) == [Self.ills[index].what])
     }
 
-    @Test func `quotes a path for a shell`() throws {
+    @Test func `a diagnosis quotes a path for a shell`() throws {
         let store = Store(directory: temporary.directory.appending(path: "it's"))
         try FileManager.default.createDirectory(at: store.directory, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: store.directory.path)
@@ -56,7 +56,7 @@ import Testing
         #expect(remedies.contains { $0.hasPrefix("chmod 700 '/") && $0.hasSuffix(#"/it'\''s'"#) }, "\(remedies)")
     }
 
-    @Test func `does not mind a few free pages, and a log of the length it may have`() throws {
+    @Test func `a diagnosis accepts a few free pages, and a log of the usual length`() throws {
         var diagnosis = try healthy()
         diagnosis.settings?.freePages = 100
         diagnosis.files = [.init(name: "cache.sqlite-wal", bytes: 16 << 20, mode: 0o600)]

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `An inspection` {
+@Suite struct `An inspection of a cache` {
     let temporary = TemporaryStore()
 
     private func filled(_ count: Int) async throws -> [CacheEntry] {
@@ -17,7 +17,7 @@ import Testing
         return entries
     }
 
-    @Test func `reads every page of entries, and no body is taken for an orphan`() async throws {
+    @Test func `an inspection reads every page of entries, and takes no body for an orphan`() async throws {
         let entries = try await filled(2500)
         let inspection = try CacheInspection(of: temporary.store)
         #expect(inspection.entries == 2500)
@@ -25,13 +25,13 @@ import Testing
         #expect(inspection.findings.isEmpty)
     }
 
-    @Test func `finds every damaged entry, and what it finds is what a lookup drops`() async throws {
+    @Test func `an inspection finds exactly the damaged entries that a lookup removes`() async throws {
         let entries = try await filled(1100)
         try temporary.execute("UPDATE entry SET duration = duration + 1 WHERE id IN (1, 7, 1030, 1100)")
         let inspection = try CacheInspection(of: temporary.store)
         let keys = [0, 6, 1029, 1099].map { entries[$0].key }
         #expect(inspection.findings.map(\.key) == keys)
-        let events = Events()
+        let events = RecordedCacheEvents()
         let cache = try Cache(temporary.store, activity: events.activity, memoryCapacity: 0)
         for entry in entries {
             let isSound = try cache.findOnDisk(entry.key, request: entry.request) != nil
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `counts and drops sizes that no sum can hold`() async throws {
+    @Test func `an inspection counts and removes sizes that no sum can hold`() async throws {
         _ = try await filled(3)
         try temporary.execute("UPDATE entry SET body_size = 9223372036854775807 WHERE id < 3")
         let inspection = try CacheInspection(of: temporary.store)
@@ -50,7 +50,7 @@ import Testing
         #expect(try cache.totals().entries == 1)
     }
 
-    @Test func `leaves alone what a program has mended meanwhile`() async throws {
+    @Test func `an inspection leaves alone an entry that a program has repaired meanwhile`() async throws {
         let entries = try await filled(3)
         try temporary.execute("UPDATE entry SET duration = duration + 1; DELETE FROM fact WHERE name = 'secret'")
         let inspection = try CacheInspection(of: temporary.store)
@@ -64,7 +64,7 @@ import Testing
         #expect(try Cache(temporary.store).rules.digest(of: [1]) == secret)
     }
 
-    @Test func `sets no file aside that another program has made anew`() async throws {
+    @Test func `an inspection does not set aside a file that another program has created again`() async throws {
         _ = try await filled(3)
         try FileManager.default.removeItem(atPath: temporary.store.cachePath + "-wal")
         try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))

@@ -36,7 +36,7 @@ import Testing
         (request(.bytes(Data("_b=1".utf8))), [], []),
     ]
 
-    @Test(arguments: bodies.indices) func `names what of a body is left out`(index: Int) throws {
+    @Test(arguments: bodies.indices) func `an explanation names the omitted members of a body`(index: Int) throws {
         let (request, ignored, replaced) = Self.bodies[index]
         let reasons = ignored.map { "\($0): is ignored by the rules" }
         #expect(try Self.omissions(request) == reasons)
@@ -53,7 +53,7 @@ import Testing
             (request(.bytes(Data())), ["body"]),
             (request(.form(["a": 1, "token": 2])), ["field a"]), (request(.multipart([.init("a", "1")])), ["part a"]),
             (Request("http://h/?a=1&token=2"), ["parameter a"]), (request(nil), []),
-        ]) func `names what a cache key stands for`(request: Request, omitted: [String]) throws
+        ]) func `an explanation names the parts of a cache key`(request: Request, omitted: [String]) throws
     {
         var request = request
         request.cacheKey = "k"
@@ -62,14 +62,14 @@ import Testing
         #expect(try Self.omissions(request).filter { !$0.hasPrefix("header") } == all)
     }
 
-    @Test func `knows the rule of a line whose content begins with an accent`() throws {
+    @Test func `an explanation knows the rule of a line whose content begins with a combining mark`() throws {
         var request = Request("http://h/", method: .post, body: .bytes(Data("x".utf8)))
         request.headers[.contentType] = "\u{301}a"
         let lines = try CanonicalForm.explanation(of: request, rules: KeyRules()).lines
         #expect(lines.contains { $0.text == "type \u{301}a" && $0.rule == "the body's Content-Type" })
     }
 
-    @Test func `names a secret of the query that the identity replaces`() throws {
+    @Test func `an explanation names a secret of the query that the identity replaces`() throws {
         var request = Request("http://h/")
         request.credentials = [.parameter("key", .unnamed("s3cret"))]
         #expect(try Self.omissions(request) == [])
@@ -77,7 +77,7 @@ import Testing
         #expect(try Self.omissions(request) == ["parameter key: the identity stands for it"])
     }
 
-    @Test func `names no member by what a terminal could act on`() throws {
+    @Test func `an explanation contains no control character from a member's name`() throws {
         #expect(
             try Self.omissions(Self.request(.json(["_\u{1B}[0m": 1]))) == [
                 "member _\\u{1B}[0m: is ignored by the rules"

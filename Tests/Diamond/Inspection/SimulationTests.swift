@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A simulation of other sizes` {
     private typealias Misses = Simulation.Misses
 
-    /// One byte each, one a second; the first of a key was stored, the others were hits.
+    /// Accesses to one byte each, one a second; the first of a key was stored, the others were hits.
     private func trace(_ keys: some Sequence<Int64>) -> [CacheAccess] {
         var seen: Set<Int64> = []
         return keys.enumerated().map { second, key in
@@ -32,7 +32,7 @@ import Testing
         Simulation(accesses, currentCapacity: capacity, capacities: [])
     }
 
-    @Test func `misses by SIEVE and by LRU what each of them evicts`() {
+    @Test func `a simulation misses by SIEVE and by LRU the items that each of them evicts`() {
         // A scan over E to H, which takes A from an LRU cache.
         let scanned = simulation(trace([1, 2, 3, 4, 1, 5, 6, 7, 8, 1]), at: 4)
         #expect(scanned.requests == 10)
@@ -41,7 +41,7 @@ import Testing
         #expect(scanned.unbounded == Misses(requests: 0.8, bytes: 0.8))
     }
 
-    @Test func `misses all of a loop that is too long, and only its beginning otherwise`() {
+    @Test func `a simulation misses all of a loop that is too long, and only its beginning otherwise`() {
         let loop = trace((0..<100).map { $0 % 10 })
         let lines = Simulation(loop, currentCapacity: 10, capacities: [5]).lines
         #expect(lines.map(\.capacity) == [5, 10])
@@ -49,41 +49,43 @@ import Testing
         #expect(lines.map(\.lru.requests) == [1, 0.1])
     }
 
-    @Test func `gains nothing for a scan`() {
+    @Test func `a simulation gains nothing for a scan`() {
         let scan = Simulation(trace(0..<1000), currentCapacity: 80)
         #expect(scan.lines.map(\.capacity) == [10, 20, 40, 80, 160, 320, 640])
         #expect(scan.lines.allSatisfy { $0.misses == Misses(requests: 1, bytes: 1) })
         #expect(scan.recommendation == Simulation.Recommendation(capacity: 10, isOpen: false, bytesSaved: 0))
     }
 
-    @Test func `counts bytes apart from requests`() {
+    @Test func `a simulation counts bytes separately from requests`() {
         let accesses = [access(1, size: 4, .stored), access(2, size: 1, .stored), access(1, size: 4, .hit)]
         let misses = simulation(accesses, at: 16).lines[0].misses
         #expect(misses.requests == 2 / 3.0)
         #expect(misses.bytes == 5 / 9.0)
     }
 
-    @Test func `counts repeats as hits, unless the entry is too large to be kept`() {
+    @Test func `a simulation counts repeats as hits, unless the entry is too large to be stored`() {
         let accesses = [access(1, size: 4, .stored, uses: 5)]
         #expect(simulation(accesses, at: 16).lines[0].misses == Misses(requests: 0.2, bytes: 0.2))
         #expect(simulation(accesses, at: 15).lines[0].misses == Misses(requests: 1, bytes: 1))
     }
 
     @Test(arguments: [(CacheAccess.Kind.replaced, 4, 1.0), (.stored, 4, 0.5), (.stored, 3, 1), (.hit, 4, 0.5)])
-    func `tells what was lost from what has changed`(kind: CacheAccess.Kind, size: Int64, missed: Double) {
+    func `a simulation distinguishes lost entries from changed ones`(
+        kind: CacheAccess.Kind, size: Int64, missed: Double
+    ) {
         let accesses = [access(1, size: 4, .stored), access(1, size: size, second: 1, kind)]
         #expect(simulation(accesses, at: 64).lines[0].misses.requests == missed)
         #expect(simulation(accesses, at: 64).unbounded.requests == missed)
     }
 
-    @Test func `does not count the first use of what was there before`() {
+    @Test func `a simulation does not count the first use of an entry from before the record`() {
         let accesses = [access(1, .hit), access(2, .hit, uses: 2), access(1, second: 1, .hit)]
         let simulation = simulation(accesses, at: 8)
         #expect(simulation.requests == 2)
         #expect(simulation.lines[0].misses == Misses(requests: 0, bytes: 0))
     }
 
-    @Test func `says nothing of an empty record`() {
+    @Test func `a simulation of an empty record has no result`() {
         let simulation = Simulation([], currentCapacity: 64)
         #expect(simulation.requests == 0 && simulation.bytes == 0 && simulation.seconds == 0)
         #expect(simulation.lines.allSatisfy { $0.misses == Misses(requests: 0, bytes: 0) })
@@ -95,7 +97,7 @@ import Testing
             (16, nil, 64, false, 576), (64, nil, 64, false, 0), (512, nil, 64, false, 0), (8, [16], 8, true, 0),
             (512, [8], 512, false, 0),
         ] as [(Int64, [Int64]?, Int64, Bool, Int64)])
-    func `recommends the smallest size from which on doubling does not pay`(
+    func `a simulation recommends the smallest size above which doubling does not pay`(
         present: Int64,
         capacities: [Int64]?,
         recommended: Int64,
@@ -108,7 +110,7 @@ import Testing
         #expect(simulation.recommendation == expected)
     }
 
-    @Test func `tells what is saved in a day`() {
+    @Test func `a simulation reports the savings of a day`() {
         var loop = trace((0..<640).map { $0 % 64 })
         for index in loop.indices { loop[index].second *= 4 * 86_400 / 639 }
         #expect(simulation(loop, at: 64).seconds == 639 * 540)
@@ -116,7 +118,7 @@ import Testing
         #expect(saved == 144)
     }
 
-    @Test func `takes whatever a damaged record says, and says that it is all`() {
+    @Test func `a simulation reads any damaged record, and says that it is all`() {
         var accesses = (1...3).map { access($0, size: 1 << 37, .stored, uses: 1 << 53) }
         for index in accesses.indices {
             accesses[index].sampling = Sampling(shift: Sampling.largestShift)
@@ -129,14 +131,14 @@ import Testing
         }
     }
 
-    @Test func `takes sizes beyond every number`() {
+    @Test func `a simulation accepts sizes beyond every number`() {
         let simulation = Simulation(trace([1, 2, 1]), currentCapacity: .max)
         #expect(simulation.lines.last?.misses.requests == 2 / 3.0)
         #expect(simulation.recommendation != nil)
     }
 }
 
-// One at a time: two would hold both threads of a small machine for seconds.
+// One at a time: two would occupy both threads of a small machine for seconds.
 @Suite(.serialized) struct `A simulation of a sample` {
     private static let keys = 100_000
     private static let accesses = 400_000
@@ -165,7 +167,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [0.8, 1.0]) func `misses within two points of what all keys miss`(exponent: Double) async {
+    @Test(arguments: [0.8, 1.0]) func `a simulation of a sample misses within two points of the misses of all keys`(
+        exponent: Double
+    ) async {
         let all = zipf(exponent)
         await Task.yield()
         var log = AccessLog(sampling: Sampling(shift: 4))
@@ -176,7 +180,7 @@ import Testing
         await Task.yield()
         let sample = Simulation(recorded, currentCapacity: 64 << 20, capacities: [16 << 20])
         #expect(sample.sampling.rate == 1 / 16.0)
-        // What passed by behind the last of the sample goes with the next.
+        // Accesses after the last one of the sample are counted with the next.
         #expect(whole.requests - sample.requests < 1000)
         for (one, other) in zip(whole.lines, sample.lines) {
             #expect(abs(one.misses.requests - other.misses.requests) < 0.02, "\(one) \(other)")
@@ -186,7 +190,7 @@ import Testing
         #expect(abs(whole.unbounded.bytes - sample.unbounded.bytes) < 0.02)
     }
 
-    @Test func `takes of a record the smallest sample that is in it`() {
+    @Test func `a simulation uses the smallest sample that is in a record`() {
         let all = zipf(1).prefix(4000)
         var (log, mixed) = (AccessLog(), [CacheAccess]())
         for access in all.prefix(2000) { log.add(access) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `JSON` {
     @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
-    func `is written as the reference vectors of RFC 8785 say`(name: String) throws {
+    func `JSON is written as the reference vectors of RFC 8785 say`(name: String) throws {
         let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"), roundsNumbers: true)
         #expect(try JSONWriter.text(of: input) == Fixture.bytes("JCS/output/\(name).json"))
     }
@@ -25,11 +25,11 @@ import Testing
             (0x41B3_DE43_5555_5555, "333333333.3333333"), (0xBECB_F647_612F_3696, "-0.0000033333333333333333"),
             (0x4314_3FF3_C1CB_0959, "1424953923781206.2"),
         ] as [(UInt64, String)])
-    func `writes a number as ECMAScript does`(bits: UInt64, text: String) throws {
+    func `a JSON number is written as ECMAScript does`(bits: UInt64, text: String) throws {
         #expect(try JSONWriter.text(of: .number(Double(bitPattern: bits))) == Array(text.utf8))
     }
 
-    @Test func `has its names in the order of their UTF-16 code units`() throws {
+    @Test func `a JSON object has its names in the order of their UTF-16 code units`() throws {
         let pieces = [
             "a", "b", "aaaaaaaa", "\u{0}", "é", "\u{7FFF}", "\u{E000}", "\u{FB33}", "\u{FFFD}", "😂", "\u{10FFFF}",
         ]
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `has no form for a number that is not finite`() {
+    @Test func `a number that is not finite has no JSON form`() {
         for value in [Double.nan, .infinity, -.infinity] {
             let error = #expect(throws: JSONError.self) { try JSONWriter.text(of: ["a": .number(value)]) }
             #expect(error?.code == .notFinite)
@@ -58,7 +58,7 @@ import Testing
         ("", 1, 1), ("{\"a\":1,}", 1, 8), ("[1 2]", 1, 4), ("{\"a\" 1}", 1, 6), ("\n\n  nul", 3, 3), ("01", 1, 2),
         ("\"a\u{1}b\"", 1, 4), ("\"abc", 1, 6), ("[1]]", 1, 4), ("-", 1, 2), ("1.", 1, 3), ("\"\\x\"", 1, 4),
         (#"{"a":1,"a":2"#, 1, 13), (#"{"a":1,"a":2} x}"#, 1, 15), (#"["\ud800" 1]"#, 1, 11), ("[1e400,]", 1, 8),
-    ]) func `that is malformed is refused with its line and column`(text: String, line: Int, column: Int) {
+    ]) func `malformed JSON is refused with its line and column`(text: String, line: Int, column: Int) {
         let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
         #expect(error?.code == .malformed)
         #expect(error?.message.hasPrefix("line \(line), column \(column): ") == true, "\(error?.message ?? "")")
@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [
         #"{"a":1,"a":2}"#, #"{"a":{"b":1,"\u0062":2}}"#, #""\ud800""#, #""\udc00x""#, #"["\ud800\u0041"]"#,
         "9007199254740993.0", "3.141592653589793238", "1e400", "18446744073709551615", "0.1e-400",
-    ]) func `that two readers could read differently is told apart`(text: String) {
+    ]) func `ambiguous JSON is detected`(text: String) {
         let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
         #expect(error?.code == .ambiguous)
     }
@@ -76,27 +76,27 @@ import Testing
         arguments: [
             ("1.0", 1), ("-0", 0), ("1e3", 1000), ("100e-2", 1), ("9223372036854775807", .integer(.max)),
             ("0.1", 0.1), ("1E+2", 100), ("\"\\ud83d\\ude00\\/\"", "😀/"), (" [ ] ", []), ("{ }", [:]), ("null", nil),
-        ] as [(String, JSONValue)]) func `is read`(text: String, value: JSONValue) throws
+        ] as [(String, JSONValue)]) func `JSON is parsed`(text: String, value: JSONValue) throws
     {
         #expect(try JSONReader.value(of: Array(text.utf8)) == value)
     }
 
-    @Test func `nested beyond reason is refused, not a crash`() throws {
+    @Test func `JSON nested beyond reason is refused, without a crash`() throws {
         let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
         #expect(throws: JSONError.self) { try JSONReader.value(of: deep) }
         let fine = Array(repeating: UInt8(ascii: "["), count: 128) + Array(repeating: UInt8(ascii: "]"), count: 128)
         #expect(throws: Never.self) { try JSONReader.value(of: fine) }
     }
 
-    @Test func `may begin with a byte order mark`() throws {
+    @Test func `JSON may begin with a byte order mark`() throws {
         #expect(try JSONReader.value(of: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
     }
 
-    @Test func `bytes that are not UTF-8 are refused`() {
+    @Test func `JSON bytes that are not UTF-8 are refused`() {
         #expect(throws: JSONError.self) { try JSONReader.value(of: [0x22, 0xFF, 0x22]) }
     }
 
-    @Test func `takes an integral number and the integer for one value`() {
+    @Test func `an integral JSON number equals the integer`() {
         #expect(JSONValue.number(2) == .integer(2))
         #expect(JSONValue.number(2).hashValue == JSONValue.integer(2).hashValue)
         #expect(JSONValue.array([.number(-0.0)]) == [0])

@@ -19,7 +19,7 @@ import Testing
             #"{"a":1.0,"b":9007199254740993,"c":1e400,"d":"\u00fc"}"#
         ),
         ("{}", "{}"), ("[ ]", "[]"), (" [ 1 , true ]\n", "[1,true]"), (#"{"a":nullable}"#, #"{"a":nullable}"#),
-    ]) func `has every other byte as it was, but for white space`(text: String, result: String) {
+    ]) func `JSON without its nulls has every other byte, but for white space`(text: String, result: String) {
         #expect(removed(text) == result)
     }
 
@@ -29,11 +29,11 @@ import Testing
         #"{a:1}"#, #"{"a":1"#, #"{"a" 1}"#, "\"a", "\"a\\", "1 2", #"{"a":null"#, "<html>{}", "{}{}",
         #"{"a":null "b":1}"#,
         String(repeating: "[", count: 100_000),
-    ]) func `is none where it is no JSON`(text: String) {
+    ]) func `JSON without its nulls is nil for invalid JSON`(text: String) {
         #expect(removed(text) == nil)
     }
 
-    @Test func `is what the usual parser makes of it without nulls`() throws {
+    @Test func `JSON without its nulls equals the usual parser's value without nulls`() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
             let value = Self.value(&random, depth: 0)

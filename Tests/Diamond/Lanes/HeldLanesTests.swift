@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-/// What is held in a store, its engines do not send: neither those of this process nor others', nor any after a restart.
-@Suite(.timeLimit(.minutes(5))) struct `Lanes that are held in a store` {
+/// The engines of a store send no requests of a lane that is held there, in any process, before and after a restart.
+@Suite(.timeLimit(.minutes(5))) struct `Lanes held in a store` {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayHold.lane("images"), .engine])
-    func `let nothing begin at once and after a restart, and still answer from the cache`(
+    func `a held lane lets nothing begin at once and after a restart, and still answers from the cache`(
         _ hold: ReplayHold
     ) async throws {
         let first = engine()
@@ -41,7 +41,7 @@ import Testing
         let waiting = second.enqueue(Request("http://h/2", "images"))
         await untilTrue { second.lanes.waiting == 1 }
         #expect(try await second.send(Request("http://h/1", "images")).source == .cache)
-        // A pause of its own is another one.
+        // The lane's own pause is a separate one.
         second.lanes.pause("images")
         second.lanes.resume("images")
         second.lanes.pauseAll()
@@ -54,7 +54,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `hold and release by the word of another process`() async throws {
+    @Test func `a lane is held and released by another process`() async throws {
         let other = try ReplayQueue(temporary.store)
         let engine = engine()
         try await other.hold(.lane("images"))
@@ -72,14 +72,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `send no job either, and keep what is durable`() async throws {
+    @Test func `a held lane sends no job either, and stores durable requests`() async throws {
         let engine = engine()
         let queue = try engine.queue()
         try await queue.hold(.engine)
         var request = Request("http://h/1", method: .put, body: .json(["text": "a"]))
         request.replay = .durable
-        // On a busy machine the test may come back later than the minute that a job has otherwise: its next attempt would find
-        // nobody who lets it land.
+        // On a busy machine the test may resume after the minute that a job has otherwise: its next attempt finds
+        // no test that answers it.
         request.retry = RetryPolicy(attemptTimeout: .seconds(3600))
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect(error?.code == .queued)
@@ -96,7 +96,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `hold nobody back when the engine is closed`() async throws {
+    @Test func `a held lane holds up no request when its engine is closed`() async throws {
         let engine = engine()
         let queue = try engine.queue()
         try await queue.hold(.lane("images"))
@@ -105,12 +105,12 @@ import Testing
         await engine.close()
         let error = await #expect(throws: ConnectionError.self) { try await waiting.response }
         #expect(error?.code == .cancelled)
-        // Nor by a later word.
+        // A later hold does not do so either.
         try await queue.hold(.engine)
         #expect(!engine.lanes.isPaused("images"))
     }
 
-    @Test func `let an engine go on whose queue is damaged`() async throws {
+    @Test func `lanes let an engine go on whose queue is damaged`() async throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data("no database, and longer than nothing".utf8).write(to: URL(filePath: temporary.store.replayPath))
         let engine = engine()

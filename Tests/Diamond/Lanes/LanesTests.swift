@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `An engine's lanes` {
+@Suite(.timeLimit(.minutes(10))) struct `The lanes of an engine` {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
@@ -24,7 +24,7 @@ import Testing
 
     private func flying(_ urls: [String]) async { await untilTrue { server.flying == urls } }
 
-    @Test func `let 64 on the wire where nothing is said, and 6 to one origin`() async {
+    @Test func `lanes allow 64 requests on the wire by default, and 6 to one origin`() async {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = server.transport
         for (urls, width) in [((0..<70).map { "http://h\($0)/" }, 64), ((0..<8).map { "http://h/\($0)" }, 6)] {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `limit what is on the wire to one origin, and not what is answered from the cache`() async throws {
+    @Test func `lanes limit requests on the wire to one origin, and not answers from the cache`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1"))
         await flying(["http://h/1"])
@@ -46,7 +46,7 @@ import Testing
         connections += ["http://h/4", "http://i/5"].map { engine.enqueue(Request($0)) }
         await flying(["http://h/2", "http://h/3", "http://i/5"])
         await untilTrue { engine.lanes.waiting == 1 }
-        // A hit needs no place.
+        // A hit needs no permit.
         #expect(try await engine.enqueue(Request("http://h/1")).response.source == .cache)
         #expect(try await engine.send(Request("http://h/1")).source == .cache)
         server.land("http://h/2")
@@ -56,7 +56,7 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
-    /// Whether whoever waits in line hears of what changes: on the way into it, one looks for itself.
+    /// Whether a waiting request learns of changes. On its way into the queue, it reads the state itself.
     private static func areAtRest(in lanes: Lanes) -> Bool {
         lanes.state.withLock { state in
             var queue = state.queue
@@ -68,7 +68,7 @@ import Testing
     @Test(
         arguments: [Request("http://h/1"), Request("http://h/1", cache: .noStore)],
         [(503, "http://h/1"), (302, "http://h/4")])
-    func `go on with what becomes urgent in line, also between two attempts and behind a redirect`(
+    func `lanes raise a waiting request's priority, also between attempts and after a redirect`(
         request: Request,
         answer: (status: Int, next: String)
     ) async throws {
@@ -109,7 +109,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `go on with the more urgent first`() async throws {
+    @Test func `lanes begin the more urgent requests first`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])
@@ -127,7 +127,7 @@ import Testing
         for connection in [first, low, high] { _ = try await connection.response }
     }
 
-    @Test func `let what goes on behind a stale answer wait as urgently as who got that`() async throws {
+    @Test func `lanes give a background refresh the priority of its caller`() async throws {
         let engine = engine(width: 1)
         let stored = Request("http://h/1", cache: .staleWhileRevalidate)
         let first = engine.enqueue(stored)
@@ -152,7 +152,7 @@ import Testing
         await engine.settle()
     }
 
-    @Test func `let one that waits become more urgent`() async throws {
+    @Test func `lanes let a waiting request become more urgent`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])
@@ -169,7 +169,7 @@ import Testing
         for connection in [first] + waiting { _ = try await connection.response }
     }
 
-    @Test func `are emptied of what a predicate picks, wherever it waits`() async throws {
+    @Test func `lanes remove the waiting requests that a predicate selects, wherever they wait`() async throws {
         let engine = engine(width: 1)
         let flown = engine.enqueue(Request("http://h/0", "images"))
         await flying(["http://h/0"])
@@ -192,7 +192,7 @@ import Testing
         #expect(engine.cancel { _ in true } == 0)
     }
 
-    @Test func `give who comes back from a wait the priority that it has then`() async throws {
+    @Test func `lanes give a request that returns from a delay its present priority`() async throws {
         let clock = TestClock()
         let isRefused = Guarded(true)
         let transport = StubTransport { [server] request throws(TransportError) in
@@ -224,7 +224,7 @@ import Testing
         for connection in [repeated, first, second] { _ = try await connection.response }
     }
 
-    @Test(arguments: [-1, 0, 1, Int.max]) func `take any width`(width: Int) async throws {
+    @Test(arguments: [-1, 0, 1, Int.max]) func `lanes accept any width`(width: Int) async throws {
         let engine = engine(width: width)
         engine.lanes.originWidth = width
         var limits = LaneLimits()
@@ -237,7 +237,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `can be made wider while connections wait`() async throws {
+    @Test func `lanes can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
         let connections = (0..<6).map { engine.enqueue(Request("http://h\($0)/")) }
         await untilTrue { engine.lanes.waiting == 5 && server.flying.count == 1 }
@@ -247,7 +247,7 @@ import Testing
         for connection in connections { _ = try await connection.response }
     }
 
-    @Test func `that are paused let nothing begin, and still answer from the cache`() async throws {
+    @Test func `paused lanes let nothing begin, and still answer from the cache`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1", "images"))
         await flying(["http://h/1"])
@@ -265,7 +265,7 @@ import Testing
         #expect(try await waiting.response.status == .ok)
     }
 
-    @Test func `that are paused hold nobody back when the engine is closed`() async throws {
+    @Test func `paused lanes hold up no request when the engine is closed`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = ClosingStub()
         let engine = Engine(configuration)
@@ -292,7 +292,7 @@ import Testing
         func close() async { isClosed.withLock { $0 = true } }
     }
 
-    @Test func `lose nobody who is canceled while waiting, and hold no place for them`() async throws {
+    @Test func `lanes release waiting requests that are canceled, and reserve no permits for them`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])

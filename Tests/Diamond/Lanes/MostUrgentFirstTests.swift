@@ -2,8 +2,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A queue of what is urgent` {
-    @Test func `is left by the most urgent first, and of equals by who came first`() {
+@Suite struct `A queue ordered by priority` {
+    @Test func `a queue is left by the most urgent first, and of equals by the first to arrive`() {
         var queue = MostUrgentFirst<Int>()
         for (number, priority) in [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
             queue.append(number, priority: priority)
@@ -14,7 +14,7 @@ import Testing
         #expect(left == [3, 1, 4, 2, 0, 5] && queue.count == 0)
     }
 
-    @Test(arguments: RequestPriority.allCases) func `lets nothing starve`(priority: RequestPriority) {
+    @Test(arguments: RequestPriority.allCases) func `a queue starves no item`(priority: RequestPriority) {
         var queue = MostUrgentFirst<Int>()
         queue.append(0, priority: priority)
         queue.append(1, priority: .veryHigh)

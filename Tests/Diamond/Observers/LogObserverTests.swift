@@ -26,7 +26,7 @@ import Testing
         _ = try await Engine(configuration).send(request)
     }
 
-    @Test func `tells how attempts and requests end, without secrets`() async throws {
+    @Test func `a log observer reports how attempts and requests end, without secrets`() async throws {
         try await send(.debug)
         try #require(handler.entries.map(\.message) == ["attempt ended", "request ended"])
         #expect(handler.entries.allSatisfy { $0.level == .debug && $0.metadata["status"] == "200" })
@@ -37,7 +37,7 @@ import Testing
         #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
     }
 
-    @Test func `tells all where all is asked for, and nothing of it usually`() async throws {
+    @Test func `a log observer reports everything at its lowest level, and nothing of it usually`() async throws {
         try await send(.info)
         #expect(handler.entries.isEmpty)
         try await send(.trace)
@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: [
         ActivityEvent.cacheEntryDropped(reason: "why"), .cacheEntriesLocked(reason: "why"),
         .cacheSetAside(file: "why"), .cacheFailed(reason: "why"),
-    ]) func `warns of what is wrong with the store`(event: ActivityEvent) throws {
+    ]) func `a log observer warns of failures of the store`(event: ActivityEvent) throws {
         LogObserver(logger(.warning)).receive(event)
         try #require(handler.entries.map(\.level) == [.warning])
         #expect(handler.entries[0].metadata.values.contains("why"))

@@ -13,12 +13,12 @@ import Testing
 
     private func engine(_ statuses: Int...) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        let answers = Answers(statuses)
+        let answers = ValueQueue(statuses)
         configuration.transport = StubTransport { _ throws(TransportError) in
             .stub(status: answers.next(), headers: [.cacheControl: "max-age=3600"])
         }
         configuration.draw = { 0 }
-        // However slow the machine is, no retry comes too late.
+        // No time passes for the retry policy, however slow the machine is.
         configuration.clock = TestClock()
         configuration.observers = [MetricsObserver(factory: metrics)]
         return Engine(configuration)
@@ -26,7 +26,7 @@ import Testing
 
     private func dimensions(of timer: TestTimer) -> [String] { timer.dimensions.map { "\($0)=\($1)" } }
 
-    @Test func `times attempts and requests by server, lane and class of status`() async throws {
+    @Test func `a metrics observer times attempts and requests by server, lane and class of status`() async throws {
         let engine = engine(503, 204)
         _ = try await engine.send(Request("https://h:8443/a?b=1"))
         let attempts = metrics.timers(label: "http.client.request.duration")
@@ -42,20 +42,20 @@ import Testing
         #expect(requests[0].values.count == 1)
     }
 
-    @Test func `counts repetitions, and what the cache does`() async throws {
+    @Test func `a metrics observer counts retries, and results of the cache`() async throws {
         var request = Request("http://h/")
         request.retry = RetryPolicy(baseDelay: .milliseconds(1))
         let engine = engine(503, 200)
         _ = try await engine.send(request)
         _ = try await engine.send(request)
-        // At once: the draw is 0.
+        // The retry is immediate: the draw is 0.
         #expect(metrics.counterTotal(label: "diamond.retries") == 1)
         #expect(metrics.counterTotal(label: "diamond.cache.misses") == 1)
         #expect(metrics.counterTotal(label: "diamond.cache.stores") == 1)
         #expect(metrics.counterTotal(label: "diamond.cache.hits", dimensions: [("source", "cache")]) == 1)
     }
 
-    @Test func `times waits, and tells errors by their codes`() throws {
+    @Test func `a metrics observer times waits, and counts errors by their codes`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activity = Activity(observers: [observer])
         activity.begin(.queue, "images").end()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [ActivityInterval.Kind.attempt, .request])
-    func `gives all timers of a label the same names of dimensions`(kind: ActivityInterval.Kind) {
+    func `a metrics observer gives all timers of a label the same dimensions`(kind: ActivityInterval.Kind) {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         activity.begin(kind).end(ActivityOutcome(status: .ok))
         activity.begin(kind).end(ActivityOutcome(error: "timedOut"))
@@ -80,7 +80,7 @@ import Testing
         #expect(timers.count == 4 && Set(timers.map { $0.dimensions.map(\.0) }).count == 1)
     }
 
-    @Test func `times what goes on in several engines at the same time`() throws {
+    @Test func `a metrics observer times several engines at the same time`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activities = (0..<3).map { _ in Activity(observers: [observer]) }
         for activity in activities + activities {
@@ -91,7 +91,7 @@ import Testing
         #expect(timer.values.count == 24)
     }
 
-    @Test func `makes no more labels than a hundred, whatever is asked`() {
+    @Test func `a metrics observer creates no more than a hundred labels`() {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         for number in 0..<500 { activity.begin(.attempt, Lane("\(number)"), "http://h\(number):80").end() }
         let timers = metrics.timers(label: "http.client.request.duration")
@@ -103,9 +103,11 @@ import Testing
     @Test(
         arguments: [
             ("http://h", "h", nil), ("https://h:8443", "h", 8443), ("http://[::1]:80", "[::1]", 80), ("", "", nil),
-        ] as [(String, String, Int?)]) func `takes the server from an origin`(origin: String, host: String, port: Int?)
+        ] as [(String, String, Int?)]) func `a metrics observer reads the server from an origin`(
+            origin: String, host: String, port: Int?
+        )
     {
-        let intervals = Answers<ActivityInterval>([])
+        let intervals = ValueQueue<ActivityInterval>([])
         let activity = Activity(observers: [intervals])
         activity.begin(.attempt, .default, origin).end()
         let server = intervals.next().server

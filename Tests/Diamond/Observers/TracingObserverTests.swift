@@ -10,11 +10,11 @@ import Tracing
 
 @Suite struct `The observer for swift-distributed-tracing` {
     private let tracer = InMemoryTracer()
-    // However slow the machine is, no retry comes too late.
+    // No time passes for the retry policy, however slow the machine is.
     private let clock = TestClock()
 
     private func engine(_ statuses: Int...) -> Engine {
-        let answers = Answers(statuses)
+        let answers = ValueQueue(statuses)
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport { _ throws(TransportError) in .stub(status: answers.next()) }
         configuration.draw = { 0.5 }
@@ -23,7 +23,8 @@ import Tracing
         return Engine(configuration)
     }
 
-    @Test(arguments: [false, true]) func `makes a span of a request, and one of each attempt below it`(
+    @Test(arguments: [false, true])
+    func `a tracing observer creates a span of a request, and one of each attempt below it`(
         isConnection: Bool
     ) async throws {
         let engine = engine(503, 200)
@@ -51,7 +52,7 @@ import Tracing
         #expect(tracer.activeSpans.isEmpty)
     }
 
-    @Test func `puts the span of a request below that of the task which asks`() async throws {
+    @Test func `a tracing observer puts the span of a request below that of its task`() async throws {
         let engine = engine(200, 200)
         try await tracer.withSpan("mine") { _ in
             _ = try await engine.send(Request("http://h/"))
@@ -64,14 +65,14 @@ import Tracing
         #expect(requests.count == 2 && requests.allSatisfy { $0.parentSpanID == mine.spanID })
     }
 
-    @Test func `ends every span of several engines`() {
+    @Test func `a tracing observer ends every span of several engines`() {
         let observer = TracingObserver(tracer: tracer)
         let tokens = (0..<3).map { _ in Activity(observers: [observer]).begin() }
         for token in tokens { token.end() }
         #expect(tracer.finishedSpans.count == 3 && tracer.activeSpans.isEmpty)
     }
 
-    @Test func `tells errors by their codes, and methods of which there could be any number by one name`() throws {
+    @Test func `a tracing observer names errors by their codes, and all unusual methods by one name`() throws {
         let activity = Activity(observers: [TracingObserver(tracer: tracer)])
         let method = try #require(HTTPRequest.Method("BREW"))
         let token = activity.begin(.attempt, ActivitySubject(lane: .default, origin: "http://h", tags: [])) {

@@ -60,7 +60,7 @@ import Testing
         Step("no URL", .nextURL(), Page(items: items(3)), .end),
     ]
 
-    @Test(arguments: steps) func `A page leads to the next`(_ step: Step) throws {
+    @Test(arguments: steps) func `a page leads to the next`(_ step: Step) throws {
         #expect(try step.paging.position(after: step.page, at: step.position) == step.next)
     }
 
@@ -77,14 +77,14 @@ import Testing
         ("<https://api.example.com:443/a?page=2>; rel=next", .url("https://api.example.com:443/a?page=2")),
         ("</a?page=1>; rel=next", .end),
         ("</a?page=2>; rel=prev", .end),
-    ]) func `A link leads to the next page of its origin`(_ link: String, _ next: PagePosition) throws {
+    ]) func `a link leads to the next page of its origin`(_ link: String, _ next: PagePosition) throws {
         #expect(try Paging.link().position(after: page("[]", link: link, PageFormat()), at: .start) == next)
     }
 
     @Test(arguments: [
         "https://evil.example/a", "http://api.example.com/a", "https://api.example.com:8443/a",
         "//evil.example/a", "https://u:p@api.example.com/a",
-    ]) func `A next page at another origin is refused, because it would be sent what the request brings`(
+    ]) func `a next page at another origin is refused, because it would receive the request's values`(
         _ url: String
     ) throws {
         let byLink = try page("[]", link: "<\(url)>; rel=next", PageFormat())
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A format names the places of a page`() throws {
+    @Test func `a format names the places of a page`() throws {
         let body = #"{"meta":{"total":"12","next":"c"},"data":{"items":[1,2]}}"#
         let format = PageFormat(items: ["data", "items"], total: ["meta", "total"], next: ["meta", "next"])
         let page = try page(body, format)
@@ -107,14 +107,14 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"items":{}}"#, "7", "", "{", #"{"items":null}"#])
-    func `A body without a list is an error that says what to do`(_ body: String) {
+    func `a body without a list is an error that says what to do`(_ body: String) {
         for format in [PageFormat(), PageFormat(items: "items")] {
             let error = #expect(throws: PagingError.self) { try page(body, format) }
             #expect(error?.code == .noItems)
         }
     }
 
-    /// Scheme, position, and the URL that is sent for it.
+    /// The scheme, the position, and the URL that is sent for it.
     static let requests: [(Paging, PagePosition, String?)] = [
         (.whole, .start, "a?q=1"),
         (.offset(limit: 50), .start, "a?q=1&limit=50"),
@@ -128,19 +128,19 @@ import Testing
     ]
 
     @Test(arguments: requests)
-    func `A position is asked for by its request`(_ paging: Paging, _ position: PagePosition, _ url: String?) throws {
+    func `a position has a request of its own`(_ paging: Paging, _ position: PagePosition, _ url: String?) throws {
         let request = try paging.request(Request("a", parameters: ["q": 1]), at: position)
         let items = request?.parameters.map { "\($0.name)=\($0.value.text)" }.joined(separator: "&") ?? ""
         #expect(request.map { $0.url + (items.isEmpty ? "" : "?" + items) } == url)
     }
 
-    @Test func `Newer items are asked for where the scheme can`() {
+    @Test func `newer items are requested where the scheme can`() {
         let request = Paging.items(after: "since_id", limit: 5).request(Request("a"), newerThan: 12)
         #expect(request?.parameters["since_id"] == 12)
         #expect(Paging.offset(limit: 5).request(Request("a"), newerThan: 12) == nil)
     }
 
-    @Test func `A position of another scheme is refused`() {
+    @Test func `a position of another scheme is refused`() {
         let error = #expect(throws: PagingError.self) {
             try Paging.cursor().request(Request("a"), at: .offset(4))
         }
@@ -150,7 +150,7 @@ import Testing
     @Test(arguments: [
         PagePosition.start, .offset(3), .number(2, after: 5), .cursor("b"), .before(7), .url("https://a.example/"),
         .end,
-    ]) func `A position survives JSON`(_ position: PagePosition) throws {
+    ]) func `a position can be encoded and decoded`(_ position: PagePosition) throws {
         #expect(try JSONDecoder().decode(PagePosition.self, from: JSONEncoder().encode(position)) == position)
     }
 }

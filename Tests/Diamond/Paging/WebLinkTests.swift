@@ -35,18 +35,18 @@ import Testing
     ]
 
     @Test(arguments: fields)
-    func `A response leads to the next page by its Link field`(_ field: String, _ target: String?) throws {
+    func `a response leads to the next page by its Link field`(_ field: String, _ target: String?) throws {
         #expect(try response([field]).link("next")?.target == target)
     }
 
-    @Test func `Several fields are one list, and the first link of a relation counts`() throws {
+    @Test func `several fields are one list, and the first link of a relation counts`() throws {
         let response = try response(["</a>; rel=next, </b>; rel=first", "</c>; rel=next; Type=\"x\\\"y\""])
         #expect(response.links.map(\.target) == ["a", "b", "c"].map { "https://api.example.com/\($0)" })
         #expect(response.link("NEXT")?.target == "https://api.example.com/a")
         #expect(response.links.last?.parameters == ["type": "x\"y"])
     }
 
-    @Test func `No field can keep its reader busy`() throws {
+    @Test func `no field takes its parser long`() throws {
         var random = SystemRandomNumberGenerator()
         let pieces = Array(#"<>;,="\ relnextanchor/a"#.utf8)
         for _ in 0..<2_000 {

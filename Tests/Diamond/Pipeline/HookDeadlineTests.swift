@@ -374,6 +374,5 @@ import Testing
 extension TestClock {
     /// The sleeping tasks, without the one that looks for holds each second where the system lets it watch no
     /// further file, as with many tests at the same time.
-    /// file more: as with many tests at the same time.
     fileprivate var limits: [Duration] { sleeping.filter { $0 != .seconds(1) } }
 }

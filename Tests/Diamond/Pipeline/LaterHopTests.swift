@@ -49,7 +49,7 @@ import Testing
 
     private let temporary = TemporaryStore()
     private let clock = TestClock()
-    private let network = FakeNetwork()
+    private let network = StubReachability()
 
     private func transport(_ status: Int, _ obstacle: Obstacle) -> StubTransport {
         StubTransport { request throws(TransportError) in

@@ -121,7 +121,7 @@ import Testing
     }()
 
     @Test(arguments: pairs)
-    func `an exchange is not shared between`(name: String, one: Request, other: Request) async throws {
+    func `different requests share no exchange`(name: String, one: Request, other: Request) async throws {
         let engine = engine()
         let connections = [engine.enqueue(one), engine.enqueue(other)]
         await flying("http://h/", "http://h/")

@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `an exchange without a store is not joined after`(name: String, change: Change) async throws {
+    func `an exchange without a store is not joined after a change to it`(name: String, change: Change) async throws {
         let server = server
         let transport = server.transport
         let engine = engine(
@@ -84,7 +84,7 @@ import Testing
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
     }
 
-    @Test func `an exchange without a store is joined after a change to something else`() async throws {
+    @Test func `an exchange without a store is joined after a change that does not affect it`() async throws {
         let engine = engine()
         let first = engine.enqueue(Self.request)
         await flying(1)

@@ -46,9 +46,9 @@ import Testing
 
     /// The letters of a text, one by one.
     private func source(_ text: String = "abc", failure: (any Error)? = nil) -> UploadSource {
-        UploadSource { [made] () -> Pieces in
+        UploadSource { [made] () -> PieceSequence in
             made.withLock { $0 += 1 }
-            return Pieces(text.utf8.map { Data([$0]) }, failure: failure)
+            return PieceSequence(text.utf8.map { Data([$0]) }, failure: failure)
         }
     }
 
@@ -144,7 +144,7 @@ import Testing
         let transport = transport((status, [.location: "/end"]), (200, [:]))
         let shown = Guarded<[Int]>([])
         let engine = engine(transport) { $0.interceptors = [RecordingInterceptor(statuses: shown)] }
-        let response = try await engine.upload(put, from: UploadSource(once: Pieces([Data("abc".utf8)])))
+        let response = try await engine.upload(put, from: UploadSource(once: PieceSequence([Data("abc".utf8)])))
         #expect(response.status.code == status && transport.requests.count == 1)
         #expect(response.attempts.last?.reason?.code == (status == 307 ? nil : .bodyConsumed))
         #expect(shown.withLock { $0 } == [status])
@@ -162,7 +162,7 @@ import Testing
 
     @Test func `an upload body read only once follows a redirect that drops it`() async throws {
         let engine = engine(transport((303, [.location: "/end"]), (200, [:])))
-        let response = try await engine.upload(put, from: UploadSource(once: Pieces([Data("abc".utf8)])))
+        let response = try await engine.upload(put, from: UploadSource(once: PieceSequence([Data("abc".utf8)])))
         #expect(response.url == "http://h/end" && arrived.withLock { $0 } == ["abc", nil])
         await engine.close()
     }
@@ -176,7 +176,7 @@ import Testing
             return .stub()
         }
         let engine = engine(transport)
-        _ = try await engine.upload(put, from: UploadSource(once: Pieces([Data("abc".utf8)])))
+        _ = try await engine.upload(put, from: UploadSource(once: PieceSequence([Data("abc".utf8)])))
         #expect(transport.requests.count == 2 && arrived.withLock { $0 } == ["abc"])
         await engine.close()
     }
@@ -184,7 +184,7 @@ import Testing
     @Test func `an upload body read only once is refused when it was read before`() async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
-        let source = UploadSource(once: Pieces([Data("abc".utf8)]))
+        let source = UploadSource(once: PieceSequence([Data("abc".utf8)]))
         _ = try await engine.upload(put, from: source)
         let error = await #expect(throws: ConnectionError.self) { try await engine.upload(put, from: source) }
         #expect(error?.code == .badRequest && error?.message.contains("only once, and was") == true)
@@ -205,7 +205,7 @@ import Testing
         let engine = engine(transport((401, [:]), (200, [:]))) { $0.credentials = StubRefreshProvider() }
         var request = put
         request.credentials = [.header(.authorization, .secret("token"))]
-        let once = UploadSource(once: Pieces([Data("abc".utf8)]))
+        let once = UploadSource(once: PieceSequence([Data("abc".utf8)]))
         let response = try await engine.upload(request, from: isOnce ? once : source())
         #expect(response.status.code == (isOnce ? 401 : 200))
         #expect(arrived.withLock { $0.count } == (isOnce ? 1 : 2))

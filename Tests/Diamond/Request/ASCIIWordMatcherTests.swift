@@ -6,22 +6,24 @@ import Testing
 @Suite struct `A set of words` {
     private static let words = ASCIIWordMatcher(["te", "token", "tokens", "api_key"])
 
-    @Test(arguments: ["te", "TE", "token", "Tokens", "API_KEY"]) func `holds each, in any case`(text: String) {
+    @Test(arguments: ["te", "TE", "token", "Tokens", "API_KEY"]) func `a word set contains each word, in any case`(
+        text: String
+    ) {
         #expect(text.withBytes { Self.words.hasWhole($0) })
         #expect(text.withBytes { Self.words.hasBeginning(of: $0) })
     }
 
     @Test(arguments: ["", "t", "tf", "tok", "tokenx", "xtoken", "tpken", "api-key", "4E", "ap\u{9}_key"])
-    func `holds no other`(text: String) { #expect(!text.withBytes { Self.words.hasWhole($0) }) }
+    func `a word set contains no other word`(text: String) { #expect(!text.withBytes { Self.words.hasWhole($0) }) }
 
     @Test(arguments: [
         ("x-TOKEN", true), ("tokentoke", true), ("ttoken", true), ("my_api_key", true), ("toke", false),
         ("tok-en", false), ("", false), ("to", false), ("t\u{F}ken", false),
-    ]) func `finds them in a name`(text: String, isFound: Bool) {
+    ]) func `a word set finds its words in a name`(text: String, isFound: Bool) {
         #expect(text.withBytes { ASCIIWordMatcher(["token", "api_key"]).hasWord(in: $0) } == isFound)
     }
 
-    @Test func `finds what a plain search finds`() {
+    @Test func `a word set finds the words that a plain search finds`() {
         let words = ["token", "key", "api_key", "ab", "passw"]
         let set = ASCIIWordMatcher(words)
         var random = SplitMix(state: Effort.seed)

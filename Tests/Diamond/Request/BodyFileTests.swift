@@ -13,14 +13,14 @@ import Testing
     ]
 
     @Test(arguments: bodies.indices)
-    func `is one, however its URL is put together, and has one hash`(index: Int) {
+    func `a body file is equal for equal URLs, and has one hash`(index: Int) {
         let bodies = Self.files.map(Self.bodies[index])
         let requests = bodies.map { Request("http://h/", method: .put, body: $0) }
         #expect(bodies[0] == bodies[1] && requests[0] == requests[1])
         #expect(Set(bodies.map(\.hashValue)).count == 1 && Set(requests.map(\.hashValue)).count == 1)
     }
 
-    @Test func `of another type, or elsewhere, is another`() {
+    @Test func `a body file of another type or place is another`() {
         let (file, other) = (Self.files[0], URL(filePath: "/a/c"))
         let bodies: Set<RequestBody> = [
             .file(file), .file(other), .file(file, contentType: "a"), .file(file, contentType: "b"),

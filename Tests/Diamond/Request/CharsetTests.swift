@@ -15,7 +15,7 @@ import Testing
         Response(status: .ok, headers: type.map { [.contentType: $0] } ?? [:], body: Data(body))
     }
 
-    /// What is said of bytes, the bytes, and the text that they are.
+    /// The content type, the bytes, and their text.
     static let texts: [(type: String?, bytes: [UInt8], text: String)] = [
         ("text/plain; charset=iso-8859-1", [0x63, 0xe9], "c\u{e9}"),
         ("text/plain;Charset=\"ISO-8859-1\"", [0xe9], "\u{e9}"),
@@ -33,7 +33,7 @@ import Testing
         ("text/plain; charset=iso-8859-2", [0xb9], "\u{161}"),
         ("text/plain; charset=windows-1251", [0xcf], "\u{41f}"),
         ("text/plain; charset=shift_jis", [0x82, 0xa0], "\u{3042}"),
-        // No text in it.
+        // No text in this charset.
         ("text/plain; charset=shift_jis", [0x41, 0x82], "A\u{fffd}"),
         (nil, [0xc3, 0xa9, 0xe9], "\u{e9}\u{fffd}"),
         ("text/plain", [0xc3, 0xa9], "\u{e9}"),
@@ -50,7 +50,9 @@ import Testing
         ("text/plain; a=\"b", [0xc3, 0xa9], "\u{e9}"),
     ]
 
-    @Test(arguments: texts) func `is what its text is read by`(type: String?, bytes: [UInt8], text: String) {
+    @Test(arguments: texts) func `a charset is used to decode the text of a response`(
+        type: String?, bytes: [UInt8], text: String
+    ) {
         // Not equal in another normal form.
         #expect(Array(Self.response(type, bytes).text.unicodeScalars) == Array(text.unicodeScalars))
     }
@@ -61,7 +63,7 @@ import Testing
         ("application/json; charset=utf-16", .utf16), ("application/json; charset=utf-16be", .utf16BigEndian),
         ("application/json; charset=utf-8", .utf8), ("application/json", .utf8),
         ("application/json; charset=iso-8859-1", .utf8), ("application/json; charset=us-ascii", .utf8),
-    ]) func `is what JSON is read by`(type: String, encoding: String.Encoding) throws {
+    ]) func `a charset is used to decode JSON`(type: String, encoding: String.Encoding) throws {
         let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
         #expect(try Self.response(type, Array(data)).decode(City.self) == City(name: "K\u{f6}ln"))
     }
@@ -75,7 +77,7 @@ import Testing
     @Test(
         arguments: [
             ("application/json; charset=iso-8859-1", [0xc3, 0xa9]), ("text/csv; charset=iso-8859-1", [0xe9]),
-        ] as [(String, [UInt8])]) func `is removed from JSON for any decoder, and from nothing else`(
+        ] as [(String, [UInt8])]) func `a charset is removed from JSON for any decoder, and from no other type`(
             type: String,
             decoded: [UInt8]
         ) throws
@@ -85,7 +87,7 @@ import Testing
         #expect(response.body == Data([0xe9]))
     }
 
-    @Test func `counts for what a server sends, and for what is stored of it`() async throws {
+    @Test func `a charset applies to a server's response, and to the stored one`() async throws {
         let temporary = TemporaryStore()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The secrets of a response's fields` {
+@Suite struct `Secrets in a response's fields` {
     private func field(_ name: String, _ value: String) throws -> HTTPField { try HTTPField(checking: name, value) }
 
     @Test(arguments: [
@@ -32,7 +32,7 @@ import Testing
         ("X-Next", "https://h/?SAMLResponse=s3cret&a=1", "https://h/?SAMLResponse=•••&a=1"),
         ("WWW-Authenticate", "Negotiate s3cret, Basic realm=\"b\"", "Negotiate •••, Basic realm=\"b\""),
     ])
-    func `are found, and masked for people`(name: String, value: String, masked: String) throws {
+    func `secrets in fields are found, and masked`(name: String, value: String, masked: String) throws {
         let field = try field(name, value)
         #expect(FieldSecrets().holdsSecret(field))
         #expect(FieldSecrets().masked(field) == masked && !masked.contains("s3cret"))
@@ -46,11 +46,11 @@ import Testing
         ("WWW-Authenticate", "Bearer realm=\"a\", error=\"invalid_token\""), ("WWW-Authenticate", "Negotiate"),
         ("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "max-age=60"), ("Server", "a"),
     ])
-    func `are not seen where there are none`(name: String, value: String) throws {
+    func `fields without secrets have none`(name: String, value: String) throws {
         #expect(try !FieldSecrets().holdsSecret(field(name, value)))
     }
 
-    @Test func `are also those that an app has named`() throws {
+    @Test func `secrets in fields include those that an app has named`() throws {
         let secrets = FieldSecrets(own: IdentityRules(secrets: ["X-Whatever", "appid"]))
         #expect(try secrets.holdsSecret(field("x-whatever", "1")))
         #expect(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ["?", "=", "?a=", "//", "#", "@", "?=%7B"])
-    func `are looked for in one pass`(piece: String) throws {
+    func `secrets in fields are found in one pass`(piece: String) throws {
         let value = String(repeating: piece, count: (1 << 18) / piece.utf8.count)
         let time = try ContinuousClock().measure { _ = try FieldSecrets().holdsSecret(field("Location", value)) }
         #expect(time < .seconds(20))
@@ -71,7 +71,7 @@ import Testing
         "X-Amz-Credential",
         "X-Amz-Security-Token", "X-Goog-Signature", "Signature", "id_token", "refresh_token", "client_secret",
     ])
-    func `have names that requests know as well`(name: String) {
+    func `secrets in fields have the names that requests use as well`(name: String) {
         #expect(SecretNames.contains(item: name + "=1") && SecretNames.contains(member: name))
     }
 }

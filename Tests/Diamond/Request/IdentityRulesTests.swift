@@ -11,7 +11,9 @@ import Testing
         ("*id", "idx", false), ("a*b*c", "a-b-b-c", true), ("a*b*c", "a-c-b", false), ("**", "x", true), ("", "", true),
         ("", "x", false), ("a[*]", "a[b]", true), ("ü*", "über", true),
         ("*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", false),
-    ]) func `ignore a name that the pattern is, whole`(pattern: String, name: String, isMatch: Bool) {
+    ]) func `identity rules ignore a name that matches a pattern as a whole`(
+        pattern: String, name: String, isMatch: Bool
+    ) {
         #expect(IdentityRules(ignoring: [pattern]).isIgnored(name) == isMatch)
     }
 
@@ -25,7 +27,9 @@ import Testing
             (Request("http://h/?%5F=2&a=1"), Request("http://h/?a=1")),
             (Request("http://h/", method: .query, body: .form(["a": 1, "_": 2])), .query(.form(["a": 1]))),
             (.query(.json(["a": 1, "_": 2])), .query(.json(["a": 1]))),
-        ] as [(Request, Request)]) func `leave out what is ignored, wherever it stands`(with: Request, without: Request)
+        ] as [(Request, Request)]) func `identity rules omit ignored names at every place`(
+            with: Request, without: Request
+        )
         throws
     {
         var (with, without) = (with, without)
@@ -35,14 +39,14 @@ import Testing
         #expect(try form(with) == form(without))
     }
 
-    @Test func `leave members inside of a JSON body alone`() throws {
+    @Test func `identity rules do not change members inside a JSON body`() throws {
         var (one, other) = (Request.query(.json(["a": ["_": 1]])), Request.query(.json(["a": ["_": 2]])))
         one.rules.ignoring = ["_"]
         other.rules.ignoring = ["_"]
         #expect(try form(one) != form(other))
     }
 
-    @Test func `of a request survive its written form`() throws {
+    @Test func `identity rules of a request can be encoded and decoded`() throws {
         var request = Request("http://h/")
         request.rules = IdentityRules(ignoring: ["a*"], nonSelecting: ["X-A"], secrets: ["b"])
         (request.identity, request.cacheKey) = ("user 42", "")
@@ -56,7 +60,7 @@ extension Request {
     fileprivate static func query(_ body: RequestBody) -> Request { Request("http://h/", method: .query, body: body) }
 }
 
-/// The same in every run.
+/// Rules that are the same in every run.
 enum CanonicalFormRules {
     static var fixed: KeyRules { `The canonical form`.rules }
 }

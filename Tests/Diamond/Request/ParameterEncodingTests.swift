@@ -23,7 +23,7 @@ import Testing
                 ParameterEncoding(arrays: .json, objects: .json),
                 "a=%5B1%2C%22x%2Cy%22%2Ctrue%5D&o=%7B%22b%22%3A1%2C%22c%22%3A%5B2%2C3%5D%7D"
             ),
-        ] as [(ParameterEncoding, String)]) func `writes arrays and objects as chosen`(
+        ] as [(ParameterEncoding, String)]) func `a parameter encoding writes arrays and objects as chosen`(
             encoding: ParameterEncoding, text: String
         ) throws
     {
@@ -33,7 +33,7 @@ import Testing
     @Test(
         arguments: [
             (.repeated, ""), (.brackets, ""), (.comma, "a="), (.json, "a=%5B%5D"),
-        ] as [(ParameterEncoding.Arrays, String)]) func `says what an empty array sends`(
+        ] as [(ParameterEncoding.Arrays, String)]) func `a parameter encoding writes an empty array as chosen`(
             arrays: ParameterEncoding.Arrays, text: String
         ) throws
     {
@@ -41,13 +41,13 @@ import Testing
     }
 
     @Test(arguments: [["a": [1, .null]], ["a": [[1]]], ["a": [["b": 1]]]] as [Parameters])
-    func `refuses what commas cannot join`(parameters: Parameters) {
+    func `a parameter encoding refuses values that commas cannot join`(parameters: Parameters) {
         let error = #expect(throws: RequestError.self) { try parameters.items(ParameterEncoding(arrays: .comma)) }
         #expect(error?.code == .malformedParameter)
         #expect(error?.message.contains("encode arrays as json") == true)
     }
 
-    @Test func `refuses two names in one object that only their bytes tell apart`() throws {
+    @Test func `a parameter encoding refuses two names of an object that differ only in their bytes`() throws {
         var request = Request("http://h/", method: .post, parameters: ["ü": 1, "u\u{308}": 2])
         #expect(try WireRequest(request).body?.encoded() == Data("%C3%BC=1&u%CC%88=2".utf8))
         request.destination = .json
@@ -56,7 +56,9 @@ import Testing
     }
 
     @Test(arguments: ParameterEncoding.Arrays.allCases)
-    func `is a part of the written form and of what is sent`(arrays: ParameterEncoding.Arrays) throws {
+    func `a parameter encoding is part of the encoded form and of the sent text`(arrays: ParameterEncoding.Arrays)
+        throws
+    {
         var request = Request("http://h/", method: .post, parameters: ["a": [1, 2]])
         request.encoding = ParameterEncoding(arrays: arrays, objects: .json)
         let copy = try Request(json: try request.json())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A request's written form` {
+@Suite struct `The encoded form of a request` {
     static let full: Request = {
         var request = Request(
             "https://api.example.com/cities",
@@ -24,14 +24,14 @@ import Testing
     }()
 
     @Test(arguments: [(Int.max, 1 << 53), (-1, 0), (0, 0), (7, 7)])
-    func `tells every limit of a body that a request may have`(limit: Int, told: Int) throws {
+    func `an encoded request has every body limit that a request may have`(limit: Int, told: Int) throws {
         var request = Request("http://h/")
         request.bodyLimit = limit
         #expect(request.bodyLimit == told)
         #expect(try Request(json: request.json()) == request)
     }
 
-    @Test func `takes no integer that a double would change`() throws {
+    @Test func `an encoded request accepts no integer that a double would change`() throws {
         for text in ["12345678901234567891", "9223372036854775808"] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
         }
@@ -39,7 +39,7 @@ import Testing
         #expect(try JSONDecoder().decode(JSONValue.self, from: Data("1e300".utf8)) == .number(1e300))
     }
 
-    @Test func `is a text that never changes`() throws {
+    @Test func `an encoded request is a text that never changes`() throws {
         let text = """
             {"body":{"json":{"a":[1,2.5,true]}},"bodyLimit":1048576,"destination":"query","headers":[["Accept","application/json"]],\
             "lane":"images","maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
@@ -55,12 +55,12 @@ import Testing
         Request("http://h/", method: .post, body: .bytes(Data([0, 255]), contentType: "image/png")),
         Request("http://h/", method: .post, body: .bytes(Data("plain".utf8))),
         Request("http://h/", method: HTTPRequest.Method("BREW") ?? .get),
-    ]) func `reads back as the same request, with any coder`(request: Request) throws {
+    ]) func `an encoded request decodes to an equal request, with any coder`(request: Request) throws {
         #expect(try Request(json: request.json()) == request)
         #expect(try JSONDecoder().decode(Request.self, from: JSONEncoder().encode(request)) == request)
     }
 
-    @Test func `reads back with a coder that is not JSON's`() throws {
+    @Test func `an encoded request decodes with a coder that is not JSON's`() throws {
         let request = Request("http://h/", parameters: ["a": 1.5, "b": "ü"], timeout: .milliseconds(1001))
         let bytes = try PropertyListEncoder().encode(request)
         #expect(try PropertyListDecoder().decode(Request.self, from: bytes) == request)
@@ -81,13 +81,13 @@ import Testing
         Request("http://h/", method: .post, body: .json(nested(128))),
         Request("http://h/", method: .post, body: .form(["a": nested(128)])),
         Request("http://h/", method: .post, body: .json(nested(130))),
-    ]) func `reads back with the deepest value that JSON may be`(request: Request) throws {
+    ]) func `an encoded request decodes with the deepest value that JSON may have`(request: Request) throws {
         #expect(try Request(json: request.json()) == request)
         let snapshot = ConnectionSnapshot(request: request, state: .ready, result: nil)
         #expect(try ConnectionSnapshot(json: snapshot.json()).request == request)
     }
 
-    @Test func `is refused with what could not be read back`() {
+    @Test func `a request that could not be decoded again is not encoded`() {
         let deep = Request("http://h/", method: .post, body: .json(Self.nested(131)))
         var lenient = Request("http://h/")
         lenient.headers.append(HTTPField(name: .accept, lenientValue: Array("a\u{1}".utf8)))
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1001, 1_000_000_007, .max] as [Int64])
-    func `keeps a time to the millisecond, within bounds`(milliseconds: Int64) throws {
+    func `an encoded request has times in milliseconds, within limits`(milliseconds: Int64) throws {
         let policy = CachePolicy.automatic(maxAge: .milliseconds(milliseconds))
         let request = Request("http://h/", cache: policy, timeout: .milliseconds(milliseconds))
         #expect(try Request(json: request.json()) == request)
@@ -109,7 +109,7 @@ import Testing
         #expect(CachePolicy.automatic(maxAge: .seconds(Int64.max)).maxAge == .milliseconds(Duration.longest))
     }
 
-    @Test func `may be short, and may use objects`() throws {
+    @Test func `an encoded request may be short, and may use objects`() throws {
         let text = #"{"url":"http://h/","parameters":{"b":1,"a":2},"headers":{"Accept":"x"},"timeout":null}"#
         let request = try Request(json: Data(text.utf8))
         #expect(request.parameters == ["a": 2, "b": 1])
@@ -136,12 +136,12 @@ import Testing
         (#"{"url":"http://h","timeout":"1"}"#, "key \"timeout\""),
         (#"{"url":"http://h","maxAge":1e300}"#, "key \"maxAge\""),
         (#"{"url":"http://h",}"#, "line 1, column 19"), (#"{"url":"a","url":"b"}"#, "stands twice"),
-    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+    ]) func `an invalid encoded request is refused with the key and the remedy`(text: String, part: String) {
         let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `keeps JSON text that two readers could read differently byte for byte`() throws {
+    @Test func `an encoded request keeps ambiguous JSON text byte for byte`() throws {
         let text = #"{"id": 12345678901234567890}"#
         #expect(try RequestBody.json(text: text) == .bytes(Data(text.utf8), contentType: "application/json"))
         #expect(throws: RequestError.self) { try RequestBody.json(text: "{") }
@@ -149,7 +149,7 @@ import Testing
 
     @Test(arguments: [
         " {\"b\" : 1.0,\r\n\"a\":[1e2, \"\\u00e9\\/\"]}\n", "1.50", "\"u\u{308}\"", "{\"a\":null}", "[]",
-    ]) func `sends JSON text byte for byte, and is identified by its value`(text: String) throws {
+    ]) func `a request sends JSON text byte for byte, and is identified by its value`(text: String) throws {
         var request = Request("http://h/", method: .query, body: try .json(text: text))
         for _ in 0..<2 {
             #expect(try Array(request.body?.encoded() ?? Data()) == Array(text.utf8))
@@ -166,13 +166,13 @@ import Testing
     }
 
     @Test(arguments: ["{", "{\"a\": 1, \"a\": 2}", "12345678901234567890", ""])
-    func `refuses a written JSON text of no one meaning`(text: String) throws {
+    func `an encoded request with ambiguous JSON text is refused`(text: String) throws {
         let form = JSONValue.object(["url": "http://h/", "body": ["jsonText": .string(text)]])
         let error = #expect(throws: RequestError.self) { try Request(json: Data(try form.written())) }
         #expect(error?.message.contains("jsonText") == true)
     }
 
-    @Test func `takes variables and any Encodable`() throws {
+    @Test func `a JSON body accepts variables and any Encodable`() throws {
         let (country, page) = ("DE", UInt8(2))
         let parameters: Parameters = [
             "country": JSONValue(country), "page": JSONValue(page), "big": JSONValue(UInt64.max),
@@ -181,7 +181,7 @@ import Testing
         #expect(try RequestBody.json(encoding: ["a": [1, 2]]) == .json(["a": [1, 2]]))
     }
 
-    @Test func `describes itself without what may be secret`() {
+    @Test func `the description of a request has none of its secrets`() {
         let request = Request("http://me:s3cret@h/a?token=s3cret", headers: [.authorization: "s3cret"])
         #expect(request.description == "GET http://•••@h/a…")
         #expect(!"\(request) \(String(reflecting: request))".contains("s3cret"))
@@ -189,7 +189,7 @@ import Testing
 }
 
 @Suite struct `The parameters of a request` {
-    @Test func `are changed by subscript, in place`() {
+    @Test func `parameters are changed by subscript, in place`() {
         var parameters: Parameters = ["a": 1, "b": 2, "c": 3]
         parameters["b"] = "x"
         parameters["d"] = nil
@@ -198,7 +198,7 @@ import Testing
         #expect(parameters == ["b": "x", "c": 3, "e": nil])
     }
 
-    @Test func `keep order and repeated names`() {
+    @Test func `parameters keep order and repeated names`() {
         var parameters: Parameters = ["tag": "b", "tag": "a"]
         parameters.append("tag", "c")
         #expect(parameters.values(for: "tag") == ["b", "a", "c"])
@@ -213,11 +213,13 @@ import Testing
             (.post, nil, .form),
             (.put, nil, .form), (.patch, nil, .form), (.post, .json(1), .query),
         ] as [(HTTPRequest.Method, RequestBody?, ParameterDestination)])
-    func `go where the method takes them`(method: HTTPRequest.Method, body: RequestBody?, place: ParameterDestination) {
+    func `parameters are sent where the method needs them`(
+        method: HTTPRequest.Method, body: RequestBody?, place: ParameterDestination
+    ) {
         #expect(Request("http://h/", method: method, parameters: ["a": 1], body: body).effectiveDestination == place)
     }
 
-    @Test func `become a JSON object where asked`() throws {
+    @Test func `parameters become a JSON object where that is chosen`() throws {
         var request = Request("http://h/", method: .post, parameters: ["a": 1, "b": "x", "a": 2])
         request.destination = .json
         #expect(try WireRequest(request).body == .json(["a": [1, 2], "b": "x"]))
@@ -225,7 +227,7 @@ import Testing
         #expect(throws: RequestError.self) { try WireRequest(request) }
     }
 
-    @Test func `are percent-encoded, byte by byte`() throws {
+    @Test func `parameters are percent-encoded, byte by byte`() throws {
         let request = Request("http://h/?x=1", parameters: ["a b": "ü&=+/?", "n": nil, "t": true, "f": 1.5])
         let wire = try WireRequest(request)
         #expect(

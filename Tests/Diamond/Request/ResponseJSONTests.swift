@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A response's written form` {
+@Suite struct `The encoded form of a response` {
     static let full: Response = {
         var response = Response(
             status: .ok, headers: [.contentType: "text/plain", .accept: "a", .vary: "b"], body: Data("täxt".utf8),
@@ -24,7 +24,7 @@ import Testing
         Response(status: .notFound, body: Data([0, 255]), source: .stale),
     ]
 
-    @Test func `is a text that never changes`() throws {
+    @Test func `an encoded response is a text that never changes`() throws {
         let text = #"""
             {"attempts":[{"delay":1.05,"error":{"code":"timedOut","message":"late"},"number":1,\#
             "reason":{"code":"interrupted","message":"broke"},"startedAt":1767225600.25},\#
@@ -35,13 +35,15 @@ import Testing
         #expect(String(decoding: try Self.full.written.written(), as: UTF8.self) == text)
     }
 
-    @Test(arguments: responses) func `reads back as the same response, with any coder`(response: Response) throws {
+    @Test(arguments: responses) func `an encoded response decodes to an equal response, with any coder`(
+        response: Response
+    ) throws {
         #expect(try JSONDecoder().decode(Response.self, from: JSONEncoder().encode(response)) == response)
         let list = try PropertyListEncoder().encode([response])
         #expect(try PropertyListDecoder().decode([Response].self, from: list) == [response])
     }
 
-    @Test func `has no cookie that was set`() throws {
+    @Test func `an encoded response has no cookie that was set`() throws {
         var response = Response(status: .ok, headers: [.setCookie: "session=s3cret", .age: "1"])
         let written = String(decoding: try response.written.written(), as: UTF8.self)
         #expect(!written.contains("s3cret") && !written.lowercased().contains("cookie"))
@@ -49,7 +51,7 @@ import Testing
         #expect(try Response(written: response.written) == response)
     }
 
-    @Test func `has no credential, and no URL with a secret`() throws {
+    @Test func `an encoded response has no credential, and no URL with a secret`() throws {
         var response = Response(status: .found, headers: [.age: "1", .location: "http://u:s3cret@h/"])
         response.headers.append(HTTPField(name: .contentLocation, value: "/x?access_token=s3cret"))
         response.headers.append(try HTTPField(checking: "X-Auth-Token", "s3cret"))
@@ -74,7 +76,7 @@ import Testing
         (#"{"status":200,"attempts":[{"number":1,"startedAt":"x"}]}"#, "write seconds since 1970"),
         (#"{"status":200,"attempts":[{"number":1,"startedAt":1}]}"#, "is missing, and so is"),
         (#"{"status":200,"attempts":[{"number":1,"startedAt":1,"status":200,"reason":{}}]}"#, #"key "code""#),
-    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+    ]) func `an invalid encoded response is refused with the key and the remedy`(text: String, part: String) {
         let error = #expect(throws: RequestError.self) { try Response(written: JSONValue.read(Data(text.utf8))) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
     }

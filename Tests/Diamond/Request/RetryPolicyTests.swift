@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A policy of sending again` {
+@Suite struct `A retry policy` {
     static let full = RetryPolicy(
         attempts: 5,
         baseDelay: .milliseconds(100),
@@ -24,7 +24,7 @@ import Testing
         "statuses":[429,503],"throttledDelay":2,"unsafeMethods":true,"window":null}
         """
 
-    /// Policies and their written forms, which stand on users' disks.
+    /// Policies and their encoded forms, which are stored on users' disks.
     static let texts: [(RetryPolicy, String)] = [
         (.default, "{}"), (.never, #"{"attempts":1}"#), (.interactive, #"{"attemptTimeout":10,"deadline":30}"#),
         (RetryPolicy(statuses: []), #"{"statuses":[]}"#), (RetryPolicy(baseDelay: .zero), #"{"baseDelay":0}"#),
@@ -37,19 +37,23 @@ import Testing
         return request
     }
 
-    @Test(arguments: texts) func `is a text that never changes`(policy: RetryPolicy, text: String) throws {
+    @Test(arguments: texts) func `an encoded retry policy is a text that never changes`(
+        policy: RetryPolicy, text: String
+    ) throws {
         let written = try String(decoding: Self.request(policy).json(), as: UTF8.self)
         #expect(written == #"{"method":"GET","retry":\#(text),"url":"http://h/","version":1}"#)
         #expect(try Request(json: Data(written.utf8)).retry == policy)
     }
 
-    @Test(arguments: texts.map(\.0)) func `reads back with any coder`(policy: RetryPolicy) throws {
+    @Test(arguments: texts.map(\.0)) func `a retry policy decodes to an equal policy, with any coder`(
+        policy: RetryPolicy
+    ) throws {
         #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
         let list = try PropertyListEncoder().encode([policy])
         #expect(try PropertyListDecoder().decode([RetryPolicy].self, from: list) == [policy])
     }
 
-    @Test func `that a request does not have is not written`() throws {
+    @Test func `a request without a retry policy encodes none`() throws {
         let text = try String(decoding: Self.request(nil).json(), as: UTF8.self)
         #expect(!text.contains("retry"))
         #expect(try Request(json: Data(text.utf8)).retry == nil)
@@ -66,14 +70,14 @@ import Testing
         (#"{"window":true}"#, "key \"window\""), (#"{"statuses":503}"#, "key \"statuses\""),
         (#"{"statuses":[200]}"#, "from 400 to 599"), (#"{"statuses":["503"]}"#, "from 400 to 599"),
         (#"{"unsafeMethods":1}"#, "write true or false"),
-    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+    ]) func `an invalid encoded retry policy is refused with the key and the remedy`(text: String, part: String) {
         let written = Data(#"{"url":"http://h","retry":\#(text)}"#.utf8)
         let error = #expect(throws: RequestError.self) { try Request(json: written) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
         #expect(throws: RequestError.self) { try JSONDecoder().decode(RetryPolicy.self, from: Data(text.utf8)) }
     }
 
-    @Test func `is bounded, however it is set`() {
+    @Test func `a retry policy is bounded, however it is set`() {
         var policy = RetryPolicy(
             attempts: -1, baseDelay: .seconds(-1), deadline: .seconds(Int64.max), statuses: [200, 503])
         #expect(
@@ -86,7 +90,7 @@ import Testing
         #expect((policy.window, policy.attemptTimeout) == (.zero, .milliseconds(2)))
     }
 
-    @Test func `has the numbers of the documentation`() {
+    @Test func `a retry policy has the numbers of the documentation`() {
         let policy = RetryPolicy.default
         #expect((policy.attempts, policy.baseDelay, policy.throttledDelay) == (3, .milliseconds(50), .seconds(1)))
         #expect((policy.maxDelay, policy.retryAfterLimit, policy.window) == (.seconds(20), .seconds(5), .seconds(30)))
@@ -99,7 +103,7 @@ import Testing
             (nil, nil, 5, 4, nil), (10, nil, 5, 0, 10), (10, nil, 5, 4, 6), (10, nil, 12, 11, 0), (nil, 30, 5, 4, 25),
             (10, 30, 5, 0, 10), (10, 30, 5, 4, 6), (10, 30, 25, 4, 5), (10, 30, 31, 0, 0),
         ] as [(Int64?, Int64?, Int64, Int64, Int64?)])
-    func `gives an attempt what it has not spent of its own time, and no more than the deadline leaves`(
+    func `a retry policy gives an attempt its unspent time, and no more than the deadline leaves`(
         timeout: Int64?, deadline: Int64?, elapsed: Int64, spent: Int64, limit: Int64?
     ) {
         let policy = RetryPolicy(
@@ -108,14 +112,14 @@ import Testing
         #expect(left == limit.map { .seconds($0) })
     }
 
-    @Test func `is no part of what identifies a request`() throws {
+    @Test func `a retry policy is not part of the identity of a request`() throws {
         let rules = `The canonical form`.rules
         let forms = try [nil, .never, Self.full].map { try CanonicalForm(of: Self.request($0), rules: rules) }
         #expect(Set(forms.map(\.bytes)).count == 1)
         #expect(Set(forms.map(\.key)).count == 1)
     }
 
-    @Test func `costs a request that has none eight bytes`() {
+    @Test func `a retry policy costs a request without one eight bytes`() {
         #expect(MemoryLayout<RetryPolicy?>.size > 64, "small enough to stand in the request itself")
         var request = Self.request(Self.full)
         let copy = request

@@ -11,7 +11,7 @@ import Testing
         return request
     }
 
-    @Test func `stand in no text of a response`() throws {
+    @Test func `secrets are absent from the text of a response`() throws {
         var headers: HTTPFields = [.setCookie: "sid=s3cret"]
         headers[.contentType] = "text/plain"
         let response = Response(
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `shows its name or nothing, however it is looked at`() {
+    @Test func `a secret prints its name or nothing`() {
         for secret in [Secret.secret("maps"), .unnamed("s3cret")] {
             var dumped = ""
             dump(secret, to: &dumped)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `does not show where its request is looked at`() throws {
+    @Test func `a secret is absent from the text of its request`() throws {
         var dumped = ""
         dump(Self.request, to: &dumped)
         let shown = ["\(Self.request)", String(reflecting: Self.request), dumped, "\([Self.request])"]
@@ -41,7 +41,7 @@ import Testing
         #expect(dumped.contains("maps"))
     }
 
-    @Test func `does not show where what goes over the wire is looked at`() {
+    @Test func `a secret is absent from the text of a transport request`() {
         let url = "https://s3cret:s3cret@h/a?password=s3cret"
         let body = Data("s3cret".utf8)
         let request = TransportRequest(url: url, headers: [.authorization: "s3cret"], body: .bytes(body))
@@ -58,7 +58,7 @@ import Testing
         #expect(dumped.contains("Authorization") && answered.contains("Set-Cookie"))
     }
 
-    @Test func `with a name is written by it`() throws {
+    @Test func `a secret with a name is encoded by that`() throws {
         var request = Request("http://h/")
         request.credentials = [
             .bearer(.secret("github-token")), .parameter("api_key", .secret("maps")), .header(.cookie, .secret("c")),
@@ -74,7 +74,7 @@ import Testing
         #expect(try Request(json: Data(text.utf8)) == request)
     }
 
-    @Test func `without a name keeps its request from being written`() {
+    @Test func `a secret without a name keeps its request from being encoded`() {
         let error = #expect(throws: RequestError.self) { try Self.request.json() }
         #expect(error?.code == .unnamedSecret)
         #expect(error?.message.contains("s3cret") == false)
@@ -90,7 +90,7 @@ import Testing
         (#"{"url": "http://h/", "credentials": [{"secret": "a", "value": "s3cret"}]}"#, "not known here"),
         (#"{"url": "http://h/", "ignoring": "a"}"#, "write an array"),
         (#"{"url": "http://h/", "ignoring": [1]}"#, "write text only"),
-    ]) func `is refused with the remedy where it is written wrongly`(text: String, remedy: String) {
+    ]) func `an invalid encoded secret is refused with the remedy`(text: String, remedy: String) {
         let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
     }

@@ -4,13 +4,15 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A field that may stand once` {
+@Suite struct `A field that may occur once` {
     static let names: [HTTPField.Name] = [
         .contentType, .contentLength, .eTag, .lastModified, .date, .expires, .retryAfter, .location, .contentLocation,
         .contentRange,
     ]
 
-    @Test(arguments: names) func `is one where it is repeated, and none where it differs`(name: HTTPField.Name) {
+    @Test(arguments: names) func `a repeated single field is one where its values are equal, and none otherwise`(
+        name: HTTPField.Name
+    ) {
         var headers: HTTPFields = [name: "a", .vary: "x"]
         #expect(headers.single(name) == "a" && !headers.isContradictory(name))
         headers.append(HTTPField(name: name, value: "a"))
@@ -23,7 +25,7 @@ import Testing
         #expect(headers.isContradictory(name))
     }
 
-    @Test func `is read so wherever it is`() throws {
+    @Test func `a single field is read in this way at every place`() throws {
         let same: HTTPFields = [
             .retryAfter: "7", .retryAfter: "7", .contentRange: "bytes 0-1/2", .contentRange: "bytes 0-1/2",
         ]
@@ -40,7 +42,9 @@ import Testing
             ([.eTag: "\"a\"", .eTag: "\"b\"", .contentLength: "9"], nil),
             ([.eTag: "\"a\"", .contentLength: "9", .contentLength: "8"], nil),
             ([.eTag: "\"a\"", .contentLength: "9", .acceptRanges: "none", .acceptRanges: "none"], nil),
-        ] as [(HTTPFields, String?)]) func `makes a validator of equal values only`(headers: HTTPFields, tag: String?)
+        ] as [(HTTPFields, String?)]) func `a single field is a validator where its values are equal only`(
+            headers: HTTPFields, tag: String?
+        )
     {
         var asked = HTTPFields()
         PartialContent(status: 200, headers: headers, count: 1, now: 0)?.askForRest(in: &asked)
@@ -48,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [(["application/json", "application/json"], true), (["application/json", "text/html"], false)])
-    func `tells the type of a body where it is one`(types: [String], isJSON: Bool) {
+    func `a single field gives the type of a body where its values are equal`(types: [String], isJSON: Bool) {
         let headers = HTTPFields(types.map { HTTPField(name: .contentType, value: $0) })
         #expect(MediaType(headers.single(.contentType)).isJSON == isJSON)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A circuit breaker` {
-    /// Closed, with these outcomes behind it, one each hundred milliseconds.
+    /// A closed breaker with these results, one each hundred milliseconds.
     static func after(_ outcomes: String) -> CircuitBreaker {
         var circuit = CircuitBreaker()
         for (number, outcome) in outcomes.enumerated() {
@@ -21,11 +21,11 @@ import Testing
             ("gggggbbbbb", true), ("bbbbbggggg", false), ("bbbbbgggggb", true), ("bbbbbbbbbu", false),
             ("uuuuuuuuuuu", false), ("uuuuubbbbbbbbbb", true), ("gggggggggg", false),
         ] as [(String, Bool)])
-    func `opens where half of ten or more have failed`(outcomes: String, isOpen: Bool) {
+    func `a circuit breaker opens where half of ten or more results are failures`(outcomes: String, isOpen: Bool) {
         #expect(Self.after(outcomes).isOpen(at: 2000) == isOpen)
     }
 
-    @Test func `stays open for as long as anybody likes`() {
+    @Test func `a circuit breaker stays open as long as it is configured to`() {
         let policy = CircuitPolicy(minimumCalls: 1, window: .seconds(Int64.max), openTime: .seconds(Int64.max))
         var circuit = CircuitBreaker(policy)
         circuit.note(.bad, of: .pass, at: 1000)
@@ -33,16 +33,16 @@ import Testing
         #expect(circuit.admit(at: 1000) != .pass)
     }
 
-    @Test func `forgets what is older than its window`() {
+    @Test func `a circuit breaker forgets results older than its window`() {
         var circuit = Self.after("bbbbbbbbb")
         circuit.note(.bad, of: .pass, at: 33_000)
         #expect(!circuit.isOpen(at: 33_000))
     }
 
-    /// Open since 900, to be probed from 5900 on.
+    /// A breaker that has been open since 900, and is probed from 5900 on.
     static let open = after("bbbbbbbbbb")
 
-    @Test func `refuses for five seconds, then lets one through`() {
+    @Test func `a circuit breaker refuses for five seconds, then lets one request through`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 900) == .refused(wait: .seconds(5)))
         #expect(circuit.admit(at: 5899) == .refused(wait: .milliseconds(1)))
@@ -51,7 +51,7 @@ import Testing
         #expect(circuit.admit(at: 5901) == .refused(wait: .milliseconds(4999)))
     }
 
-    @Test func `closes when the probe is well, with a clean slate`() {
+    @Test func `a circuit breaker closes when its probe succeeds, without earlier results`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.good, of: .probe(1), at: 6100)
@@ -60,7 +60,7 @@ import Testing
         #expect(circuit.admit(at: 6200) == .pass)
     }
 
-    @Test func `stays open when the probe fails`() {
+    @Test func `a circuit breaker stays open when its probe fails`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.bad, of: .probe(1), at: 6100)
@@ -68,7 +68,7 @@ import Testing
         #expect(circuit.admit(at: 11_100) == .probe(2))
     }
 
-    @Test func `probes again where a probe says nothing, or is never heard of again`() {
+    @Test func `a circuit breaker probes again where a probe says nothing, or never ends`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.unknown, of: .probe(1), at: 6100)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [.good, .bad, .unknown] as [ServerHealth])
-    func `does not listen to a probe behind which another was let through`(health: ServerHealth) {
+    func `a circuit breaker ignores a probe after which another was let through`(health: ServerHealth) {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(circuit.admit(at: 11_200) == .pass)
     }
 
-    @Test func `does not take a probe of before it was well for a new one`() {
+    @Test func `a circuit breaker ignores a probe from before it closed`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -98,7 +98,7 @@ import Testing
         #expect(circuit.isOpen(at: 16_300))
     }
 
-    @Test func `does not listen to what began before it opened`() {
+    @Test func `a circuit breaker ignores results of requests from before it opened`() {
         var circuit = Self.open
         circuit.note(.good, of: .pass, at: 1000)
         #expect(circuit.isOpen(at: 1000))
@@ -118,12 +118,13 @@ import Testing
             (.midway(.bodyTooLarge), .unknown), (.sent(.badRequestBody), .unknown),
             (.unsent(.certificateRejected), .unknown), (.sent(.other), .unknown),
         ] as [(RetrySituation.AttemptResult, ServerHealth)])
-    func `counts only what says something about the server`(outcome: RetrySituation.AttemptResult, health: ServerHealth)
-    {
+    func `a circuit breaker counts only results that say something about the server`(
+        outcome: RetrySituation.AttemptResult, health: ServerHealth
+    ) {
         #expect(ServerHealth(outcome) == health)
     }
 
-    @Test(arguments: 0..<20) func `keeps its promises over any course of events`(seed: Int) {
+    @Test(arguments: 0..<20) func `a circuit breaker keeps its guarantees over any sequence of events`(seed: Int) {
         var random = SplitMix(state: UInt64(seed) + 1)
         var circuit = CircuitBreaker()
         var now: Int64 = 0
@@ -150,7 +151,7 @@ import Testing
             }
         }
         #expect(lastProbe >= 0, "never opened: the run proves nothing")
-        // Whatever came before, one well probe closes it.
+        // Whatever happened before, one successful probe closes it.
         let last = circuit.admit(at: now + 10_000)
         if last != .pass { circuit.note(.good, of: last, at: now + 10_000) }
         #expect(circuit.admit(at: now + 10_001) == .pass)

@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The limit of credential refreshes` {
-    @Test func `allows five in thirty seconds`() {
+    @Test func `the refresh limit allows five in thirty seconds`() {
         var limit = RefreshLimit()
         #expect((0..<5).allSatisfy { limit.beginIfAllowed(at: $0 * 1000) })
         #expect(limit.beginIfAllowed(at: 5000) == false)
@@ -13,7 +13,7 @@ import Testing
         #expect(limit.beginIfAllowed(at: 31_000) == true)
     }
 
-    @Test func `does not count what it refuses`() {
+    @Test func `the refresh limit does not count refused refreshes`() {
         var limit = RefreshLimit(count: 1)
         #expect(limit.beginIfAllowed(at: 0) == true)
         for now in stride(from: Int64(1), to: 30_000, by: 100) { #expect(limit.beginIfAllowed(at: now) == false) }

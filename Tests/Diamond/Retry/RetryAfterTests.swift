@@ -3,11 +3,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The Retry-After of an answer` {
+@Suite struct `The Retry-After field` {
     static let now: Int64 = 1_767_225_600_000  // 2026-01-01
     static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// Field, `Date`, milliseconds.
+    /// The field, the `Date` field, and the milliseconds.
     static let table: [(String, String?, Int64?)] = [
         ("0", nil, 0), ("1", nil, 1000), ("120", nil, 120_000), ("007", nil, 7000),
         ("99999999999999999999999", nil, Duration.longest), ("-1", nil, nil), ("+1", nil, nil), ("1.5", nil, nil),
@@ -19,24 +19,25 @@ import Testing
         ("Thu, 01 Jan 2026 00:00:05 CET", nil, nil),
     ]
 
-    @Test(arguments: table) func `is read in both forms`(text: String, date: String?, milliseconds: Int64?) {
+    @Test(arguments: table) func `Retry-After is read in both forms`(text: String, date: String?, milliseconds: Int64?)
+    {
         var headers: HTTPFields = [.retryAfter: text]
         headers[.date] = date
         #expect(RetryAfter.duration(headers, now: Self.now) == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test func `counts from the server's clock, not from ours`() {
+    @Test func `Retry-After counts from the server's clock`() {
         let headers: HTTPFields = [.retryAfter: "Sun, 06 Nov 1994 08:49:40 GMT", .date: Self.date]
         for skew in [-86_400_000, 0, 86_400_000] as [Int64] {
             #expect(RetryAfter.duration(headers, now: Self.now + skew) == .seconds(3))
         }
     }
 
-    @Test func `is absent where the field is`() {
+    @Test func `Retry-After is absent where the field is`() {
         #expect(RetryAfter.duration([.date: Self.date], now: Self.now) == nil)
     }
 
-    @Test func `is the first of two`() {
+    @Test func `Retry-After is the first of two`() {
         var headers: HTTPFields = [.retryAfter: "2"]
         headers.append(HTTPField(name: .retryAfter, value: "9"))
         #expect(RetryAfter.duration(headers, now: Self.now) == .seconds(2))

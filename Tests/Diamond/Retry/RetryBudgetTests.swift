@@ -3,8 +3,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The budget of repetitions` {
-    /// The retries that it pays for at this time.
+@Suite struct `The retry budget` {
+    /// The number of retries that it allows at this time.
     static func spend(_ budget: inout RetryBudget, at now: Int64) -> Int {
         var paid = 0
         while budget.withdraw(at: now) { paid += 1 }
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 10), (9, 10), (10, 11), (100, 20), (1000, 110)])
-    func `pays ten, and a tenth of the requests`(requests: Int, repetitions: Int) {
+    func `a retry budget allows ten retries, and a tenth of the requests`(requests: Int, repetitions: Int) {
         var budget = RetryBudget()
         for _ in 0..<requests { budget.deposit(at: 1000) }
         #expect(Self.spend(&budget, at: 1000) == repetitions)
@@ -25,27 +25,29 @@ import Testing
             (RetryBudgetPolicy(share: -1, reserve: -1), 0), (RetryBudgetPolicy(share: .nan, reserve: 1), 1),
             (RetryBudgetPolicy(share: .infinity, reserve: 0), 100),
         ] as [(RetryBudgetPolicy, Int)])
-    func `pays what its policy says for a hundred requests`(policy: RetryBudgetPolicy, repetitions: Int) {
+    func `a retry budget allows the share of its policy for a hundred requests`(
+        policy: RetryBudgetPolicy, repetitions: Int
+    ) {
         var budget = RetryBudget(policy)
         for _ in 0..<100 { budget.deposit(at: 1000) }
         #expect(Self.spend(&budget, at: 1000) == repetitions)
     }
 
-    @Test func `is bounded in what its policy says`() {
+    @Test func `a retry budget has limits for its policy's values`() {
         var policy = RetryBudgetPolicy(reserve: .max)
         #expect(policy.reserve == 1_000_000)
         (policy.share, policy.reserve, policy.window) = (2, -1, .seconds(-1))
         #expect(policy == RetryBudgetPolicy(share: 1, reserve: 0, window: .zero))
     }
 
-    @Test func `forgets after the window of its policy`() {
+    @Test func `a retry budget forgets requests after the window of its policy`() {
         var budget = RetryBudget(RetryBudgetPolicy(window: .seconds(60)))
         #expect(Self.spend(&budget, at: 0) == 10)
         #expect(Self.spend(&budget, at: 59_999) == 0)
         #expect(Self.spend(&budget, at: 60_000) == 10)
     }
 
-    @Test func `takes nothing where there is not enough`() {
+    @Test func `a retry budget charges nothing where it does not suffice`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 0) == 10)
         let empty = budget
@@ -54,7 +56,7 @@ import Testing
         #expect(budget == empty)
     }
 
-    @Test func `forgets after ten seconds what came in and what went out`() {
+    @Test func `a retry budget forgets deposits and retries after ten seconds`() {
         var budget = RetryBudget()
         for _ in 0..<1000 { budget.deposit(at: 0) }
         #expect(Self.spend(&budget, at: 10_999) == 10)
@@ -62,13 +64,13 @@ import Testing
         #expect(Self.spend(&budget, at: 20_000) == 10)
     }
 
-    @Test func `pays ten in every ten seconds to an origin that fails for good`() {
+    @Test func `a retry budget allows ten in every ten seconds for an origin that always fails`() {
         var budget = RetryBudget()
         let paid = (0..<600).reduce(0) { sum, tenth in sum + Self.spend(&budget, at: Int64(tenth) * 100) }
         #expect(paid == 60)
     }
 
-    @Test func `does not mind a clock that goes backward or leaps`() {
+    @Test func `a retry budget tolerates a clock that goes backward or leaps`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 50_000) == 10)
         #expect(budget.withdraw(at: 10_000) == false)
@@ -76,7 +78,7 @@ import Testing
         #expect(budget.withdraw(at: 0) == false)
     }
 
-    @Test(arguments: 0..<20) func `never pays more in ten seconds than a tenth and twenty`(seed: Int) {
+    @Test(arguments: 0..<20) func `a retry budget never allows more in ten seconds than a tenth and twenty`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         var budget = RetryBudget()
         var now: Int64 = 0
@@ -90,11 +92,11 @@ import Testing
         }
         for start in stride(from: Int64(0), to: now, by: 1000) {
             let stretch = start..<start + 9000
-            // What was deposited up to a window before still pays.
+            // Deposits of the last window still count.
             let deposits = requests.count { (start - 10_000..<start + 9000).contains($0) }
             #expect(Double(repetitions.count(where: stretch.contains)) <= 20 + Double(deposits) / 10)
         }
-        // A tenth over all, and the reserve of each window.
+        // A tenth of all, and the reserve of each window.
         #expect(Double(repetitions.count) <= Double(requests.count) / 10 + 10 * Double(now / 10_000 + 2))
         #expect(!repetitions.isEmpty)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The decision whether to send again` {
+@Suite struct `The decision to retry` {
     /// Never processed: any method, and not counted.
     static let unprocessed: [RetryRow] = [
         RetryRow(.get, .unsent(.cannotConnect), .free(25)),
@@ -81,7 +81,7 @@ import Testing
         },
     ]
 
-    /// What another attempt would not mend.
+    /// Errors that another attempt would not change.
     static let permanent: [RetryRow] = [
         RetryRow(.get, .unsent(.badURL), .end(.permanent)),
         RetryRow(.get, .unsent(.cancelled), .end(.permanent)),
@@ -96,7 +96,7 @@ import Testing
         RetryRow(.get, .sent(.cancelled), .end(.permanent)) { $0.request.hasIdempotencyKey = true },
     ]
 
-    /// Answers, by the rule of their methods.
+    /// Statuses, by the rule of their methods.
     static let statuses: [RetryRow] = [
         RetryRow(.get, .status(408), .again(25, .status)),
         RetryRow(.get, .status(425), .again(25, .status)),
@@ -138,7 +138,7 @@ import Testing
         RetryRow(.get, .status(503), .end(.circuitOpen)) { $0.isCircuitOpen = true },
     ]
 
-    /// 409 to a request with an idempotency key: the first one is still at work.
+    /// 409 to a request with an idempotency key: the first one is still being processed.
     static let running: [RetryRow] = [
         RetryRow(.post, .status(409), .again(25, .stillRunning)) { $0.request.hasIdempotencyKey = true },
         RetryRow(.post, .status(409, after: "2"), .again(2000, .retryAfter)) { $0.request.hasIdempotencyKey = true },
@@ -161,7 +161,7 @@ import Testing
         RetryRow(.get, .status(421), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
-    /// 401: the credential is made anew, once.
+    /// 401: the credential is refreshed, once.
     static let unauthorized: [RetryRow] = [
         RetryRow(.get, .status(401), .refresh) { $0.request.canRefreshCredential = true },
         RetryRow(.post, .status(401), .refresh) { $0.request.canRefreshCredential = true },
@@ -188,7 +188,7 @@ import Testing
 
     static let (date, later) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:40 GMT")
 
-    /// The server names the time, between the delay of our own and 5 seconds more.
+    /// The server names the time, between the policy's delay and 5 seconds more.
     static let pushedBack: [RetryRow] = [
         RetryRow(.get, .status(503, after: "1"), .again(1000, .retryAfter)),
         RetryRow(.get, .status(503, after: "0"), .again(25, .retryAfter)),
@@ -226,7 +226,7 @@ import Testing
         RetryRow(.get, .status(503, after: "60"), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
-    /// Bytes that are with the caller, a body that was read and can be only once, and time that is up.
+    /// Bytes that the caller has received, a body that is read only once, and a deadline that has passed.
     static let limits: [RetryRow] = [
         RetryRow(.get, .midway(.truncatedBody), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .midway(.connectionLost), .end(.committed)) { $0.isCommitted = true },
@@ -273,19 +273,19 @@ import Testing
         unprocessed + ambiguous + lost + permanent + statuses + running + misdirected + unauthorized + pushedBack
         + limits
 
-    @Test(arguments: table) func `follows the table`(row: RetryRow) {
+    @Test(arguments: table) func `a retry decision follows the table`(row: RetryRow) {
         let decision = RetryDecision(row.situation)
         #expect(RetryRow.Expected(decision) == row.expected, sourceLocation: row.location)
     }
 
-    @Test func `names the time that the server asks for`() {
+    @Test func `a retry decision names the time that the server asks for`() {
         let row = RetryRow(.get, .status(503, after: "120"), .end(.retryAfterTooLong))
         guard case .giveUp(let reason) = RetryDecision(row.situation) else { Issue.record("not given up"); return }
         #expect(reason.message.contains("120 s"))
         #expect(reason.message.contains("5 s"))
     }
 
-    @Test func `takes the key from the headers`() throws {
+    @Test func `a retry decision reads the idempotency key from the headers`() throws {
         let name = try #require(HTTPField.Name("idempotency-Key"))
         #expect(RetryableRequest(.post, headers: [name: "8e03978e"]).hasIdempotencyKey)
         #expect(!RetryableRequest(.post, headers: [name: ""]).hasIdempotencyKey)
@@ -294,7 +294,7 @@ import Testing
 }
 
 extension RetryHistory {
-    /// As many delays behind it as attempts.
+    /// A history with as many delays as attempts.
     static func after(free: Int = 0, counted: Int = 0) -> RetryHistory {
         var history = RetryHistory()
         (history.free, history.counted, history.exponent) = (free, counted, free + counted)

@@ -13,7 +13,7 @@ import Testing
         .retry(after: .milliseconds(milliseconds), isFree: isFree, reason: reason)
     }
 
-    @Test func `keeps what happened, in order and numbered`() {
+    @Test func `a retry history has the attempts in order and numbered`() {
         var history = RetryHistory()
         let unprocessed = RetryReason.unprocessed(TransportError(.cannotConnect, "refused"))
         history.record(Self.retry(40, isFree: true, unprocessed), after: Self.refused, startedAt: Self.start)
@@ -29,7 +29,7 @@ import Testing
         #expect(history.attempts[2].description == "attempt 3: status 503: 3 attempts were made")
     }
 
-    @Test func `is empty where the first attempt brought the answer`() {
+    @Test func `a retry history is empty where the first attempt succeeds`() {
         var history = RetryHistory()
         history.recordSuccess(.answered(.ok), startedAt: Self.start)
         #expect(history == RetryHistory())
@@ -38,7 +38,7 @@ import Testing
         #expect(history.attempts.last == Attempt(number: 2, startedAt: Self.start, outcome: .answered(.ok)))
     }
 
-    @Test func `counts what is free apart`() {
+    @Test func `a retry history counts free attempts separately`() {
         var history = RetryHistory()
         history.record(Self.retry(1, isFree: true, .misdirected), after: Self.unavailable, startedAt: Self.start)
         #expect((history.free, history.counted, history.exponent) == (1, 0, 0))
@@ -51,7 +51,7 @@ import Testing
         #expect(history.hasRefreshed)
     }
 
-    @Test func `lets the delays grow, and begin anew after the server has named the time`() {
+    @Test func `a retry history lets the delays grow, and begin again after a server has named the time`() {
         var history = RetryHistory()
         for _ in 0..<3 { history.record(Self.retry(1, .status(503)), after: Self.unavailable, startedAt: Self.start) }
         #expect(history.exponent == 3)
@@ -61,7 +61,7 @@ import Testing
         #expect(history.exponent == 1)
     }
 
-    /// Outcome after outcome, as the pipeline would do it, until it is given up.
+    /// Adds result after result, as the pipeline does, until the request is given up.
     static func play(_ method: HTTPRequest.Method, _ outcomes: [RetrySituation.AttemptResult]) -> [RetryRow.Expected] {
         var history = RetryHistory()
         return outcomes.map { outcome in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `leads through whole requests`() {
+    @Test func `a retry history leads through whole requests`() {
         typealias Outcome = RetrySituation.AttemptResult
         #expect(
             Self.play(.get, [.status(503), .status(503), .status(503)]) == [

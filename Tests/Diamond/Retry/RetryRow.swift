@@ -3,14 +3,14 @@ import Testing
 
 @testable import Diamond
 
-/// A row of the table of decisions: what was asked for, what came of it, and what is to be done.
+/// A row of the table of decisions: a request, the result of an attempt, and the expected decision.
 ///
 /// The draw is a half, so that every delay is half of its limit: 25 ms, 50 ms, 100 ms, or 500 ms, 1 s when throttled.
 struct RetryRow: Sendable, CustomTestStringConvertible {
     enum Expected: Hashable, Sendable {
-        /// Milliseconds until a repetition that does not count.
+        /// Milliseconds until a retry that does not count.
         case free(Int64, RetryReason.Code = .unprocessed)
-        /// Milliseconds until one that does.
+        /// Milliseconds until one that counts.
         case again(Int64, RetryReason.Code)
         case refresh
         case end(RetryReason.Code)
@@ -56,20 +56,20 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
 }
 
 extension RetrySituation.AttemptResult {
-    /// An error before a byte of the request has left.
+    /// An error before any byte of the request was sent.
     static func unsent(_ code: TransportError.Code) -> Self { .failed(TransportError(code, "unsent")) }
 
-    /// An error after the request may have arrived, and before the head of an answer.
+    /// An error after the request may have arrived, and before the head of a response.
     static func sent(_ code: TransportError.Code) -> Self {
         .failed(TransportError(code, "sent", requestMayHaveBeenSent: true))
     }
 
-    /// An error in the middle of the answer.
+    /// An error in the middle of the response.
     static func midway(_ code: TransportError.Code) -> Self {
         .failed(TransportError(code, "midway", requestMayHaveBeenSent: true), afterHead: true)
     }
 
-    /// An answer, with `Retry-After` and `Date` where given.
+    /// A response, with `Retry-After` and `Date` where given.
     static func status(_ code: Int, after: String? = nil, date: String? = nil) -> Self {
         var headers = HTTPFields()
         headers[.retryAfter] = after

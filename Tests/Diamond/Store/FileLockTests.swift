@@ -7,24 +7,24 @@ import Testing
 
 @testable import Diamond
 
-/// Who opens the file anew has it open for itself: to the system, that is another one, as another process is.
+/// Each opening of the file has a lock of its own: to the system, it is like another process.
 @Suite(.timeLimit(.minutes(5))) struct `The lock of a store` {
     let temporary = TemporaryStore()
 
-    /// One that somebody has, and never lets go of.
+    /// A lock that is held, and never released.
     private func held() throws -> FileLock {
         try temporary.store.create()
         return try FileLock(temporary.store.lockPath, patience: .zero)
     }
 
-    /// The store of somebody who does not wait.
+    /// A store whose opener does not wait.
     private var hasty: Store {
         var store = temporary.store
         store.lockPatience = .zero
         return store
     }
 
-    @Test func `is waited for`() throws {
+    @Test func `a store's lock is waited for`() throws {
         var lock: FileLock? = try held()
         var waits = 0
         let other = try FileLock(temporary.store.lockPath, patience: .seconds(30)) { _ in
@@ -35,10 +35,10 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `is shared by those who open what is there, and by nobody who makes or moves it`() throws {
+    @Test func `a store's lock is shared by openers of an existing file, and excludes creation and moves`() throws {
         _ = try Cache(temporary.store)
         let path = temporary.store.lockPath
-        // As one that was stopped when it opened the file.
+        // As a process that was stopped when it opened the file.
         let lock = try FileLock(path, isShared: true, patience: .zero)
         _ = try Cache(hasty)
         #expect(throws: SQLiteError.self) { try FileLock(path, patience: .zero) }
@@ -47,7 +47,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `is not waited for longer than is said`() throws {
+    @Test func `a store's lock is waited for no longer than its time limit`() throws {
         let lock = try held()
         var waited = Duration.zero
         let error = #expect(throws: SQLiteError.self) {
@@ -57,7 +57,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `is waited for as long as a file that is written`() {
+    @Test func `a store's lock is waited for as long as a file that is written`() {
         let patience = Duration.milliseconds(SQLiteConfiguration(applicationID: 0, migrations: []).busyTimeout)
         #expect(temporary.store.lockPatience == patience)
         #expect(temporary.store.waiting(atMost: .seconds(1)).lockPatience == .seconds(1))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `that nobody lets go of turns a cache off, and lets requests through`(isThere: Bool) async throws {
+    func `a store's lock that is never released disables the cache, and requests go on`(isThere: Bool) async throws {
         if isThere { _ = try Cache(temporary.store) }
         let lock = try held()
         var configuration = Engine.Configuration(store: hasty)
@@ -78,7 +78,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == isThere)
     }
 
-    @Test func `that nobody lets go of keeps no lookup, and is tried again`() async throws {
+    @Test func `a store's lock that is never released delays no lookup, and is tried again`() async throws {
         let (uptime, failures, activity) = (Guarded<UInt64>(0), Guarded(0), Activity())
         let observation = activity.observe { event in
             if case .cacheFailed = event { failures.withLock { $0 += 1 } }
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `that nobody lets go of keeps changes out of a file that has lost its name`() async throws {
+    @Test func `a store's lock that is never released keeps changes out of a file that lost its name`() async throws {
         let cache = try Cache(hasty, memoryCapacity: 0)
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -113,7 +113,7 @@ import Testing
         try FileManager.default.moveItem(at: place, to: aside)
         cache.forget(entry.key)
         await cache.flush()
-        // Stands for whatever comes in its place.
+        // Stands for any file that replaces it.
         try FileManager.default.moveItem(at: aside, to: place)
         #expect(try temporary.rows("entry") == 1)
         #expect(cache.find(entry.key, request: entry.request) == nil)

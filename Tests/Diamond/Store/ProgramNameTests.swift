@@ -9,18 +9,18 @@ import Testing
         ProgramName(URL(filePath: path), bundle: bundle, arguments: [path] + arguments).text
     }
 
-    @Test func `is its bundle's identifier, where it has one`() {
+    @Test func `a program's name is its bundle's identifier, where there is one`() {
         #expect(name("/Applications/Shop.app/Contents/MacOS/Shop", bundle: "com.example.shop") == "com.example.shop")
     }
 
-    @Test func `is else that of its executable, with a digest of its path`() {
+    @Test func `a program's name is otherwise its executable's, with a digest of its path`() {
         // printf %s /srv/one/App | sha256sum | head -c 12
         #expect(name("/srv/one/App") == "App-66d54b2a9409")
         #expect(name("/srv/one/App") != name("/srv/two/App"))
         #expect(name("/srv/one/App", "a", "/b/Tests.xctest") == name("/srv/one/App"))
     }
 
-    @Test func `is the same by a link`() throws {
+    @Test func `a program's name is the same by a link`() throws {
         let folder = TemporaryFolder()
         let program = try folder.file("App", Data())
         let link = folder.url.appending(path: "other")
@@ -28,7 +28,9 @@ import Testing
         #expect(name(link.path) == name(program.path) && name(link.path).hasPrefix("App-"))
     }
 
-    @Test func `is another in each release's directory, also where one link leads to them in turn`() throws {
+    @Test func `a program's name differs in each release's directory, also where one link leads to them in turn`()
+        throws
+    {
         let folder = TemporaryFolder()
         let current = folder.url.appending(path: "current")
         var names: Set<String> = []
@@ -43,7 +45,7 @@ import Testing
         #expect(names.count == 2)
     }
 
-    @Test func `is that of the bundle of tests, whoever runs it`() {
+    @Test func `a program's name in tests is the bundle's, whatever runs that`() {
         let bundle = "/shop/.build/debug/ShopPackageTests.xctest"
         let plain = name(bundle)
         #expect(plain.hasPrefix("ShopPackageTests.xctest-"))
@@ -54,7 +56,7 @@ import Testing
         #expect(name("/pos/.build/debug/ShopPackageTests.xctest") != plain)
     }
 
-    @Test func `of these tests is their package's own`() {
+    @Test func `a program's name in these tests is their package's own`() {
         #expect(Store.default.directory.lastPathComponent.contains(".xctest-"))
         #expect(Store.default == Store(named: ProgramName.current.text))
     }
@@ -70,14 +72,15 @@ import Testing
         (["XDG_CACHE_HOME": "/c", "XDG_DATA_HOME": "/d"], nil, "/c", "/d"),
     ]
 
-    @Test(arguments: rows) func `are where the environment says, else in the home that the system knows`(
+    @Test(arguments: rows)
+    func `a user's directories are the environment's, or else are in the home that the system knows`(
         environment: [String: String], home: String?, caches: String, data: String
     ) {
         let user = UserDirectories(environment, home: home)
         #expect(user.caches.path == caches && user.data.path == data && user.obstacle == nil)
     }
 
-    @Test func `are none where nobody knows a home, and then no store is opened`() throws {
+    @Test func `a user without a home has no directories, and no store is opened`() throws {
         let user = UserDirectories(["XDG_DATA_HOME": "/d"], home: nil)
         #expect(user.obstacle?.hasPrefix("this user has no home directory: set HOME") == true)
         var store = Store(directory: URL(filePath: "/nonexistent"))

@@ -12,7 +12,7 @@ import Testing
 
     private func engine() -> Engine { temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"])) }
 
-    @Test func `because of a newer schema is refused with a remedy, untouched`() async throws {
+    @Test func `a store with a newer schema is refused with a remedy, and not changed`() async throws {
         _ = try Cache(temporary.store)
         try temporary.execute("PRAGMA user_version = 99")
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store) }
@@ -21,7 +21,7 @@ import Testing
         #expect(try await engine().send(Request("http://h/")).source == .network)
     }
 
-    @Test func `because a file stands in its place lets requests through`() async throws {
+    @Test func `a store whose place a file has lets requests through`() async throws {
         try Data().write(to: temporary.directory)
         let engine = engine()
         #expect(engine.cache == nil)
@@ -65,7 +65,7 @@ import Testing
         try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
     }
 
-    @Test(arguments: hindrances) func `because nobody lets it be opened lets requests through`(
+    @Test(arguments: hindrances) func `a store that cannot be opened lets requests through`(
         hindrance: Hindrance
     ) async throws {
         let disk = FaultDisk(directory: temporary.directory)
@@ -78,9 +78,10 @@ import Testing
         for _ in 0..<2 { #expect(try await engine.send(Request("http://h/")).source == .network) }
     }
 
-    // What is open stays so, whatever becomes of the mode of the file.
+    // An open file stays open, whatever the mode of the file.
     @Test(arguments: hindrances.filter { $0 != .fileMode })
-    func `any more lets requests through, and says so`(hindrance: Hindrance) async throws {
+    func `a store that cannot be written any more lets requests through, and says so`(hindrance: Hindrance) async throws
+    {
         let disk = FaultDisk(directory: temporary.directory)
         let engine = engine(on: disk)
         _ = try await engine.send(Request("http://h/before"))
@@ -101,7 +102,7 @@ import Testing
         ("shop", "shop"), ("com.example.shop", "com.example.shop"), ("my shop", "my%20shop"), ("a/b", "a%2Fb"),
         ("../../etc", "%2E.%2F..%2Fetc"), (".", "%2E"), ("", "%"),
     ])
-    func `of a name lies beneath the user's directories, whatever the name`(name: String, file: String) {
+    func `a named store is below the user's directories, whatever its name`(name: String, file: String) {
         let (one, other) = (Store(named: name), Store(named: "other"))
         #expect(one.directory.path.hasSuffix("/Diamond/\(file)"))
         #expect(one.replayDirectory.path.hasSuffix("/Diamond/\(file)"))
@@ -110,14 +111,14 @@ import Testing
         #expect(one.directory != one.replayDirectory)
     }
 
-    @Test func `because it is not there is not made for looking`() {
+    @Test func `a missing store is not created by readers`() {
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
         #expect(error?.code == .noStore)
         #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
     }
 
-    // As that of another user, also to root.
-    @Test func `because nobody can look into its directory is not said to be none`() throws {
+    // As another user's directory, also to root.
+    @Test func `a store whose directory cannot be read is not reported as missing`() throws {
         let path = temporary.directory.path
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
@@ -125,7 +126,7 @@ import Testing
         #expect(error?.message.contains("cannot look into \(path) (") == true)
     }
 
-    @Test func `is private to its owner`() throws {
+    @Test func `a store is private to its owner`() throws {
         _ = try Cache(temporary.store)
         let directory = try FileManager.default.attributesOfItem(atPath: temporary.directory.path)
         let file = try FileManager.default.attributesOfItem(atPath: temporary.store.cachePath)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-/// A sink that keeps what it is given, and notes how that comes.
+/// A sink that stores its bytes, and records its calls.
 final class BodyRecorder: DownloadSink {
     private struct State {
         var calls: [String] = []
@@ -17,14 +17,14 @@ final class BodyRecorder: DownloadSink {
     private let state = Guarded(State())
     private let meanwhile: @Sendable (String) async throws -> Void
 
-    /// - Parameter meanwhile: called in each call, with its name, before it takes anything.
+    /// - Parameter meanwhile: called in each call, with its name, before any byte is stored.
     init(meanwhile: @escaping @Sendable (String) async throws -> Void = { _ in }) { self.meanwhile = meanwhile }
 
-    /// In order, each begin with its status. In how many pieces a body comes is the wire's affair: writes that follow one
-    /// another are one.
+    /// The calls in order, each begin with its status. The number of pieces depends on the wire: successive writes
+    /// are one.
     var calls: [String] { state.withLock { $0.calls } }
     var head: Response? { state.withLock { $0.head } }
-    /// What has come since the last begin.
+    /// The bytes since the last begin.
     var body: Data { state.withLock { $0.body } }
     var text: String { String(decoding: body, as: UTF8.self) }
 

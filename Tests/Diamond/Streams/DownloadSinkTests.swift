@@ -7,17 +7,17 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A sink` {
+@Suite(.timeLimit(.minutes(5))) struct `A download sink` {
     typealias Answer = ScriptedServer.Answer
 
     private static let calls = ["begin 200", "write", "finish"]
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
-    // MARK: What it is told
+    // MARK: Calls
 
     @Test(arguments: TransportKind.allCases)
-    func `takes a body from its begin to its end, one piece after another`(kind: TransportKind) async throws {
+    func `a sink receives a body from its begin to its end, one piece after another`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
         let (recorder, received) = (BodyRecorder(), Guarded<Int64>(0))
@@ -33,7 +33,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is told of a body that is empty`() async throws {
+    @Test func `a sink receives the begin and the end of an empty body`() async throws {
         let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
         let recorder = BodyRecorder()
         #expect(try await engine.download(Request("http://h/"), to: recorder).size == 0)
@@ -52,14 +52,14 @@ import Testing
     private static let transfers: [(answers: [Answer], calls: [String], text: String)] = [
         ([old, rest], calls, "0123456789"),
         ([old, busy, rest], calls, "0123456789"),
-        // Another by now.
+        // The representation has changed.
         ([old, new], ["begin 200", "write"] + calls, "new"),
-        // Nothing to go on by.
+        // There is no validator to resume by.
         ([unknown, new], ["begin 200", "write"] + calls, "new"),
     ]
 
     @Test(arguments: transfers)
-    func `goes on behind what it has, or begins anew`(
+    func `a sink resumes after its last byte, or begins again`(
         answers: [Answer], calls: [String], text: String
     ) async throws {
         let server = try ScriptedServer(answers)
@@ -71,19 +71,19 @@ import Testing
         await engine.close()
     }
 
-    private struct Provider: RefreshableCredentialProvider {
+    private struct StubRefreshProvider: RefreshableCredentialProvider {
         func identity(for request: Request) async throws -> String? { "anna" }
         func secret(_ name: String, for identity: String?) async throws -> String? { "t" }
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
     }
 
-    @Test func `hears nothing of what only leads to its answer`() async throws {
+    @Test func `a sink receives nothing of responses that only lead to the final one`() async throws {
         let steps = Guarded<[TransportResponse]>([
             .stub(status: 302, headers: [.location: "/there"]), .stub(status: 401), .stub(status: 503), .stub(),
         ])
         let transport = StubTransport { _ throws(TransportError) in steps.withLock { $0.removeFirst() } }
         let engine = engine {
-            ($0.transport, $0.credentials) = (transport, Provider())
+            ($0.transport, $0.credentials) = (transport, StubRefreshProvider())
             $0.retry = RetryPolicy(attempts: 5)
         }
         let recorder = BodyRecorder()
@@ -95,7 +95,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `gets nothing of an error, nor of what is too large by its own word`() async throws {
+    @Test func `a sink receives nothing of an error response, nor of a body that announces too many bytes`()
+        async throws
+    {
         let (missing, large) = (StubTransport(status: 404, body: "no"), StubTransport(headers: [.contentLength: "4"]))
         for (transport, code) in [(missing, ConnectionError.Code.badStatus), (large, .bodyTooLarge)] {
             let engine = engine { $0.transport = transport }
@@ -110,14 +112,14 @@ import Testing
         }
     }
 
-    // MARK: What it throws
+    // MARK: Errors
 
     private struct Refusal: Error, CustomStringConvertible {
         let description = "the disk is full"
     }
 
     @Test(arguments: calls)
-    func `ends the download with what it throws, and nothing is sent again`(call: String) async throws {
+    func `a sink that throws ends the download with its error, and nothing is sent again`(call: String) async throws {
         let transport = StubTransport(headers: [.contentLength: "4", .eTag: "\"a\""])
         let engine = engine { $0.transport = transport }
         let recorder = BodyRecorder { if $0 == call { throw Refusal() } }
@@ -131,7 +133,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `cancels the download where it throws a cancellation`() async throws {
+    @Test func `a sink that throws a cancellation cancels the download`() async throws {
         let engine = engine { $0.transport = StubTransport() }
         let recorder = BodyRecorder { if $0 == "write" { throw CancellationError() } }
         await #expect { _ = try await engine.download(Request("http://h/"), to: recorder) } throws: {
@@ -140,17 +142,17 @@ import Testing
         await engine.close()
     }
 
-    // MARK: What does not return
+    // MARK: Hanging sinks
 
     @Test(arguments: calls, [false, true])
-    func `is not waited for where its download is canceled, or its engine closed`(
+    func `a sink that does not return is not waited for after a cancel, or after the engine is closed`(
         call: String, isClosed: Bool
     ) async throws {
         let (gate, isEntered, isCanceled) = (Gate(), Guarded(false), Guarded(false))
         let recorder = BodyRecorder { now in
             guard now == call else { return }
             isEntered.withLock { $0 = true }
-            // Which cancellation does not open.
+            // A gate that cancellation does not open.
             await withTaskCancellationHandler {
                 await gate.wait()
             } onCancel: {

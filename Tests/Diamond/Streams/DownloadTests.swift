@@ -23,10 +23,10 @@ import Testing
             headers: ["Content-Range: \(range)", "ETag: \"a\"", "Content-Length: \(body.count)"], body: body)
     }
 
-    /// Where a body goes.
+    /// The destination of a body.
     enum Place: CaseIterable { case file, sink }
 
-    /// - Returns: the download, and what it has brought.
+    /// - Returns: the download, and a closure that returns its bytes.
     private func fetch(
         _ request: Request,
         to place: Place,
@@ -56,10 +56,10 @@ import Testing
         } catch { return error }
     }
 
-    // MARK: Its file
+    // MARK: File
 
     @Test(arguments: TransportKind.allCases)
-    func `is whole, under its name, and nothing is beside it`(kind: TransportKind) async throws {
+    func `a download has its whole file under its name, and leaves no other file`(kind: TransportKind) async throws {
         try Data("old".utf8).write(to: file)
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
@@ -79,7 +79,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `may be empty`() async throws {
+    @Test func `a download may be empty`() async throws {
         let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
         #expect(try await engine.download(Request("http://h/"), to: file).size == 0)
         #expect(try Data(contentsOf: file).isEmpty)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [nil, "bytes=0-4"] as [String?])
-    func `is no part that nobody has asked for`(place: Place, range: String?) async throws {
+    func `a download does not deliver a part that was not requested`(place: Place, range: String?) async throws {
         let headers: HTTPFields = [.contentRange: "bytes 0-4/100000", .contentLength: "5"]
         let engine = engine { $0.transport = StubTransport(status: 206, headers: headers, body: "01234") }
         var request = Request("http://h/")
@@ -98,7 +98,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `asks for bytes that can be counted, unless the request says else`() async throws {
+    @Test func `a download asks for bytes without a coding, unless the request says otherwise`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         _ = try await engine.download(Request("http://h/"), to: file)
@@ -107,7 +107,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `takes from the cache what is wanted from nowhere else`() async throws {
+    @Test func `a download takes from the cache a response that is wanted from there only`() async throws {
         let store = TemporaryStore()
         let engine = engine {
             $0.store = store.store
@@ -119,20 +119,20 @@ import Testing
         await engine.close()
     }
 
-    /// Whatever is shared with others.
-    private final class Kept: Sendable {}
+    /// An object that the caller shares with the download.
+    private final class SharedObject: Sendable {}
 
     /// `@unchecked Sendable`: set before it is shared.
-    private final class Left: @unchecked Sendable {
-        weak var kept: Kept?
+    private final class RemainingReferences: @unchecked Sendable {
+        weak var kept: SharedObject?
     }
 
-    @Test func `keeps nothing of the caller's when it is over`() async throws {
-        let left = Left()
+    @Test func `a download retains none of the caller's objects when it has ended`() async throws {
+        let left = RemainingReferences()
         let rangeServer = RangeServer { $0.flows = [.broken(1_000_000)] }
         let engine = engine { $0.transport = rangeServer.transport }
         do {
-            let kept = Kept()
+            let kept = SharedObject()
             left.kept = kept
             let download = try await engine.download(Request("http://h/"), to: file) { _ in
                 withExtendedLifetime(kept) {}
@@ -143,9 +143,9 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Its rest
+    // MARK: Resumption
 
-    @Test func `is gone on with from wherever it breaks`() async throws {
+    @Test func `a download is resumed wherever it breaks`() async throws {
         let rangeServer = RangeServer { $0.flows = [.broken(1_000_000), .broken(500_000)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let download = try await engine.download(Request("http://h/"), to: file)
@@ -156,7 +156,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over where nothing was missing`() async throws {
+    @Test func `a broken download that lacked no byte is complete`() async throws {
         let rangeServer = RangeServer { $0.flows = [.broken($0.body.count)] }
         let engine = engine { $0.transport = rangeServer.transport }
         #expect(try await engine.download(Request("http://h/"), to: file).size == rangeServer.body.count)
@@ -169,22 +169,24 @@ import Testing
     private static let courses: [[Answer]] = [
         [old, rest("bytes 5-9/10", "56789")],
         [old, Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")],
-        // The whole instead, with less and with more than is here.
+        // The whole body instead, with fewer and with more bytes than are stored.
         [old, Answer(headers: ["Content-Length: 10", "ETag: \"b\""], body: "0123456789")],
         [Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), whole],
         [
             Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), old,
             rest("bytes 5-9/10", "56789"),
         ],
-        // No rest that fits.
+        // No rest that matches.
         [old, rest("bytes 4-9/10", "456789"), whole],
         [old, Answer(status: 416, headers: ["Content-Length: 0"]), whole],
-        // Nothing to go on by.
+        // There is no validator to resume by.
         [Answer(headers: ["Content-Length: 10"], body: "xxxxx"), whole],
     ]
 
     @Test(arguments: Place.allCases, courses)
-    func `is whole in the end, whatever the server makes of the rest`(place: Place, answers: [Answer]) async throws {
+    func `a download is whole in the end, whatever the server answers to the request for the rest`(
+        place: Place, answers: [Answer]
+    ) async throws {
         let server = try ScriptedServer(answers)
         let engine = engine()
         let (download, body) = try await fetch(Request(server.url), to: place, by: engine)
@@ -193,27 +195,27 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Place.allCases) func `is gone on with however long it has taken`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a download is resumed however long it has taken`(place: Place) async throws {
         let clock = TestClock()
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10", "56789")])
         let engine = engine {
             $0.clock = clock
-            $0.interceptors = [Hours(clock: clock)]
+            $0.interceptors = [HourlyInterceptor(clock: clock)]
         }
         #expect(try await fetch(Request(server.url), to: place, by: engine).download.size == 10)
         await engine.close()
     }
 
-    /// Lets an hour pass with every attempt.
-    private struct Hours: Interceptor {
+    /// Advances the clock by an hour with every attempt.
+    private struct HourlyInterceptor: Interceptor {
         let clock: TestClock
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws { clock.advance(by: .seconds(3600)) }
     }
 
-    // MARK: No file
+    // MARK: Failures
 
-    @Test func `leaves what was there where it fails, and nothing of its own`() async throws {
+    @Test func `a failed download leaves the existing file, and none of its own`() async throws {
         try Data("old".utf8).write(to: file)
         let server = try ScriptedServer([Self.old])
         let engine = engine()
@@ -224,7 +226,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `leaves nothing where it is canceled`() async throws {
+    @Test func `a canceled download leaves no file`() async throws {
         let rangeServer = RangeServer { $0.flows = [.held(2 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let download = Task { [file] in try await engine.download(Request("http://h/"), to: file) }
@@ -236,7 +238,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `removes what one that was killed has left, wherever that was to go`() async throws {
+    @Test func `a download removes files that a killed one has left, wherever they were to go`() async throws {
         let part = ".diamond-\(UUID().uuidString).part"
         let others = [".diamond-notes.part", ".\(UUID().uuidString).part", "a\(part)"]
         for name in [part] + others { _ = try folder.file(name, Data("old".utf8)) }
@@ -246,7 +248,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `goes on beside others to the same place, and the last that is whole is there`() async throws {
+    @Test func `downloads to the same place run at the same time, and the last whole one is there`() async throws {
         let isHeld = Gate()
         let transport = StubTransport { request throws(TransportError) in
             if request.url.hasSuffix("/slow") { await isHeld.wait() }
@@ -265,7 +267,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Place.allCases) func `is no error's answer`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a download does not deliver an error response`(place: Place) async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let error = await failure(engine, Request(server.url), to: place)
@@ -273,20 +275,22 @@ import Testing
         await engine.close()
     }
 
-    /// Leaves a mark on every error that it is shown.
-    private struct Marking: Interceptor {
+    /// Marks every error that it is shown.
+    private struct MarkingInterceptor: Interceptor {
         func transform(_ error: inout ConnectionError) async { error.message = "\(error.code) marked" }
     }
 
-    /// Makes a success of every answer that it is shown.
-    private struct Forgiving: Interceptor {
+    /// Accepts every response that it is shown.
+    private struct AcceptingInterceptor: Interceptor {
         func transform(_ response: inout Response) async throws { response.status = .ok }
     }
 
     @Test(arguments: Place.allCases)
-    func `is what an interceptor makes a success of, within what the caller allows`(place: Place) async throws {
+    func `a download delivers a response that an interceptor accepts, within the caller's limit`(place: Place)
+        async throws
+    {
         let engine = engine {
-            ($0.transport, $0.interceptors) = (StubTransport(status: 404), [Forgiving()])
+            ($0.transport, $0.interceptors) = (StubTransport(status: 404), [AcceptingInterceptor()])
         }
         let (download, body) = try await fetch(Request("http://h/"), to: place, by: engine, limit: 4)
         #expect(body == Data("body".utf8) && download.status == .ok && download.size == 4)
@@ -297,9 +301,9 @@ import Testing
     @Test(arguments: [
         (Answer(status: 404, headers: ["Content-Length: 2"], body: "no"), ConnectionError.Code.badStatus),
         (Answer(headers: ["Content-Length: 10"], body: "01234"), .connectionLost),
-    ]) func `shows interceptors why it fails`(answer: Answer, code: ConnectionError.Code) async throws {
+    ]) func `a failed download shows interceptors its error`(answer: Answer, code: ConnectionError.Code) async throws {
         let server = try ScriptedServer([answer])
-        let engine = engine { $0.interceptors = [Marking()] }
+        let engine = engine { $0.interceptors = [MarkingInterceptor()] }
         var request = Request(server.url)
         request.retry = .never
         let error = await failure(engine, request)
@@ -315,7 +319,7 @@ import Testing
     ]
 
     @Test(arguments: Place.allCases, fiveBytes)
-    func `is no larger than the caller allows`(place: Place, answer: Answer) async throws {
+    func `a download is no larger than the caller allows`(place: Place, answer: Answer) async throws {
         let server = try ScriptedServer([answer])
         let engine = engine { $0.bodyLimit = 1 }
         #expect(await failure(engine, Request(server.url), to: place, limit: 4)?.code == .bodyTooLarge)
@@ -324,7 +328,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `asks for nothing where there is no place to write`() async throws {
+    @Test func `a download sends nothing where it cannot write`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         try Data().write(to: file)
@@ -345,7 +349,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1_500_000])
-    func `fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
+    func `a download fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
         let rangeServer = RangeServer()
         let engine = engine { $0.transport = rangeServer.transport }
         let written = Guarded(0)
@@ -354,7 +358,7 @@ import Testing
                 errno = ENOSPC
                 return -1
             }
-            // Half of it, as the system may.
+            // Half of it, as the file system may.
             let count = Foundation.write(descriptor, bytes.baseAddress, (bytes.count + 1) / 2)
             written.withLock { $0 += count }
             return count

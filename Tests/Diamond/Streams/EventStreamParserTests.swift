@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A stream of events` {
+@Suite struct `A parser of event streams` {
     typealias Event = ServerSentEvent
 
     private static func events(
@@ -44,7 +44,7 @@ import Testing
         Row("data: a\r\rdata: b\r\n\r\n", Event(data: "a"), Event(data: "b")),
         Row("data: a\r\n\ndata: b\n\r", Event(data: "a"), Event(data: "b")),
         Row("data: a\r\ndata: b\r\n\r\n", Event(data: "a\nb")),
-        // What an unfinished event is: none.
+        // An unfinished event is dropped.
         Row("data: a"), Row("data: a\n"), Row("\n\n\n"), Row(""),
         // Byte order marks: one, at the begin.
         Row("\u{FEFF}data: a\n\n", Event(data: "a")),
@@ -64,13 +64,13 @@ import Testing
         // Text.
         Row("data: Zürich 🏔\nevent: Grüße\n\n", Event(type: "Grüße", data: "Zürich 🏔")),
         Row("data: \u{2028}\u{85}\u{0}\n\n", Event(data: "\u{2028}\u{85}\u{0}")),
-    ]) func `is read as the standard says, whole and byte by byte`(row: Row) throws {
+    ]) func `an event stream is parsed as the standard says, whole and byte by byte`(row: Row) throws {
         let bytes = Array(row.text.utf8)
         #expect(try Self.events([bytes]).events == row.events)
         #expect(try Self.events(bytes.map { [$0] }).events == row.events)
     }
 
-    @Test func `has U+FFFD for what is not UTF-8`() throws {
+    @Test func `an event stream has U+FFFD for bytes that are not UTF-8`() throws {
         let bytes = Array("data: ".utf8) + [0xC3, 0x28, 0xFF, 0x0A, 0x0A]
         #expect(try Self.events(bytes.map { [$0] }).events == [Event(data: "\u{FFFD}(\u{FFFD}")])
     }
@@ -79,16 +79,16 @@ import Testing
         ("retry: 10\n", Duration.milliseconds(10)), ("retry:0\n", .zero), ("retry: 1\nretry: 2\n", .milliseconds(2)),
         ("retry: 10", nil), ("retry: 10s\n", nil), ("retry: -1\n", nil), ("retry:\n", nil), ("retry:  1\n", nil),
         ("retry: ١\n", nil), ("retry: 99999999999999999999\n", .milliseconds(Duration.longest)),
-    ]) func `says how long to wait, in digits`(text: String, time: Duration?) throws {
+    ]) func `an event stream sets its retry time in digits`(text: String, time: Duration?) throws {
         #expect(try Self.events([Array(text.utf8)]).parser.reconnectionTime == time)
     }
 
-    @Test func `tells after which event to go on, also where that was none`() throws {
+    @Test func `an event stream has a last event id, also where that is empty`() throws {
         #expect(try Self.events([Array("id: 1\ndata: a\n\nid: 2\n".utf8)]).parser.lastEventID == "1")
         #expect(try Self.events([Array("id: 1\ndata: a\n\nid: 2\n\n".utf8)]).parser.lastEventID == "2")
     }
 
-    @Test func `goes on with the id that a stream before has named`() throws {
+    @Test func `an event stream continues with the id of an earlier stream`() throws {
         var parser = EventStreamParser(lastEventID: "7", limit: 100)
         parser.feed(Array("data: a\n\nid: 8\ndata: b\n\n".utf8))
         #expect(try parser.next() == Event(data: "a", lastEventID: "7"))
@@ -100,7 +100,7 @@ import Testing
         ("data:1234\ndata:5678\n\n", 9, true), ("data:1234\ndata:56789\n\n", 9, false),
         ("data:1\ndata:1\ndata:1\ndata:1\ndata:1\n\n", 9, true),
         ("data:1\ndata:1\ndata:1\ndata:1\ndata:12\n\n", 9, false),
-    ]) func `has an end to what it keeps`(text: String, limit: Int, isAllowed: Bool) throws {
+    ]) func `an event stream has a limit for stored bytes`(text: String, limit: Int, isAllowed: Bool) throws {
         let bytes = Array(text.utf8)
         for pieces in [[bytes], bytes.map { [$0] }] {
             if isAllowed {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `is the same however it is cut`() throws {
+    @Test func `an event stream is parsed to the same events however it is cut`() throws {
         var random = SplitMix(state: Effort.seed)
         let words = [
             "data: a", "data:", "data", "event: b", "id: 1", "id", "id: \u{0}", "retry: 5", ": c", "ü🏔", "\u{FEFF}",

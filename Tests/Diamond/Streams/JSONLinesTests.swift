@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Values on lines` {
+@Suite(.timeLimit(.minutes(5))) struct `JSON values on lines` {
     private struct City: Decodable, Hashable { let name: String }
 
     private func values(
@@ -41,19 +41,19 @@ import Testing
         (#"{"name":"a"}"# + "\r\n\r\n \t\n\n" + #" {"name":"b"} "#, ["a", "b"]),
         ("", []), ("\n\n", []), (#"{"name":"a"}"#, ["a"]),
     ])
-    func `are decoded one by one, but for blank lines`(body: String, names: [String]) async throws {
+    func `JSON lines are decoded one by one, without blank lines`(body: String, names: [String]) async throws {
         let (found, error) = try await values(body)
         #expect(found == names && error == nil)
     }
 
     @Test(arguments: [#"{"nam":"hush"}"#, "hush", #"{"name":"hush""#, "\u{FEFF}{}"])
-    func `end at a line that is none, with its number and nothing of it`(line: String) async throws {
+    func `JSON lines end at an invalid line, with its number and none of its text`(line: String) async throws {
         let (names, error) = try await values("{\"name\":\"a\"}\n\n\(line)\n{\"name\":\"b\"}\n")
         #expect(names == ["a"] && error?.code == .undecodable && error?.cause is DecodingError)
         #expect(error?.message == "line 3 is no City: see the cause")
     }
 
-    @Test func `are no longer than the caller allows`() async throws {
+    @Test func `JSON lines are no longer than the caller allows`() async throws {
         let line = #"{"name":"a"}"#
         let (names, error) = try await values(line + "\n" + line + " \n", lineLimit: line.utf8.count)
         #expect(names == ["a"] && error?.code == .bodyTooLarge)
@@ -61,12 +61,12 @@ import Testing
     }
 
     @Test(arguments: ["{\"nam\":1}\n", String(repeating: "a", count: 100)])
-    func `that are none end the exchange, whoever keeps the response`(line: String) async throws {
+    func `an invalid JSON line ends the exchange, also while the response is retained`(line: String) async throws {
         let isOver = Gate()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n\(line)")
-            // Nothing more comes.
+            // No byte follows.
             _ = connection.readHead()
             isOver.open()
         }
@@ -80,7 +80,8 @@ import Testing
         await engine.close()
     }
 
-    @Test func `end the exchange when their loop is left, whoever keeps the response`() async throws {
+    @Test func `JSON lines end the exchange when their loop is left, also while the response is retained`() async throws
+    {
         let body = #"{"name":"a"}"# + "\n"
         let server = try ScriptedServer([.init(headers: ["Content-Length: 1000000"], body: body, isHeld: true)])
         let engine = Engine(.init(store: nil))
@@ -94,14 +95,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `are those of a success`() async throws {
+    @Test func `JSON lines are read from a success only`() async throws {
         let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
         #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)
     }
 }
 
-@Suite struct `Lines` {
-    @Test func `are the same however they are cut`() throws {
+@Suite struct `Lines of a stream` {
+    @Test func `lines are the same however they are cut`() throws {
         var random = SplitMix(state: Effort.seed)
         let letters: [UInt8] = [.lineFeed, .carriageReturn, 0x61, 0x62]
         for _ in 0..<Effort.rounds(500, soaking: 50_000) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Connecting again` {
+@Suite struct `Reconnection to an event stream` {
     private let lost = ConnectionError(.connectionLost, "lost")
 
     private static func answer(_ status: Int, _ headers: HTTPFields = [:]) -> ConnectionError {
@@ -16,12 +16,12 @@ import Testing
         return reconnection
     }
 
-    @Test func `waits as long as the server says after an end`() {
+    @Test func `a reconnection after an end waits as long as the server says`() {
         var reconnection = opened()
         #expect(reconnection.delayAfterEnd == .seconds(3))
         reconnection.time = .milliseconds(100)
         #expect(reconnection.delayAfterEnd == .milliseconds(100))
-        // Never at once: a server that closes what it opens would be asked without end.
+        // Never at once: a server that closes each stream as it opens would receive requests without end.
         reconnection.time = .zero
         #expect(reconnection.delayAfterEnd == .milliseconds(50))
     }
@@ -30,7 +30,9 @@ import Testing
         (Duration.zero, Duration.zero, 50), (.milliseconds(1), .milliseconds(1), 50),
         (.zero, .milliseconds(200), 200), (.milliseconds(200), .zero, 200),
     ])
-    func `is never at once, whatever the server and the policy say`(time: Duration, baseDelay: Duration, least: Int) {
+    func `a reconnection is never immediate, whatever the server and the policy say`(
+        time: Duration, baseDelay: Duration, least: Int
+    ) {
         var reconnection = opened(Request("http://h/"), RetryPolicy(baseDelay: baseDelay))
         reconnection.time = time
         #expect(reconnection.delayAfterEnd == .milliseconds(least))
@@ -39,7 +41,7 @@ import Testing
         #expect(delays == growing)
     }
 
-    @Test func `waits longer after each failure, and anew after a stream that was open`() {
+    @Test func `a reconnection waits longer after each failure, and briefly after an open stream`() {
         var reconnection = opened()
         let delays = (0..<5).map { _ in reconnection.delay(after: lost, draw: 0.5, now: 0) }
         #expect(delays == [4.5, 6, 9, 13, 13].map { .seconds($0) })
@@ -47,7 +49,7 @@ import Testing
         #expect(reconnection.delay(after: lost, draw: 0.5, now: 0) == .seconds(4.5))
     }
 
-    @Test func `waits as long as a failing server asks for`() {
+    @Test func `a reconnection waits as long as a failing server asks for`() {
         var reconnection = opened()
         let busy = Self.answer(503, [.retryAfter: "60"])
         #expect(reconnection.delay(after: busy, draw: 0, now: 0) == .seconds(60))
@@ -60,12 +62,12 @@ import Testing
         (ConnectionError(.noEngine, ""), false), (ConnectionError(TransportError(.tlsFailed, "")), true),
         (ConnectionError(TransportError(.certificateRejected, "")), false),
         (ConnectionError(.badContentType, ""), false), (ConnectionError(.badResponse, ""), false),
-    ]) func `is for what passes`(error: ConnectionError, isPassing: Bool) {
+    ]) func `a reconnection follows transient errors only`(error: ConnectionError, isPassing: Bool) {
         var reconnection = opened()
         #expect((reconnection.delay(after: error, draw: 0, now: 0) != nil) == isPassing)
     }
 
-    @Test func `is for streams that were open once`() {
+    @Test func `a reconnection follows streams that were open once`() {
         var reconnection = Reconnection(Request("http://h/"), .default)
         #expect(reconnection.delay(after: lost, draw: 0, now: 0) == nil)
         #expect(reconnection.attempts.attempts == 3)
@@ -73,7 +75,7 @@ import Testing
         #expect(reconnection.attempts.attempts == 1)
     }
 
-    @Test func `is for requests that may arrive twice, and are to`() throws {
+    @Test func `a reconnection requires a request that may be sent twice, and a policy that allows it`() throws {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let post = Request("http://h/", method: .post)
         let marked = Request("http://h/", method: .post, headers: [key: "1"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Events that a server sends` {
+@Suite(.timeLimit(.minutes(5))) struct `Server-sent events` {
     typealias Answer = ScriptedServer.Answer
 
     private let clock = TestClock()
@@ -20,7 +20,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// - Parameter isBroken: whether the transfer ends without its end.
+    /// - Parameter isBroken: whether the transfer ends early.
     private static func events(_ text: String, isBroken: Bool = false, isHeld: Bool = false) -> Answer {
         let chunk = "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
         return Answer(
@@ -31,7 +31,7 @@ import Testing
     private static let over = Answer(status: 204)
     private static let busy = Answer(status: 503, headers: ["Content-Length: 0"])
 
-    /// Moves the clock whenever somebody sleeps by it.
+    /// Advances the clock whenever a task sleeps by it.
     private func collect(_ events: ServerSentEvents) async throws -> (data: [String], slept: [Duration]) {
         let slept = Guarded<[Duration]>([])
         let mover = Task { [clock] in
@@ -50,7 +50,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `come from one connection after another, each after the last event`(kind: TransportKind) async throws {
+    func `events arrive over one connection after another, each after the last event`(kind: TransportKind) async throws
+    {
         let server = try ScriptedServer([
             Self.events("id: 1\ndata: a\n\n"), Self.events("id: 2\ndata: b\n\ndata: half", isBroken: true),
             Self.events("retry: 100\ndata: c\n\n"), Self.over,
@@ -62,12 +63,12 @@ import Testing
         #expect(server.values(of: try #require(HTTPField.Name("Last-Event-ID"))) == [nil, "1", "2", "2"])
         #expect(server.values(of: .accept) == Array(repeating: "text/event-stream", count: 4))
         #expect(server.values(of: .cacheControl) == Array(repeating: "no-store", count: 4))
-        // What the answer that ends it all leaves unread is given up behind the reader's back.
+        // The unread rest of the final response is discarded without its reader.
         await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
         await engine.close()
     }
 
-    @Test func `come byte by byte`() async throws {
+    @Test func `events arrive byte by byte`() async throws {
         let text = "\u{FEFF}event: Gruß\r\nid: 1\r\ndata: Zürich\r\ndata: 🏔\r\n\r\ndata: b\r\n\r\n"
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `give their place back when nobody wants more`(kind: TransportKind) async throws {
+    func `an event sequence returns its permit when its loop ends`(kind: TransportKind) async throws {
         let isLeft = Gate()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -108,7 +109,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `hold no place between two connections, and end with the task that waits`() async throws {
+    @Test func `an event sequence holds no permit between two connections, and ends with its task`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n")])
         let engine = engine()
         let reader = Task { try await collected(engine.events(Request(server.url))) }
@@ -120,7 +121,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `end with the engine between two connections, however far the next one is`() async throws {
+    @Test func `an event sequence ends with its engine between two connections, however late the next`() async throws {
         let busy = Answer(status: 503, headers: ["Retry-After: 3600", "Content-Length: 0"])
         let server = try ScriptedServer([Self.events("data: a\n\n"), busy])
         let engine = engine()
@@ -137,7 +138,7 @@ import Testing
         for try await _ in events {}
     }
 
-    @Test func `wait for a server that fails, longer each time`() async throws {
+    @Test func `an event sequence waits for a failing server, longer each time`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n", isBroken: true), Self.busy, Self.busy, Self.over])
         let engine = engine { $0.draw = { 0.5 } }
         let (data, slept) = try await collect(engine.events(Request(server.url)))
@@ -152,7 +153,9 @@ import Testing
         (Answer(headers: ["Content-Type: application/json", "Content-Length: 2"], body: "{}"), .badContentType),
         (Answer(headers: ["Content-Type: text/event-streams", "Content-Length: 0"]), .badContentType),
         (Answer(headers: ["Content-Length: 0"]), .badContentType),
-    ]) func `are events, or an error with the answer`(answer: Answer, code: ConnectionError.Code) async throws {
+    ]) func `an event stream response has events, or is an error with the response`(
+        answer: Answer, code: ConnectionError.Code
+    ) async throws {
         for answers in [[answer], [Self.events("data: a\n\n"), answer]] {
             let server = try ScriptedServer(answers)
             let engine = engine()
@@ -166,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `are asked for once with what must not arrive twice`() async throws {
+    @Test func `an event sequence connects once for a request that must not be sent twice`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n"), Self.events("data: b\n\n")])
         let engine = engine()
         let (data, _) = try await collect(engine.events(Request(server.url, method: .post)))
@@ -174,7 +177,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `fail in the middle of what must not arrive twice`() async throws {
+    @Test func `an event sequence that must not be sent twice fails where its stream breaks`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n", isBroken: true)])
         let engine = engine()
         await #expect { _ = try await collect(engine.events(Request(server.url, method: .post))) } throws: {
@@ -183,7 +186,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `fail where the first connection does`() async throws {
+    @Test func `an event sequence fails where its first connection does`() async throws {
         let engine = engine()
         var request = Request(try RawServer.refusedURL())
         request.retry = RetryPolicy(attempts: 2, baseDelay: .zero)
@@ -194,7 +197,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `go on after what was received before`() async throws {
+    @Test func `an event sequence goes on after an event that was received before`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n"), Self.over])
         let engine = engine()
         for try await event in engine.events(Request(server.url), after: "Zürich 7") {
@@ -205,7 +208,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `are no larger than the caller allows`() async throws {
+    @Test func `an event is no larger than the caller allows`() async throws {
         let long = String(repeating: "b", count: 100)
         let server = try ScriptedServer([Self.events("data: a\n\ndata: \(long)\n\n")])
         let engine = engine()
@@ -222,7 +225,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `are values of the caller's type`() async throws {
+    @Test func `events are values of the caller's type`() async throws {
         struct Price: Decodable, Equatable { let cents: Int }
         let server = try ScriptedServer([
             Self.events("data: {\"cents\":\ndata: 7}\n\nevent: x\ndata: {\"cents\": \"hush\"}\n\n")

@@ -7,15 +7,15 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A stream that is shared` {
+@Suite(.timeLimit(.minutes(5))) struct `A shared stream` {
     private let isAnswering = Gate()
     private let folder = TemporaryFolder()
-    /// How often the server was asked.
+    /// The number of requests to the server.
     private let asked = Guarded(0)
 
     private static let request = Request("http://h/large")
 
-    /// The head comes when it may.
+    /// The head is sent when the gate is open.
     private func engine(
         _ body: @escaping @Sendable () -> BodyStream,
         _ change: (inout Engine.Configuration) -> Void = { _ in }
@@ -53,7 +53,7 @@ import Testing
         Task { try await Self.all(engine.stream(request, limit: limit, sharing: sharing)) }
     }
 
-    /// Some who wait for one head.
+    /// Several readers that wait for one head.
     private func readers(_ count: Int, _ engine: Engine, of request: Request = request) async -> [Task<Data, any Error>]
     {
         let tasks = (0..<count).map { _ in reader(of: request, engine) }
@@ -69,10 +69,10 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Who shares
+    // MARK: Sharing
 
     @Test(arguments: [1, 2, 5])
-    func `is sent for once, and all get the whole of it`(count: Int) async throws {
+    func `a shared stream is requested once, and all readers receive the whole of it`(count: Int) async throws {
         let text = String(repeating: "abc", count: 1000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)
@@ -83,7 +83,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `is an error with its body for all where it is one`() async throws {
+    @Test func `an error response to a shared stream is delivered with its body to all`() async throws {
         let engine = engine("not here")
         let tasks = await readers(3, engine, of: Request("http://h/missing"))
         isAnswering.open()
@@ -94,9 +94,9 @@ import Testing
 
     enum Other: CaseIterable { case url, header, post, reload, noStore, range, secret, limit, file, alone }
 
-    @Test(arguments: Other.allCases) func `is not shared with what asks another thing`(other: Other) async throws {
+    @Test(arguments: Other.allCases) func `a stream is not shared with a different request`(other: Other) async throws {
         let file = try folder.file("x", Data("x".utf8))
-        let engine = engine { $0.credentials = Clerk() }
+        let engine = engine { $0.credentials = CountingProvider() }
         var (one, two) = (Self.request, Self.request)
         switch other {
         case .url: two.url = "http://h/other"
@@ -117,15 +117,15 @@ import Testing
             reader(of: one, engine),
             reader(of: two, engine, limit: other == .limit ? 100 : .max, sharing: other != .alone),
         ]
-        // Nobody answers before both are there.
+        // The server answers when both requests are there.
         await untilTrue { asked.withLock { $0 } == 2 }
         isAnswering.open()
         for task in tasks { #expect(try await task.value == Data("body".utf8)) }
         await engine.close()
     }
 
-    @Test func `is not shared by two users, and by one who has signed in again`() async throws {
-        let clerk = Clerk(user: Guarded("anna"))
+    @Test func `a stream is not shared by two users, nor after a user has signed in again`() async throws {
+        let clerk = CountingProvider(user: Guarded("anna"))
         let engine = engine { $0.credentials = clerk }
         var tasks = [reader(engine)]
         await untilTrue { asked.withLock { $0 } == 1 }
@@ -143,8 +143,8 @@ import Testing
     }
 
     @Test(arguments: [nil, "anna"], [false, true])
-    func `asks once of each reader for whom it is`(user: String?, hasSecret: Bool) async throws {
-        let clerk = Clerk(user: Guarded(user))
+    func `a shared stream asks once for each reader's identity`(user: String?, hasSecret: Bool) async throws {
+        let clerk = CountingProvider(user: Guarded(user))
         let engine = engine { $0.credentials = clerk }
         var request = Self.request
         // Without an identity it is not shared.
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is not shared with who asks when it was changed since`(hasCache: Bool) async throws {
+    func `a stream is not shared with a request after a change to it`(hasCache: Bool) async throws {
         let temporary = TemporaryStore()
         let engine = engine { if hasCache { $0.store = temporary.store } }
         var tasks = await readers(1, engine)
@@ -170,7 +170,7 @@ import Testing
         _ = try await engine.send(Request("http://h/large", method: .delete))
         tasks.append(reader(engine))
         await untilTrue { asked.withLock { $0 } == 2 }
-        // And who comes now joins the new one.
+        // A later reader joins the new one.
         tasks.append(reader(engine))
         await untilTrue { engine.sharedStreams.waiting == 2 }
         isAnswering.open()
@@ -179,7 +179,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is for one alone where a credential is added on the way`() async throws {
+    @Test func `a stream with an added credential has one reader`() async throws {
         let signing = SigningInterceptor()
         var configuration = Engine.Configuration(store: nil)
         configuration.interceptors = [signing]
@@ -196,7 +196,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `is not joined when its head is here`() async throws {
+    @Test func `a stream is not joined after its head has arrived`() async throws {
         let engine = engine()
         isAnswering.open()
         let first = try await engine.stream(Self.request, sharing: true)
@@ -207,19 +207,19 @@ import Testing
         await engine.close()
     }
 
-    @Test func `does not wait for itself in code of the app`() async throws {
-        let asking = Asking()
+    @Test func `a stream requested by app code does not wait for itself`() async throws {
+        let asking = RequestingProvider()
         let engine = engine { $0.credentials = asking }
         asking.engine.withLock { $0 = engine }
         isAnswering.open()
-        #expect(try await Self.all(engine.stream(Asking.request, sharing: true)) == Data("body".utf8))
+        #expect(try await Self.all(engine.stream(RequestingProvider.request, sharing: true)) == Data("body".utf8))
         #expect(asked.withLock { $0 } == 2)
         await engine.close()
     }
 
-    // MARK: How fast
+    // MARK: Backpressure
 
-    @Test func `waits for the slowest within its window`() async throws {
+    @Test func `a shared stream waits for its slowest reader within its window`() async throws {
         let made = Guarded(0)
         let count = 64 << 20
         let engine = engine({ BodyStream(PatternStream(count: count) { made.withLock { $0 += Pattern.pieceSize } }) })
@@ -242,7 +242,7 @@ import Testing
         var before = 0
         repeat {
             before = made.withLock { $0 }
-            // Time for another piece, were it not held back.
+            // Time for another piece, if it were not held back.
             for _ in 0..<1000 { _ = try await engine.send(Request("http://h/small", cache: .noStore)) }
         } while made.withLock { $0 } > before
         // The window, a mebibyte in the transport, and pieces on their way.
@@ -255,9 +255,11 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Its end before the end
+    // MARK: Early ends
 
-    @Test(arguments: [0, 1]) func `goes on for others when one leaves before the head`(index: Int) async throws {
+    @Test(arguments: [0, 1]) func `a shared stream goes on for others when one leaves before the head`(index: Int)
+        async throws
+    {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let tasks = await readers(2, engine)
@@ -269,7 +271,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `goes on for others when one stops to read`() async throws {
+    @Test func `a shared stream goes on for others when one stops to read`() async throws {
         let count = 8 << 20
         let engine = engine({ BodyStream(PatternStream(count: count)) })
         let recorder = ActivityRecorder(engine.activity)
@@ -285,7 +287,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `is over when the last one leaves, and begun anew by the next`() async throws {
+    @Test func `a shared stream ends when the last reader leaves, and the next one begins another`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let tasks = await readers(3, engine)
@@ -301,7 +303,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `is canceled when the last one leaves`() async throws {
+    @Test func `a shared stream is canceled when the last reader leaves`() async throws {
         let hasEnded = Gate()
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport.silent { hasEnded.open() }
@@ -317,8 +319,9 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test(arguments: [true, false]) func `fails for all, and is asked for anew by the next`(isBegun: Bool) async throws
-    {
+    @Test(arguments: [true, false]) func `a failed shared stream fails for all, and the next reader begins another`(
+        isBegun: Bool
+    ) async throws {
         let isFailing = Guarded(true)
         var configuration = Engine.Configuration(store: nil)
         configuration.retry = .never
@@ -345,7 +348,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `is whole for whoever stays, however many come and go`() async throws {
+    @Test func `a shared stream is whole for each reader that stays, however many come and go`() async throws {
         let text = String(repeating: "0123456789", count: 20_000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)
@@ -362,9 +365,9 @@ import Testing
     }
 }
 
-private struct Clerk: CredentialProvider {
+private struct CountingProvider: CredentialProvider {
     var user = Guarded<String?>(nil)
-    /// How often it was asked for one.
+    /// The number of calls for a secret.
     let identities = Guarded(0)
 
     func identity(for request: Request) async throws -> String? {
@@ -374,8 +377,8 @@ private struct Clerk: CredentialProvider {
     func secret(_ name: String, for identity: String?) async throws -> String? { "s3cret" }
 }
 
-/// Asks the same in the middle of a request, once.
-private struct Asking: CredentialProvider {
+/// Sends an equal request during its call, once.
+private struct RequestingProvider: CredentialProvider {
     let engine = Guarded<Engine?>(nil)
 
     static var request: Request {

@@ -7,18 +7,18 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `What is stored` {
+@Suite(.timeLimit(.minutes(5))) struct `Stored bodies of streams and downloads` {
     typealias Answer = ScriptedServer.Answer
 
-    /// How a body that is not collected is asked for.
+    /// How a body that is not collected is requested.
     enum Way: CaseIterable {
         case stream, sharing, download, sink
 
-        /// Whether an error's answer is returned, and not thrown.
+        /// Whether an error response is returned, and not thrown.
         var isStream: Bool { self == .stream || self == .sharing }
     }
 
-    /// What came of it.
+    /// The result of a request.
     private struct Outcome {
         var status: Int
         var source: Response.Source?
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// An engine that has sent a request once, and has its answer where it is said to be.
+    /// An engine that has sent a request once, and has its response in memory or on disk.
     private func engine(having request: Request, isInMemory: Bool = true) async throws -> Engine {
         let engine = engine()
         _ = try await engine.send(request)
@@ -79,21 +79,23 @@ import Testing
         return engine
     }
 
-    // MARK: As for every request
+    // MARK: Behavior of every request
 
     @Test(arguments: Way.allCases, [true, false])
-    func `is handed out where it is fresh, and nobody is asked`(way: Way, isInMemory: Bool) async throws {
+    func `a stored body is delivered where it is fresh, without a request`(way: Way, isInMemory: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url), isInMemory: isInMemory)
         let recorder = ActivityRecorder(engine.activity)
         let outcome = try await ask(engine, Request(server.url), way)
         #expect(outcome.text == "first" && outcome.status == 200 && outcome.source ?? .cache == .cache)
-        #expect(server.count == 1 && recorder.story == ["hit cache"])
+        #expect(server.count == 1 && recorder.lines == ["hit cache"])
         await engine.close()
     }
 
     @Test(arguments: Way.allCases, [true, false])
-    func `is handed out where the server confirms it, and fresh again`(way: Way, isInMemory: Bool) async throws {
+    func `a stored body is delivered where the server confirms it, and is fresh again`(way: Way, isInMemory: Bool)
+        async throws
+    {
         let server = try ScriptedServer([Self.first, Self.confirmation, Self.second])
         let engine = try await engine(having: Request(server.url), isInMemory: isInMemory)
         clock.advance(by: 61)
@@ -107,7 +109,8 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `stays where the server has another, which comes`(way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `a stored body stays in the store where the server has another, which is delivered`(way: Way) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         clock.advance(by: 61)
@@ -117,7 +120,7 @@ import Testing
         await engine.close()
     }
 
-    /// What a policy makes of an answer that is there, and of a server that confirms it where it is asked whether.
+    /// The effect of a policy on a stored response, with a server that confirms it.
     struct Row: CustomTestStringConvertible {
         var policy: CachePolicy
         var isStale = false
@@ -141,20 +144,22 @@ import Testing
     ]
 
     @Test(arguments: Way.allCases, rows)
-    func `is used as the request's policy says`(way: Way, row: Row) async throws {
+    func `a stored body is used as the request's policy says`(way: Way, row: Row) async throws {
         let server = try ScriptedServer([Self.first, row.isConditional ? Self.confirmation : Self.second])
         let engine = try await engine(having: Request(server.url))
         if row.isStale { clock.advance(by: 61) }
         let outcome = try await ask(engine, Request(server.url, cache: row.policy), way)
         #expect(outcome.text == (row.source == .network ? "second" : "first"))
         #expect(outcome.source ?? row.source == row.source)
-        // It may be behind the answer.
+        // It may run after the response.
         await untilTrue { server.count == 1 + row.asked && engine.activity.snapshot.isIdle }
         #expect((server.values(of: .ifNoneMatch).last ?? nil) == (row.isConditional ? "\"a\"" : nil))
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `is all there is where nobody may be asked`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `a stored body is the only result where no request may be sent`(way: Way)
+        async throws
+    {
         let server = try ScriptedServer([Self.first])
         let engine = engine()
         let request = Request(server.url, cache: .cacheOnly)
@@ -169,7 +174,9 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `stands in for a server that fails`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `a stored body is delivered in place of a failed server's`(way: Way)
+        async throws
+    {
         let server = try ScriptedServer([Self.first, Self.busy])
         let engine = try await engine(having: Request(server.url))
         let outcome = try await ask(engine, Request(server.url, cache: .networkElseCache), way)
@@ -177,9 +184,9 @@ import Testing
         await engine.close()
     }
 
-    // MARK: What goes into a sink
+    // MARK: Sinks and files
 
-    @Test func `takes the place of a download that broke, and of nothing that was seen`() async throws {
+    @Test func `a stored body replaces a broken download, unless a part of that was delivered`() async throws {
         let broken = Answer(headers: ["Content-Length: 6"], body: "sec")
         let server = try ScriptedServer([Self.first, broken])
         let engine = try await engine(having: Request(server.url))
@@ -198,11 +205,11 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `stands in for no answer that has no room where it goes`(isFull: Bool) async throws {
+    func `a stored body is not delivered where its destination has no room`(isFull: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let writes = Guarded(0)
-        // There is room again for the next who writes.
+        // There is space again for the next write.
         let full: DownloadFile.Write = { descriptor, bytes in
             writes.withLock { $0 += 1 }
             guard writes.withLock({ $0 }) == 1 else {
@@ -221,7 +228,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `is no larger than the caller allows`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `a stored body is no larger than the caller allows`(way: Way) async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         #expect(try await ask(engine, Request(server.url), way, limit: 5).text == "first")
@@ -232,18 +239,18 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stays where the connection refuses what comes behind a download`() async throws {
-        final class Choosy: Connection, @unchecked Sendable {
+    @Test func `a stored body stays where the connection refuses the response after a download`() async throws {
+        final class SelectiveConnection: Connection, @unchecked Sendable {
             struct Refused: Error {}
 
-            // Of the download itself it sees no body.
+            // It does not see the body of the download itself.
             override func validate(_ response: Response) throws { if response.text == "second" { throw Refused() } }
         }
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         clock.advance(by: 61)
         let file = temporary.directory.appending(path: "download")
-        let connection = Choosy(Request(server.url, cache: .staleWhileRevalidate), to: file)
+        let connection = SelectiveConnection(Request(server.url, cache: .staleWhileRevalidate), to: file)
         engine.enqueue(connection)
         #expect(try await connection.download.size == 5)
         await engine.settle()
@@ -252,11 +259,11 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stays where what comes behind a download is more than the engine has in memory`() async throws {
+    @Test func `a stored body stays where the response after a download exceeds the limit in memory`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = engine { $0.bodyLimit = 5 }
         var request = Request(server.url, cache: .staleWhileRevalidate)
-        // Of the file.
+        // The space of the file.
         request.bodyLimit = 100
         _ = try await engine.send(request)
         clock.advance(by: 61)
@@ -267,7 +274,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is an error or a redirect as well`() async throws {
+    @Test func `a stored error or redirect is delivered as well`() async throws {
         let moved = Answer(status: 301, headers: ["Location: /missing", "Content-Length: 5"], body: "there")
         let missing = Answer(status: 404, headers: ["Cache-Control: max-age=60", "Content-Length: 2"], body: "no")
         let server = try ScriptedServer([moved, missing, Self.first])
@@ -284,24 +291,24 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is handed out as the server's would be: no interceptor transforms a success`() async throws {
-        struct Mending: Interceptor {
+    @Test func `a stored body is not transformed by interceptors where it is a success`() async throws {
+        struct RepairingInterceptor: Interceptor {
             func transform(_ response: inout Response) async throws { response.body = Data("mended".utf8) }
         }
         let server = try ScriptedServer([Self.first])
-        let engine = engine { $0.interceptors = [Mending()] }
+        let engine = engine { $0.interceptors = [RepairingInterceptor()] }
         #expect(try await engine.send(Request(server.url)).text == "mended")
         #expect(try await ask(engine, Request(server.url), .stream).text == "first")
         #expect(try await ask(engine, Request(server.url, method: .head), .stream).text == "")
         await engine.close()
     }
 
-    @Test func `is no source of events`() async throws {
+    @Test func `a stored body is no source of events`() async throws {
         let events = Answer(
             headers: ["Content-Type: text/event-stream", "Cache-Control: max-age=60", "Content-Length: 9"],
             body: "data: a\n\n")
         let server = try ScriptedServer([events])
-        // Not `no-store`, which is said where the request does not say else.
+        // Not `no-store`, which is added where the request does not say otherwise.
         let request = Request(server.url, headers: [.accept: "text/event-stream", .cacheControl: "no-transform"])
         let engine = try await engine(having: request)
         for try await event in engine.events(request) {

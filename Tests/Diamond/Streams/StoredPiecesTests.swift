@@ -15,7 +15,7 @@ import Testing
     private let dropped = Guarded<[String]>([])
     private var observations: [ActivityObservation] = []
 
-    /// Eight chunks, of which no two are alike.
+    /// Eight chunks, no two of which are equal.
     private static let text = (0..<150_000).map { "\($0)\n" }.joined()
     private static let body = Data(text.utf8)
     private static let first = Answer(
@@ -26,7 +26,7 @@ import Testing
 
     private var file: URL { temporary.directory.appending(path: "download") }
 
-    /// An engine that has sent a request once, and has its answer on disk alone.
+    /// An engine that has sent a request once, and has its response on disk only.
     private func engine(
         having request: Request,
         isSealed: Bool = false,
@@ -56,7 +56,7 @@ import Testing
             "UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT id << 20 | \(chunk) FROM entry)")
     }
 
-    /// The pieces of a body until it ends, and what ends it.
+    /// Returns the pieces of a body until it ends, and its error.
     private func pieces(_ response: StreamedResponse) async -> (pieces: [Data], error: ConnectionError?) {
         var pieces: [Data] = []
         do throws(ConnectionError) {
@@ -67,15 +67,15 @@ import Testing
         }
     }
 
-    // MARK: Its chunks
+    // MARK: Chunks
 
     @Test(arguments: [false, true], [false, true])
-    func `comes chunk by chunk`(isSealed: Bool, isStale: Bool) async throws {
+    func `a large stored body is read chunk by chunk`(isSealed: Bool, isStale: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.confirmation])
         let engine = try await engine(having: Request(server.url), isSealed: isSealed)
         if isStale { clock.advance(by: 61) }
         let response = try await engine.stream(Request(server.url))
-        // Also before its end: it is on no wire.
+        // Also before its end: it holds no permit of the wire.
         #expect(response.source == (isStale ? .revalidated : .cache) && engine.lanes.running == 0)
         let (pieces, error) = await pieces(response)
         #expect(error == nil && Data(pieces.joined()) == Self.body)
@@ -83,12 +83,12 @@ import Testing
         let download = try await engine.download(Request(server.url), to: file)
         #expect(try Data(contentsOf: file) == Self.body && download.size == Self.body.count)
         #expect(server.count == (isStale ? 2 : 1))
-        // Whoever collects it has it whole.
+        // A caller that collects it has it whole.
         #expect(try await engine.send(Request(server.url)).body == Self.body)
         await engine.close()
     }
 
-    @Test func `is counted as what a hit hands out`() async throws {
+    @Test func `a large stored body counts as a hit`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         _ = try await engine.download(Request(server.url), to: file)
@@ -98,7 +98,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is not read for a HEAD, and not to its end where nobody wants that`() async throws {
+    @Test func `a large stored body is not read for a HEAD, and not to its end after its loop`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         try damage(3)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `is brought up to date when it has been read, and not for those who want it whole`(
+    func `a large stored body is revalidated after it was read, and before for collecting callers`(
         isConfirmed: Bool
     ) async throws {
         let mayAnswer = Gate()
@@ -128,13 +128,13 @@ import Testing
         clock.advance(by: 61)
         let request = Request("http://h/", cache: .staleWhileRevalidate)
         let responses = [try await engine.stream(request), try await engine.stream(request)]
-        #expect(!recorder.story.contains("refresh began"))
+        #expect(!recorder.lines.contains("refresh began"))
         for response in responses {
             let (pieces, error) = await pieces(response)
             #expect(response.source == .stale && error == nil && Data(pieces.joined()) == Self.body)
         }
-        // One for both.
-        #expect(recorder.story.filter { $0 == "refresh began" }.count == 1)
+        // One request for both.
+        #expect(recorder.lines.filter { $0 == "refresh began" }.count == 1)
         await untilTrue { transport.requests.count == 2 }
         let whole = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { transport.requests.count == 3 }
@@ -143,10 +143,10 @@ import Testing
         await engine.close()
     }
 
-    // MARK: What is wrong with it
+    // MARK: Damage
 
     @Test(arguments: [false, true])
-    func `breaks off at a chunk that is wrong, and its entry goes`(isStale: Bool) async throws {
+    func `a large stored body fails at a damaged chunk, and its entry is deleted`(isStale: Bool) async throws {
         let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
         let engine = try await engine(having: Request(server.url))
         try damage(3)
@@ -162,12 +162,14 @@ import Testing
     }
 
     @Test(arguments: [false, true], [0, 5])
-    func `is asked for anew where nobody has seen what is wrong`(isStale: Bool, chunk: Int) async throws {
+    func `a large stored body is requested again where no damaged chunk was delivered`(isStale: Bool, chunk: Int)
+        async throws
+    {
         let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
         let engine = try await engine(having: Request(server.url))
         try damage(chunk)
         if isStale { clock.advance(by: 61) }
-        // A stream is seen from its first chunk on, a download at its end.
+        // A stream is delivered from its first chunk on, a download at its end.
         if chunk == 0 {
             let response = try await engine.stream(Request(server.url))
             #expect(response.source == .network)
@@ -181,7 +183,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is asked for anew in the time that is left, and is one miss`() async throws {
+    @Test func `a large stored body is requested again in the remaining time, and is one miss`() async throws {
         let (timer, mayAnswer, isStored) = (TestClock(), Gate(), Guarded(false))
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
@@ -204,11 +206,11 @@ import Testing
         await untilTrue { transport.requests.count == 3 && timer.sleeping == [.seconds(2)] }
         mayAnswer.open()
         #expect(Data(await pieces(try await task.value).pieces.joined()) == Data("second".utf8))
-        #expect(recorder.story.filter { $0 == "miss" }.count == 1)
+        #expect(recorder.lines.filter { $0 == "miss" }.count == 1)
         await engine.close()
     }
 
-    @Test func `stands in for no server where it is wrong, and that is not asked again`() async throws {
+    @Test func `a damaged stored body does not replace a failed server's, which is not retried`() async throws {
         let server = try ScriptedServer([Self.first, Answer(status: 503, headers: ["Content-Length: 0"])])
         let engine = try await engine(having: Request(server.url))
         try damage(0)
@@ -217,7 +219,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is nothing where it is wrong and nobody may be asked`() async throws {
+    @Test func `a damaged stored body is no result where no request may be sent`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         try damage(5)
@@ -229,10 +231,12 @@ import Testing
         await engine.close()
     }
 
-    // MARK: What happens to it meanwhile
+    // MARK: Changes during the read
 
     @Test(arguments: [false, true])
-    func `breaks off where its entry goes, and never goes on with another's`(isReplaced: Bool) async throws {
+    func `a stored body fails where its entry is deleted, and never goes on with another's`(isReplaced: Bool)
+        async throws
+    {
         let other = String(Self.text.reversed())
         let headers = ["Cache-Control: max-age=60", "Content-Length: \(other.utf8.count)"]
         let server = try ScriptedServer([Self.first, .init(headers: headers, body: other)])
@@ -251,14 +255,14 @@ import Testing
             error = loss
         }
         #expect(error?.code == .connectionLost && (error?.cause as? CacheError)?.code == .entryGone)
-        // One more may have been read before the first was taken.
+        // One more chunk may have been read before the first was delivered.
         #expect(Self.body.starts(with: seen) && seen.count <= 2 * CacheTable.chunkSize)
         #expect(dropped.withLock { $0 }.isEmpty)
         await engine.close()
     }
 
     @Test(arguments: [false, true])
-    func `is asked for once more, without its validator, where another process has taken it before it is confirmed`(
+    func `a stored body is requested again without its validator where it was deleted before its confirmation`(
         isEvicted: Bool
     ) async throws {
         let (store, isTaken) = (temporary.store, Guarded(false))
@@ -281,14 +285,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `goes when it has been read, where the server will not have it kept any longer`() async throws {
+    @Test func `a stored body is deleted after it was read where the server forbids to store it`() async throws {
         let forbidden = Answer(status: 304, headers: ["Cache-Control: no-store", "ETag: \"a\""])
         let server = try ScriptedServer([Self.first, forbidden])
         let engine = try await engine(having: Request(server.url))
         clock.advance(by: 61)
         let response = try await engine.stream(Request(server.url))
         #expect(response.source == .revalidated)
-        // What was to be erased by now would be.
+        // Pending deletions would have run by now.
         await engine.cache?.flush()
         let (pieces, error) = await pieces(response)
         #expect(error == nil && Data(pieces.joined()) == Self.body)
@@ -297,7 +301,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is begun anew in a file where its entry goes`() async throws {
+    @Test func `a stored body is written to a file from the beginning where its entry is deleted`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let (temporary, writes) = (temporary, Guarded(0))
@@ -314,13 +318,13 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is begun anew in a sink where its entry goes`() async throws {
+    @Test func `a stored body is written to a sink from the beginning where its entry is deleted`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let (temporary, calls) = (temporary, Guarded(0))
         let bodyRecorder = BodyRecorder { _ in
             calls.withLock { $0 += 1 }
-            // While the third chunk is taken.
+            // While the third chunk is passed to the sink.
             if calls.withLock({ $0 }) == 4 { try temporary.execute("DELETE FROM entry") }
         }
         #expect(try await engine.download(Request(server.url), to: bodyRecorder).size == 6)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Diamond
 
-/// One after another and beside no other test, because what they measure is the whole process.
+/// One after another and without other tests, because they measure the whole process.
 @Suite(
     .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct `A body of 100 MiB that is not collected`
+    .timeLimit(.minutes(5))) struct `A streamed body of 100 MiB`
 {
     private static let count = 100 << 20
     private let folder = TemporaryFolder()
@@ -20,7 +20,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
-    func `streams at flat memory, however slowly it is read`(kind: TransportKind, query: String) async throws {
+    func `a large body streams at flat memory, however slowly it is read`(kind: TransportKind, query: String)
+        async throws
+    {
         let (server, engine) = (try await SampleServer.shared, engine(kind))
         let response = try await engine.stream(Request(server.url("wire/bytes/\(Self.count)\(query)")))
         var (received, growth, isExact) = (0, Growth(), true)
@@ -38,7 +40,9 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: ["", "?chunked=1"]) func `goes into a file at flat memory`(query: String) async throws {
+    @Test(arguments: ["", "?chunked=1"]) func `a large body is written to a file at flat memory`(query: String)
+        async throws
+    {
         let (server, engine) = (try await SampleServer.shared, engine(.curl))
         let file = folder.url.appending(path: "bytes")
         let growth = SharedGrowth()
@@ -49,8 +53,8 @@ import Testing
         await engine.close()
     }
 
-    /// Keeps nothing.
-    private actor Drain: DownloadSink {
+    /// A sink that discards its bytes.
+    private actor DiscardingSink: DownloadSink {
         private(set) var (received, growth) = (0, Growth())
 
         func begin(_ head: Response) { received = 0 }
@@ -60,8 +64,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "?chunked=1"]) func `goes into a sink at flat memory`(query: String) async throws {
-        let (server, engine, drain) = (try await SampleServer.shared, engine(.curl), Drain())
+    @Test(arguments: ["", "?chunked=1"]) func `a large body is written to a sink at flat memory`(query: String)
+        async throws
+    {
+        let (server, engine, drain) = (try await SampleServer.shared, engine(.curl), DiscardingSink())
         try await engine.download(Request(server.url("wire/bytes/\(Self.count)\(query)")), to: drain)
         let (received, growth) = (await drain.received, await drain.growth)
         #expect(received == Self.count)

@@ -26,10 +26,12 @@ import Testing
 
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    // MARK: Its bytes
+    // MARK: Bytes
 
     @Test(arguments: TransportKind.allCases)
-    func `comes while it is written, and holds its place until it has ended`(kind: TransportKind) async throws {
+    func `a stream is read while it is written, and holds its permit until it has ended`(kind: TransportKind)
+        async throws
+    {
         let isRead = DispatchSemaphore(value: 0)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -50,13 +52,13 @@ import Testing
         #expect(try await pieces.next() == Data("b".utf8))
         #expect(try await pieces.next() == nil)
         #expect(engine.lanes.running == 0 && recorder.isBalanced)
-        let story = ["request began", "miss", "attempt 1 began", "attempt 1 ended 200", "request ended 200 network"]
-        #expect(recorder.story == story)
+        let lines = ["request began", "miss", "attempt 1 began", "attempt 1 ended 200", "request ended 200 network"]
+        #expect(recorder.lines == lines)
         await engine.close()
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `comes byte by byte`(kind: TransportKind) async throws {
+    func `a stream is read byte by byte`(kind: TransportKind) async throws {
         let text = String(repeating: "abcdefghij", count: 50)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -69,7 +71,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is read from the wire no faster than it is consumed`() async throws {
+    @Test func `a stream is read from the wire no faster than it is consumed`() async throws {
         let asked = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.url.hasSuffix("/large") else { return .stub() }
@@ -80,20 +82,20 @@ import Testing
         let response = try await engine.stream(Request("http://h/large"))
         var pieces = response.bytes.makeAsyncIterator()
         #expect(try await pieces.next() != nil)
-        // Time for all of it, were it not held back.
+        // Time for all of it, if it were not held back.
         for _ in 0..<1000 { _ = try await engine.send(Request("http://h/", cache: .noStore)) }
         // A mebibyte is read, one waits in the transport, and one between that and the consumer.
         let count = asked.withLock { $0 }
         #expect(count <= 4 << 20, "\(count)")
-        // Nobody has dropped it meanwhile.
+        // It has not been released meanwhile.
         #expect(try await pieces.next() != nil)
         await engine.close()
     }
 
-    // MARK: Its end before the end
+    // MARK: Early ends
 
     @Test(arguments: TransportKind.allCases)
-    func `is over when it is dropped in the middle`(kind: TransportKind) async throws {
+    func `a stream ends when it is released in the middle`(kind: TransportKind) async throws {
         let isLeft = Gate()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -115,7 +117,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over when its loop is left, whoever keeps it`() async throws {
+    @Test func `a stream ends when its loop is left, also while it is retained`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         let response = try await engine.stream(Request(server.url))
@@ -128,7 +130,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over when nobody looks at its body`() async throws {
+    @Test func `a stream ends when its body is not read`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         #expect(try await engine.stream(Request(server.url)).status == .ok)
@@ -137,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is over when the task that reads it is canceled`(kind: TransportKind) async throws {
+    func `a stream ends when the task that reads it is canceled`(kind: TransportKind) async throws {
         let (isReading, isLeft) = (Gate(), Gate())
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -161,7 +163,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over when the task that waits for its head is canceled`() async throws {
+    @Test func `a stream ends when the task that waits for its head is canceled`() async throws {
         let isCanceled = Gate()
         let transport = StubTransport.silent { isCanceled.open() }
         let engine = engine { $0.transport = transport }
@@ -174,7 +176,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is over also where its head comes after it was canceled`() async throws {
+    @Test func `a stream also ends where its head arrives after the cancel`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -190,7 +192,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `waits for its place, and leaves the line when it is canceled`() async throws {
+    @Test func `a stream waits for its permit, and leaves the queue when it is canceled`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine { $0.width = 1 }
         let first = try await engine.stream(Request(server.url))
@@ -204,7 +206,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `fails where it breaks, and is not sent again`(kind: TransportKind) async throws {
+    func `a broken stream fails, and is not sent again`(kind: TransportKind) async throws {
         let server = try ScriptedServer([
             .init(headers: ["Transfer-Encoding: chunked"], body: "1\r\na\r\n"), .init(headers: ["Content-Length: 0"]),
         ])
@@ -220,9 +222,9 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Its way
+    // MARK: Requests
 
-    @Test func `is sent again until its head is here`() async throws {
+    @Test func `a stream is sent again until its head has arrived`() async throws {
         let busy = ScriptedServer.Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")
         let server = try ScriptedServer([busy, busy, .init(headers: ["Content-Length: 2"], body: "ok")])
         let engine = engine()
@@ -232,7 +234,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is an error's answer, whole, where that is the last word`() async throws {
+    @Test func `a stream is an error with the whole response where the final status is one`() async throws {
         let server = try ScriptedServer([.init(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let response = try await engine.stream(Request(server.url))
@@ -241,7 +243,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `takes no more of an error's answer than a mebibyte`() async throws {
+    @Test func `a stream reads no more of an error response than a mebibyte`() async throws {
         let count = Transfer.nonSuccessBodyLimit + 1
         let transport = StubTransport(status: 404, body: String(repeating: "a", count: count))
         let engine = engine { $0.transport = transport }
@@ -251,8 +253,8 @@ import Testing
         await engine.close()
     }
 
-    @Test func `follows redirects, with headers, interceptors and secrets as every request`() async throws {
-        struct Signature: Interceptor {
+    @Test func `a stream follows redirects, with headers, interceptors and secrets as every request`() async throws {
+        struct SigningInterceptor: Interceptor {
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
                 request.headers[.authorization] = "signed \(attempt)"
             }
@@ -264,7 +266,7 @@ import Testing
         let engine = engine {
             $0.baseURL = server.url
             $0.headers = [.userAgent: "Test"]
-            $0.interceptors = [Signature()]
+            $0.interceptors = [SigningInterceptor()]
         }
         let response = try await engine.stream(Request("a"))
         #expect(response.url == server.url + "b")
@@ -274,8 +276,8 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is shown to interceptors where it is here whole`() async throws {
-        struct Witness: Interceptor {
+    @Test func `a stream is shown to interceptors where it is complete`() async throws {
+        struct RecordingInterceptor: Interceptor {
             let seen: Guarded<[String]>
 
             func validate(_ response: Response) async throws {
@@ -289,21 +291,21 @@ import Testing
             .init(status: 404, headers: ["Content-Length: 2"], body: "no"),
         ])
         let seen = Guarded<[String]>([])
-        let engine = engine { $0.interceptors = [Witness(seen: seen)] }
+        let engine = engine { $0.interceptors = [RecordingInterceptor(seen: seen)] }
         #expect(try await all(engine.stream(Request(server.url))) == "ok")
         #expect(try await all(engine.stream(Request(server.url))) == "mended")
         #expect(seen.withLock { $0 } == ["validate 404 no"])
         await engine.close()
     }
 
-    @Test func `is not stored`() async throws {
+    @Test func `a stream is not stored`() async throws {
         let engine = engine { $0.transport = StubTransport(headers: [.cacheControl: "max-age=86400"]) }
         _ = try await all(engine.stream(Request("http://h/")))
         #expect(try await engine.send(Request("http://h/")).source == .network)
         await engine.close()
     }
 
-    @Test func `makes stale what an unsafe method has changed`() async throws {
+    @Test func `a stream of an unsafe method invalidates what that has changed`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=86400"])
         let engine = engine { $0.transport = transport }
         _ = try await engine.send(Request("http://h/"))
@@ -312,7 +314,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `proves with its head that a server is well again`() async throws {
+    @Test func `a stream's head closes a circuit breaker`() async throws {
         let clock = TestClock()
         let failing = ScriptedServer.Answer(status: 500, headers: ["Content-Length: 0"])
         let server = try ScriptedServer([
@@ -334,11 +336,11 @@ import Testing
         await engine.close()
     }
 
-    // MARK: Its bounds
+    // MARK: Limits
 
     @Test(arguments: [
         (["Content-Length: 5"], "01234"), (["Transfer-Encoding: chunked"], "5\r\n01234\r\n0\r\n\r\n"),
-    ]) func `is no larger than the caller allows`(headers: [String], body: String) async throws {
+    ]) func `a stream is no larger than the caller allows`(headers: [String], body: String) async throws {
         let server = try ScriptedServer([.init(headers: headers, body: body)])
         let engine = engine { $0.bodyLimit = 1 }
         #expect(try await all(engine.stream(Request(server.url), limit: 5)) == "01234")
@@ -349,7 +351,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has the attempt's time for its head alone`() async throws {
+    @Test func `a stream has the attempt's time for its head only`() async throws {
         let (clock, isRead) = (TestClock(), DispatchSemaphore(value: 0))
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -368,7 +370,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `fails where its head does not come in time`() async throws {
+    @Test func `a stream fails where its head does not arrive in time`() async throws {
         let clock = TestClock()
         let engine = engine {
             $0.clock = clock
@@ -385,14 +387,14 @@ import Testing
 
     @Test(arguments: [
         RetryPolicy(attempts: 1, attemptTimeout: .seconds(1)), RetryPolicy(attempts: 1, deadline: .seconds(1)),
-    ]) func `fails where its head comes with the end of its time, and its body is canceled`(
+    ]) func `a stream fails where its head arrives at its deadline, and its body is canceled`(
         policy: RetryPolicy
     ) async throws {
         let clock = TestClock()
         let canceled = TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
         let transport = StubTransport { _ throws(TransportError) in
             for await _ in AsyncStream<Void>.makeStream().stream {}
-            return TransportResponse(status: .ok, headers: [:], body: BodyStream(Pieces([], failure: canceled)))
+            return TransportResponse(status: .ok, headers: [:], body: BodyStream(PieceSequence([], failure: canceled)))
         }
         let engine = engine { ($0.clock, $0.transport) = (clock, transport) }
         var request = Request("http://h/")

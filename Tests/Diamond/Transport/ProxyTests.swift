@@ -8,19 +8,19 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A proxy` {
-    private struct Keychain: CredentialProvider {
+    private struct PasswordProvider: CredentialProvider {
         var secrets: [String: String] = [:]
         func secret(_ name: String, for identity: String?) async throws -> String? { secrets[name] }
     }
 
     @Test(arguments: ["proxy", "ftp://h:1", "http://anna:s3cret@h:1"])
-    func `is refused where its URL is none, and no secret of it is told`(url: String) {
+    func `a proxy with an invalid URL is refused, and its error reveals no secret`(url: String) {
         let refusal = Proxy(url).refusal
         #expect(refusal?.code == .badSettings)
         #expect(refusal?.message.contains("s3cret") == false && !"\(Proxy(url))".contains("s3cret"))
     }
 
-    @Test func `is not passed by because the engine has a transport of its own`() async throws {
+    @Test func `a proxy is not bypassed because the engine has a transport of its own`() async throws {
         let transport = StubTransport()
         var configuration = Engine.Configuration(testing: transport)
         configuration.transportSettings.proxy = .through(Proxy("http://h:1"))
@@ -30,14 +30,14 @@ import Testing
         #expect(error?.code == .badSettings && transport.requests.isEmpty)
     }
 
-    @Test(arguments: ["", "a b", "a,b"]) func `is refused where an exception is no host`(exception: String) {
+    @Test(arguments: ["", "a b", "a,b"]) func `a proxy is refused where an exception is no host`(exception: String) {
         #expect(Proxy("http://h:1", exceptions: [exception]).refusal?.code == .badSettings)
         #expect(Proxy("socks5h://h:1", exceptions: ["h", ".h.x", "10.0.0.0/8", "*"]).refusal == nil)
     }
 
     #if Curl && os(Linux)
-    /// Answers for every host, and keeps what it was asked.
-    private final class Server: Sendable {
+    /// A proxy server that answers for every host, and records the requests.
+    private final class RecordingProxy: Sendable {
         let heads = Guarded<[String]>([])
         let raw: RawServer
 
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    private func engine(_ settings: TransportSettings, _ provider: Keychain? = nil) -> Engine {
+    private func engine(_ settings: TransportSettings, _ provider: PasswordProvider? = nil) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.transportSettings = settings
         configuration.credentials = provider
@@ -67,10 +67,10 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test func `is asked in place of the server, with its password, which is a named secret`() async throws {
-        let server = try Server()
+    @Test func `a proxy receives the request and its own password, which is a named secret`() async throws {
+        let server = try RecordingProxy()
         let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
-        let engine = engine(settings, Keychain(secrets: ["proxy": "s3cret"]))
+        let engine = engine(settings, PasswordProvider(secrets: ["proxy": "s3cret"]))
         for _ in 1...2 {
             #expect(try await engine.send(Request("http://name.invalid/a?b=1")).text == "proxy")
         }
@@ -82,9 +82,10 @@ import Testing
         await engine.close()
     }
 
-    @Test func `gets nothing where its password is not known`() async throws {
-        let server = try Server()
-        let engine = engine(server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }, Keychain())
+    @Test func `a proxy receives nothing where its password is not known`() async throws {
+        let server = try RecordingProxy()
+        let engine = engine(
+            server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }, PasswordProvider())
         let error = await #expect(throws: ConnectionError.self) {
             try await engine.send(Request("http://name.invalid/"))
         }
@@ -93,8 +94,8 @@ import Testing
         await engine.close()
     }
 
-    /// Waits at a gate, and cancellation does not open that.
-    private struct SlowKeychain: CredentialProvider {
+    /// Waits at a gate that cancellation does not open.
+    private struct HangingProvider: CredentialProvider {
         let isAsked = Guarded(false)
         let gate = Gate()
 
@@ -105,8 +106,8 @@ import Testing
         }
     }
 
-    @Test func `whose password does not come holds up nobody who is canceled`() async throws {
-        let (server, keychain) = (try Server(), SlowKeychain())
+    @Test func `a proxy whose password does not arrive holds up no canceled request`() async throws {
+        let (server, keychain) = (try RecordingProxy(), HangingProvider())
         let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
         let transport = try CurlTransport(settings, credentials: keychain)
         let task = Task { await transport.failure(of: TransportRequest(url: "http://name.invalid/")) }
@@ -119,8 +120,8 @@ import Testing
         await transport.close()
     }
 
-    @Test func `whose password does not come is not waited for after the time of the attempt`() async throws {
-        let (server, keychain, clock) = (try Server(), SlowKeychain(), TestClock())
+    @Test func `a proxy whose password does not arrive is not waited for after the attempt's time`() async throws {
+        let (server, keychain, clock) = (try RecordingProxy(), HangingProvider(), TestClock())
         var configuration = Engine.Configuration(store: nil)
         configuration.transportSettings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
         (configuration.credentials, configuration.clock) = (keychain, clock)
@@ -136,8 +137,8 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is passed by for its exceptions`() async throws {
-        let (server, direct) = (try Server(), try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect"))
+    @Test func `a proxy is bypassed for its exceptions`() async throws {
+        let (server, direct) = (try RecordingProxy(), try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect"))
         let engine = engine(server.proxy { $0.exceptions = ["127.0.0.1", "example.org"] })
         #expect(try await engine.send(Request(direct.base)).text == "direct")
         #expect(try await engine.send(Request("http://name.invalid/")).text == "proxy")
@@ -145,8 +146,8 @@ import Testing
         await engine.close()
     }
 
-    @Test func `that opens no tunnel is told of, and the request was not sent`() async throws {
-        let server = try Server()
+    @Test func `a proxy that opens no tunnel is reported, and the request was not sent`() async throws {
+        let server = try RecordingProxy()
         let transport = try CurlTransport(server.proxy())
         let error = await transport.failure(of: TransportRequest(url: "https://name.invalid/"))
         #expect(error?.code == .cannotConnect && error?.message.contains("proxy answered 407") == true)
@@ -155,7 +156,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `may be of SOCKS, and looks names up itself`() async throws {
+    @Test func `a proxy may use SOCKS, and then resolves names itself`() async throws {
         let asked = Guarded<[UInt8]>([])
         let socks = try RawServer { connection in
             // RFC 1928: no authentication; then CONNECT to a name.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Settings of TLS` {
+@Suite(.timeLimit(.minutes(5))) struct `TLS settings` {
     private let missing = URL(filePath: "/nowhere/roots.pem")
     private let folder = TemporaryFolder()
 
@@ -18,7 +18,7 @@ import Testing
 
     private func refusal(_ change: (inout TLSSettings) -> Void) -> TransportError? { settings(change).tls.refusal }
 
-    @Test func `are refused where a file is missing, or not what it should be`() throws {
+    @Test func `TLS settings are refused where a file is missing, or invalid`() throws {
         let text = try folder.file("none.pem", Data("none".utf8))
         for file in [missing, text] {
             for error in [
@@ -31,7 +31,9 @@ import Testing
         #expect(TLSSettings().refusal == nil)
     }
 
-    @Test(arguments: ["", "x", "sha256//AAAA", "AAAA"]) func `are refused where a pin is none`(pin: String) {
+    @Test(arguments: ["", "x", "sha256//AAAA", "AAAA"]) func `TLS settings are refused where a pin is invalid`(
+        pin: String
+    ) {
         #expect(refusal { $0.pins = ["h.x": [pin]] }?.code == .badSettings)
         #expect(refusal { $0.pins = ["h.x": []] }?.code == .badSettings)
     }
@@ -42,12 +44,12 @@ import Testing
         "", "API.example.com", "api.example.com:8443", "https://api.example.com", "api.example.com.", "ä.x",
         "[::1]", "2001:db8::1:", "2001:db8:0:0:0:0:0:1",
     ])
-    func `are refused where a pin would never count`(host: String) {
+    func `TLS settings are refused where a pin could never match`(host: String) {
         #expect(refusal { $0.pins = [host: [Self.pin]] }?.code == .badSettings)
     }
 
     @Test(arguments: ["2001:db8:0:0:0:0:0:1", "2001:DB8::1", "2001:db8::0.0.0.1", "2001:0db8::1"])
-    func `tell how an address of a pin is written, which would never count`(host: String) {
+    func `TLS settings name the right form of a pin's address that could never match`(host: String) {
         let error = refusal { $0.pins = [host: [Self.pin]] }
         #expect(error?.code == .badSettings && error?.message.hasSuffix("write the address as 2001:db8::1") == true)
         #expect(refusal { $0.pins = ["2001:db8::1": [Self.pin]] } == nil)
@@ -57,16 +59,16 @@ import Testing
         ("https://api.x/a", true), ("https://API.x:8443/", true), ("https://api.x./", true), ("https://b.x/", false),
         ("https://[::1]/", true), ("https://[0:0:0:0:0:0:0:1]/", true), ("https://[::2]/", false),
     ])
-    func `pin the hosts that they name`(url: String, isPinned: Bool) {
+    func `TLS settings pin the hosts that they name`(url: String, isPinned: Bool) {
         let settings = settings { $0.pins = ["api.x": [Self.pin], "::1": [Self.pin]] }
         #expect(settings.tls.refusal == nil && settings.tls.pins(for: url) == (isPinned ? [Self.pin] : []))
     }
 
-    @Test func `let nothing be sent to a host that is written with escapes`() {
+    @Test func `TLS settings let nothing be sent to a host that is written with escapes`() {
         #expect(settings { $0.pins = ["api.x": [Self.pin]] }.tls.pins(for: "https://%61pi.x/") == nil)
     }
 
-    @Test func `keep an engine from sending where they cannot be kept to`() async throws {
+    @Test func `TLS settings that cannot be applied keep an engine from sending`() async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
         var configuration = Engine.Configuration(store: nil)
         configuration.transportSettings = settings { $0.roots = .only(missing) }
@@ -77,7 +79,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `are refused by URLSession, which has none on Linux, by name`() throws {
+    @Test func `TLS settings are refused by URLSession on Linux, which has none, by name`() throws {
         _ = try URLSessionTransport(TransportSettings())
         var proxied = TransportSettings()
         proxied.proxy = .none
@@ -124,7 +126,7 @@ import Testing
         if case .failure(let error) = result { error.code } else { nil }
     }
 
-    @Test func `is taken where somebody vouches for it`() async throws {
+    @Test func `a TLS server is accepted where its certificate is trusted`() async throws {
         let (own, other) = (try await TLSServer.Identity(), try await TLSServer.Identity())
         let server = try await TLSServer(own)
         #expect(code(try await status(of: server) { _ in }) == .certificateRejected)
@@ -134,7 +136,7 @@ import Testing
         #expect(try await status(of: server) { $0.roots = .systemAnd(own.certificate) }.get() == 200)
     }
 
-    @Test func `is refused where its key is not the one it may have`() async throws {
+    @Test func `a TLS server is refused where its key is not a pinned one`() async throws {
         let own = try await TLSServer.Identity()
         let server = try await TLSServer(own)
         let text = try await own.publicKey().split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
@@ -147,13 +149,13 @@ import Testing
             let result = try await status(of: server) { ($0.roots, $0.pins) = (.only(own.certificate), pins) }
             #expect(code(result) == (isTaken ? nil : .certificateRejected), "\(pins)")
         }
-        // A key that is right vouches for nobody.
+        // A pinned key alone does not make a certificate trusted.
         let alone = try await status(of: server) { $0.pins = ["127.0.0.1": [key]] }
         #expect(code(alone) == .certificateRejected)
     }
 
     @Test(arguments: [false, true])
-    func `is refused where it speaks too old a version, a proxy as well`(isProxy: Bool) async throws {
+    func `a TLS server is refused where its version is too old, and so is a proxy`(isProxy: Bool) async throws {
         let own = try await TLSServer.Identity()
         let server = try await TLSServer(own, ["-tls1_2"])
         for (version, isTaken) in [(nil, true), (.v1_2, true), (.v1_3, false)] as [(TLSSettings.Version?, Bool)] {
@@ -164,9 +166,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, "s3cret"]) func `gets the certificate that it asks for`(password: String?) async throws {
+    @Test(arguments: [nil, "s3cret"]) func `a TLS server receives the client certificate that it asks for`(
+        password: String?
+    ) async throws {
         let (own, client) = (try await TLSServer.Identity(), try await TLSServer.Identity(password: password))
-        // TLS 1.3 tells of a missing certificate only after the request.
+        // TLS 1.3 reports a missing certificate only after the request.
         let asks = ["-Verify", "1", "-verify_return_error", "-CAfile", client.certificate.path, "-tls1_2"]
         let server = try await TLSServer(own, asks)
         #expect(code(try await status(of: server) { $0.roots = .only(own.certificate) }) != nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `The body of a response` {
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
-    func `has exactly the bytes sent`(kind: TransportKind, query: String) async throws {
+    func `a response body has exactly the bytes sent`(kind: TransportKind, query: String) async throws {
         try await kind.run { transport, server in
             for count in [0, 1, 1024, 65_537, 3_000_001] {
                 let (head, body) = try await transport.get(server.url("wire/bytes/\(count)\(query)"))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is there in pieces before its end`(kind: TransportKind) async throws {
+    func `a response body is available in pieces before its end`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let response = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
             var pieces = response.body.makeAsyncIterator()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `of a part is that part`(kind: TransportKind) async throws {
+    func `a response body of a range is that range`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/bytes/1000"), headers: [.range: "bytes=300-309"])
             let (head, body) = try await transport.exchange(request)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is none for HEAD, whatever its head says`(kind: TransportKind) async throws {
+    func `a response to HEAD has no body, whatever its head says`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(method: .head, url: server.url("wire/bytes/1000"))
             let (head, body) = try await transport.exchange(request)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is none for 304, whatever its head says`(kind: TransportKind) async throws {
+    func `a 304 response has no body, whatever its head says`(kind: TransportKind) async throws {
         let server = try RawServer(answering: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n")
         try await kind.run { transport, _ in
             let (head, body) = try await transport.get(server.base)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is decoded, and its head tells nothing of the coding`(kind: TransportKind) async throws {
+    func `a response body is decoded, and its head has no field of the coding`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let (head, body) = try await transport.get(server.url("wire/gzip"))
             #expect(
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is left coded when the request names its codings itself`(kind: TransportKind) async throws {
+    func `a response body stays coded when the request names its codings itself`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/gzip"), headers: [.acceptEncoding: "gzip"])
             try await kind.withShortcoming(.refusedCoding) {
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is an error when its chunks are none`(kind: TransportKind) async throws {
+    func `a response body with invalid chunks is an error`(kind: TransportKind) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n")
         try await kind.run { transport, _ in
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is an error when it is cut short`(kind: TransportKind) async throws {
+    func `a response body that is cut short is an error`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/truncated?send=10&declare=100"))
             let response = try await transport.send(request)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is an error when its last chunk does not come`(kind: TransportKind) async throws {
+    func `a response body without its last chunk is an error`(kind: TransportKind) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
         try await kind.run { transport, _ in
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is an error when the connection is reset`(kind: TransportKind) async throws {
+    func `a response body of a reset connection is an error`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let error = await transport.failure(of: TransportRequest(url: server.url("wire/reset?after=10")))
             kind.withShortcoming(.resetBody) { #expect(error?.code == .connectionLost) }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `that nobody reads any more ends at the server`(kind: TransportKind) async throws {
+    func `a response body that is not read any more ends at the server`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             _ = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
             while try await transport.openExchanges(server.base) > 0 {}
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is refused when it is too large, and ends at the server`(kind: TransportKind) async throws {
+    func `a response body that is too large is refused, and ends at the server`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let response = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
             await #expect {

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Diamond
 
-/// What a server says comes back as the bytes that it has sent, or not at all.
-@Suite(.timeLimit(.minutes(5))) struct `What comes back to a server` {
-    /// Answers with one field, as bytes, and keeps the heads that it is asked with.
-    private final class Asked: Sendable {
+/// The bytes of a server's values are sent back unchanged, or not at all.
+@Suite(.timeLimit(.minutes(5))) struct `Bytes that return to a server` {
+    /// A server that answers with one field, as bytes, and records the heads of requests.
+    private final class RecordingServer: Sendable {
         let heads = Guarded<[[UInt8]]>([])
 
         func server(_ field: [UInt8], status: String = "200 OK") throws -> RawServer {
@@ -39,8 +39,9 @@ import Testing
     private static let raw: [[UInt8]] = [[0xE9], [0xC3, 0xA9], [0xC3], [0x80, 0xFF], [0x61]]
 
     @Test(arguments: TransportKind.allCases, raw)
-    func `is an entity tag, or no validator`(kind: TransportKind, tag: [UInt8]) async throws {
-        let asked = Asked()
+    func `an entity tag is sent back byte for byte, or is no validator`(kind: TransportKind, tag: [UInt8]) async throws
+    {
+        let asked = RecordingServer()
         let tag = [0x22] + tag + [0x22]
         let server = try asked.server(Array("ETag: ".utf8) + tag)
         // Also across a restart.
@@ -55,8 +56,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, raw)
-    func `is a date, or no validator`(kind: TransportKind, date: [UInt8]) async throws {
-        let asked = Asked()
+    func `a date is sent back byte for byte, or is no validator`(kind: TransportKind, date: [UInt8]) async throws {
+        let asked = RecordingServer()
         let server = try asked.server(Array("Last-Modified: ".utf8) + date)
         let engine = temporary.engine(kind.make()) { $0.cookies = nil }
         for _ in 0..<2 { _ = try? await engine.send(Request(server.base + "/")) }
@@ -66,8 +67,8 @@ import Testing
     }
 
     #if Curl && os(Linux)
-    @Test(arguments: raw) func `is a cookie`(value: [UInt8]) async throws {
-        let asked = Asked()
+    @Test(arguments: raw) func `a cookie is sent back byte for byte`(value: [UInt8]) async throws {
+        let asked = RecordingServer()
         let server = try asked.server(Array("Set-Cookie: a=".utf8) + value + Array("; Path=/".utf8))
         let engine = temporary.engine(CurlTransport()) { $0.cookies = CookieJar() }
         for _ in 0..<2 { _ = try await engine.send(Request(server.base + "/")) }
@@ -76,8 +77,8 @@ import Testing
     }
 
     @Test(arguments: [([0xE9], "/caf%E9"), ([0xC3, 0xA9], "/caf%C3%A9"), ([0x65], "/cafe")] as [([UInt8], String)])
-    func `is the path that it redirects to`(bytes: [UInt8], path: String) async throws {
-        let asked = Asked()
+    func `the path of a redirect is sent back byte for byte`(bytes: [UInt8], path: String) async throws {
+        let asked = RecordingServer()
         let server = try asked.server(Array("Location: /caf".utf8) + bytes, status: "302 Found")
         let engine = temporary.engine(CurlTransport())
         let response = try await engine.send(Request(server.base + "/"))
@@ -88,15 +89,15 @@ import Testing
     }
     #endif
 
-    @Test func `is no tag for the rest of a body`() {
+    @Test func `a tag that is not text resumes no body`() {
         let headers: HTTPFields = [.eTag: "\"\u{e9}\"", .contentLength: "10"]
         #expect(PartialContent(status: 200, headers: headers, now: 0) == nil)
         #expect(PartialContent(status: 200, headers: [.eTag: "\"e\"", .contentLength: "10"], now: 0) != nil)
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `sends bytes that are no UTF-8 as they are, or leaves the field out`(kind: TransportKind) async throws {
-        let asked = Asked()
+    func `bytes that are no UTF-8 are sent unchanged, or their field is left out`(kind: TransportKind) async throws {
+        let asked = RecordingServer()
         let server = try asked.server(Array("X-Name: a".utf8))
         let transport = kind.make()
         var headers = HTTPFields([HTTPField(name: .ifMatch, lenientValue: [0x22, 0xE9, 0x22])])

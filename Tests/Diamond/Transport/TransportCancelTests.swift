@@ -5,8 +5,8 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A canceled exchange` {
-    /// A server that says when a request has come and when its client has gone.
-    private struct Watched {
+    /// A server that signals when a request has arrived and when its client has gone.
+    private struct ObservedServer {
         let hasCome = Gate()
         let hasGone = Gate()
         let server: RawServer
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is never sent when it was canceled before`(kind: TransportKind) async throws {
+    func `an exchange canceled before its start is never sent`(kind: TransportKind) async throws {
         try await kind.run { transport, _ in
             let url = try RawServer.refusedURL()
             let isCanceled = Gate()
@@ -40,8 +40,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends at both sides while it waits for the head`(kind: TransportKind) async throws {
-        let watched = try Watched()
+    func `a canceled exchange ends on both sides while it waits for the head`(kind: TransportKind) async throws {
+        let watched = try ObservedServer()
         try await kind.run { transport, _ in
             let task = Task { await transport.failure(of: TransportRequest(url: watched.server.base)) }
             await watched.hasCome.wait()
@@ -54,8 +54,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends at both sides in the body`(kind: TransportKind) async throws {
-        let watched = try Watched(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+    func `a canceled exchange ends on both sides in the body`(kind: TransportKind) async throws {
+        let watched = try ObservedServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         try await kind.run { transport, _ in
             let response = try await transport.send(TransportRequest(url: watched.server.base))
             var pieces = response.body.makeAsyncIterator()
@@ -68,8 +68,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends at both sides while its body is collected`(kind: TransportKind) async throws {
-        let watched = try Watched(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+    func `a canceled exchange ends on both sides while its body is collected`(kind: TransportKind) async throws {
+        let watched = try ObservedServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         try await kind.run { transport, _ in
             let task = Task { await transport.failure(of: TransportRequest(url: watched.server.base)) }
             await watched.hasCome.wait()
@@ -80,8 +80,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends at both sides in the request's body`(kind: TransportKind) async throws {
-        let watched = try Watched()
+    func `a canceled exchange ends on both sides in the request's body`(kind: TransportKind) async throws {
+        let watched = try ObservedServer()
         try await kind.run { transport, _ in
             let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
             let hasEnded = Gate()
@@ -98,9 +98,9 @@ import Testing
         }
     }
 
-    /// Cancellations cross everything that happens in an exchange: none may hang, crash, or hold up a later one.
+    /// Cancellations at any moment of an exchange: none may hang, crash, or hold up a later exchange.
     @Test(arguments: TransportKind.allCases)
-    func `may be canceled at any moment`(kind: TransportKind) async throws {
+    func `an exchange may be canceled at any moment`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             await withTaskGroup { group in
                 for index in 0..<400 {

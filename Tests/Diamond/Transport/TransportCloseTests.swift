@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A closed transport` {
     @Test(arguments: TransportKind.allCases)
-    func `sends nothing any more`(kind: TransportKind) async throws {
+    func `a closed transport sends nothing`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         for isUsed in [false, true] {
             let transport = kind.make()
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `has ended what was running, in the head and in the body`(kind: TransportKind) async throws {
+    func `a closed transport has ended its exchanges, in the head and in the body`(kind: TransportKind) async throws {
         let hasCome = Gate()
         let silent = try RawServer { connection in
             _ = connection.readHead()
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `may be closed again, and by several at once`(kind: TransportKind) async throws {
+    func `a closed transport may be closed again, and by several tasks at once`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         let transport = kind.make()
         _ = try await transport.get(server.url("wire/status/204"))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `may be closed while others send`(kind: TransportKind) async throws {
+    func `a transport may be closed while other tasks send`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         for round in 0..<20 {
             let transport = kind.make()
@@ -71,10 +71,10 @@ import Testing
 }
 
 #if Curl && os(Linux)
-/// Alone, because it counts the threads of the process.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A transport's thread` {
+/// Runs alone, because it counts the threads of the process.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The thread of a transport` {
     @Test(arguments: [true, false])
-    func `ends with it`(isClosed: Bool) async throws {
+    func `the thread of a transport ends with it`(isClosed: Bool) async throws {
         let server = try await SampleServer.shared
         let before = ProcessUsage.threads(named: "diamond.curl")
         var transport: CurlTransport? = CurlTransport()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A coded body` {
     @Test(arguments: TransportKind.allCases, CodedBody.all)
-    func `is decoded, however it is framed`(kind: TransportKind, coded: CodedBody) async throws {
+    func `a coded body is decoded in every framing`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {
             let server = try coded.server(framing)
             try await kind.run { transport, _ in
@@ -23,7 +23,7 @@ import Testing
 
     #if os(Linux)
     @Test(arguments: TransportKind.allCases)
-    func `is asked for only where its end is seen`(kind: TransportKind) async throws {
+    func `a coded body is requested only where its end can be detected`(kind: TransportKind) async throws {
         let asked = Guarded<String?>(nil)
         let server = try RawServer { connection in
             guard let head = connection.readHead() else { return }
@@ -38,7 +38,7 @@ import Testing
     #endif
 
     @Test(arguments: TransportKind.allCases, CodedBody.all)
-    func `is an error where it is cut, however well it is framed`(kind: TransportKind, coded: CodedBody) async throws {
+    func `a truncated coded body is an error in every framing`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {
             for count in [1, coded.bytes.count / 3] where !coded.otherEnds.contains(count) {
                 let server = try coded.server(framing, first: count)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, CodedBody.broken)
-    func `is an error where it is broken`(kind: TransportKind, coded: CodedBody) async throws {
+    func `a damaged coded body is an error`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {
             let server = try coded.server(framing)
             try await kind.run { transport, _ in
@@ -68,7 +68,7 @@ import Testing
     @Test(
         arguments: TransportKind.allCases,
         ["utf-8", "none", "binary", "", "identity", "gzip, utf-8", "br", "gzip,gzip,gzip,gzip,gzip,gzip"])
-    func `is as it came where its coding is not known`(kind: TransportKind, coding: String) async throws {
+    func `a body with an unknown coding is delivered unchanged`(kind: TransportKind, coding: String) async throws {
         let fields = "Content-Encoding: \(coding)\r\nContent-Length: 2"
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n{}")
         try await kind.run { transport, _ in
@@ -85,7 +85,9 @@ import Testing
         arguments: TransportKind.allCases,
         [(.get, "200 OK", "0"), (.head, "200 OK", "9"), (.get, "304 Not Modified", "9"), (.get, "204 No Content", "")]
             as [(HTTPRequest.Method, String, String)])
-    func `may be empty`(kind: TransportKind, answer: (method: HTTPRequest.Method, status: String, length: String))
+    func `a coded body may be empty`(
+        kind: TransportKind, answer: (method: HTTPRequest.Method, status: String, length: String)
+    )
         async throws
     {
         let length = answer.length.isEmpty ? "" : "Content-Length: \(answer.length)\r\n"
@@ -100,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["gzip, chunked", "gzip", "br, chunked"])
-    func `is refused where its transfer is coded as well, which nobody asks for`(
+    func `a body with an unrequested transfer coding is refused`(
         kind: TransportKind, coding: String
     ) async throws {
         let body = coding.hasSuffix("chunked") ? "2\r\n{}\r\n0\r\n\r\n" : "{}"
@@ -133,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: CodedBody.all, [1, 2, 3, 1000])
-    func `tells every cut, and the end`(coded: CodedBody, size: Int) throws {
+    func `the decoder detects every truncation, and the end`(coded: CodedBody, size: Int) throws {
         for count in 0...coded.bytes.count {
             let decoder = try decoder(coded.coding)
             let text = try decode(coded.bytes.prefix(count), by: size, with: decoder)
@@ -144,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: CodedBody.broken, [1, 1000])
-    func `throws what is broken`(coded: CodedBody, size: Int) throws {
+    func `the decoder detects damage`(coded: CodedBody, size: Int) throws {
         let error = #expect(throws: TransportError.self) {
             let decoder = try decoder(coded.coding)
             _ = try decode(coded.bytes, by: size, with: decoder)
@@ -155,7 +157,7 @@ import Testing
 }
 
 extension CodedBody {
-    /// Whether nothing but zeros stand between an end of a member and here.
+    /// Whether only zeros separate an end of a member from this offset.
     fileprivate func isPadding(_ count: Int) -> Bool {
         guard note == "with padding" else { return false }
         return otherEnds.contains { $0 > 0 && $0 < count && bytes[$0..<count].allSatisfy { $0 == 0 } }

@@ -5,9 +5,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `A body that is a bomb` {
+@Suite(.timeLimit(.minutes(10))) struct `A decompression bomb` {
     @Test(arguments: TransportKind.allCases)
-    func `ends when it has grown out of proportion, long before the limit`(kind: TransportKind) async throws {
+    func `a decompression bomb fails when it has grown out of proportion, long before the limit`(kind: TransportKind)
+        async throws
+    {
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
             try await kind.withShortcoming(.refusedCoding) {
@@ -24,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends so, too, where it is read piece by piece`(kind: TransportKind) async throws {
+    func `a decompression bomb also fails where it is read piece by piece`(kind: TransportKind) async throws {
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
             try await kind.withShortcoming(.unseenExpansion, isHanging: true) {
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `is held against the limit by what it becomes, not by what comes`(kind: TransportKind) async throws {
+    func `a coded body is held against the limit by its decoded size`(kind: TransportKind) async throws {
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
             var configuration = Engine.Configuration(store: nil)
@@ -60,7 +62,9 @@ import Testing
     @Test(arguments: [
         (4 << 20, 0, false), (4 << 20 + 1, 0, true), (25_000_000, 100_000, false), (25_000_001, 100_000, true),
     ])
-    func `is out of proportion beyond 250 times what came, and 4 MiB`(decoded: Int, encoded: Int, isBomb: Bool) {
+    func `a growth is out of proportion beyond 250 times the received bytes, and 4 MiB`(
+        decoded: Int, encoded: Int, isBomb: Bool
+    ) {
         var expansion = Expansion()
         expansion.add(decoded - 1)
         expansion.add(1)

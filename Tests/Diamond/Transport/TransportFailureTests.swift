@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A failed exchange` {
     @Test(arguments: TransportKind.allCases)
-    func `was not sent when the connection is refused`(kind: TransportKind) async throws {
+    func `an exchange was not sent when the connection is refused`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             // A handle that has sent a request before must not say that this one was sent.
             _ = try await transport.get(server.url("wire/status/204"))
@@ -18,7 +18,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `may have been sent when the connection ends without an answer`(kind: TransportKind) async throws {
+    func `an exchange may have been sent when the connection ends without a response`(kind: TransportKind) async throws
+    {
         let server = try RawServer { connection in _ = connection.readHead() }
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["ftp://127.0.0.1/", "file:///etc/passwd", "127.0.0.1", ""])
-    func `says that a URL of another scheme cannot be sent`(kind: TransportKind, url: String) async throws {
+    func `an exchange with a URL of another scheme fails, and says so`(kind: TransportKind, url: String) async throws {
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: url))
             #expect(error?.code == .badURL)
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `tells no secrets`(kind: TransportKind) async throws {
+    func `a failed exchange reveals no secrets`(kind: TransportKind) async throws {
         let answers = ["", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"]
         let servers = try answers.map { try RawServer(answering: $0) }
         try await kind.run { transport, _ in
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    /// A connection that is kept may be closed just when the next request is on its way.
+    /// A reused connection may be closed just when the next request is sent.
     private func closing(after answer: String, _ count: Guarded<Int>) throws -> RawServer {
         try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -66,7 +67,7 @@ import Testing
     private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     @Test(arguments: TransportKind.allCases, [HTTPRequest.Method.get, .put, .delete])
-    func `is repeated on another connection where that does no harm`(
+    func `a failed exchange on a reused connection is repeated on another where that is safe`(
         kind: TransportKind, method: HTTPRequest.Method
     ) async throws {
         let count = Guarded(0)
@@ -80,7 +81,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [TransportBody.none, .bytes(Data("a".utf8))])
-    func `is not repeated where that could act twice`(kind: TransportKind, body: TransportBody) async throws {
+    func `a failed exchange on a reused connection is not repeated where that could act twice`(
+        kind: TransportKind, body: TransportBody
+    ) async throws {
         let count = Guarded(0)
         let server = try closing(after: Self.empty, count)
         try await kind.run { transport, _ in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `The head of a response` {
     @Test(arguments: TransportKind.allCases, [200, 201, 204, 304, 400, 401, 404, 418, 500, 503, 599])
-    func `has the status, whatever it is`(kind: TransportKind, code: Int) async throws {
+    func `a response head has any status`(kind: TransportKind, code: Int) async throws {
         try await kind.run { transport, server in
             let (head, body) = try await transport.get(server.url("wire/status/\(code)"))
             #expect(head.status.code == code)
@@ -16,7 +16,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [Duration.seconds(Int64.max), .milliseconds(Int64.max)])
-    func `is waited for as long as anybody likes`(kind: TransportKind, timeout: Duration) async throws {
+    func `a response head is waited for as long as the timeout says`(kind: TransportKind, timeout: Duration)
+        async throws
+    {
         try await kind.run { transport, server in
             let url = server.url("wire/status/200")
             let request = TransportRequest(url: url, connectTimeout: timeout, timeout: timeout)
@@ -26,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `has repeated fields one by one`(kind: TransportKind) async throws {
+    func `a response head has repeated fields one by one`(kind: TransportKind) async throws {
         let cookies = ["a=1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT", "b=2; Path=/wire"]
         let fields = cookies.map { "Set-Cookie: \($0)\r\n" }.joined() + "Vary: Accept\r\nVary: Origin\r\n"
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n")
@@ -40,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `has its fields in the order sent, names as sent`(kind: TransportKind) async throws {
+    func `a response head has its fields in the order sent, names as sent`(kind: TransportKind) async throws {
         let fields = "b-One: 1\r\nA-TWO: 2\r\nb-Three: 3\r\nContent-Length: 0"
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
         try await kind.run { transport, _ in
@@ -52,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `has values in UTF-8`(kind: TransportKind) async throws {
+    func `a response head has values in UTF-8`(kind: TransportKind) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nX-Name: Zürich\r\nContent-Length: 0\r\n\r\n")
         try await kind.run { transport, _ in
             let head = try await transport.get(server.base).head
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `has values in Latin-1`(kind: TransportKind) async throws {
+    func `a response head has values in Latin-1`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             try await kind.withShortcoming(.latinFields) {
                 let head = try await transport.get(server.url("wire/headers")).head
@@ -73,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [301, 302, 303, 307, 308])
-    func `is the redirect itself, not followed`(kind: TransportKind, code: Int) async throws {
+    func `a response head is the redirect itself, which is not followed`(kind: TransportKind, code: Int) async throws {
         try await kind.run { transport, server in
             let head = try await transport.get(server.url("wire/redirect/\(code)?to=/wire/echo")).head
             #expect(head.status.code == code)
@@ -82,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `comes after interim ones`(kind: TransportKind) async throws {
+    func `a response head follows interim ones`(kind: TransportKind) async throws {
         let server = try RawServer(
             answering:
                 "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Name: a\r\nContent-Length: 2\r\n\r\nhi"
@@ -97,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `of another protocol is an error`(kind: TransportKind) async throws {
+    func `a response head of another protocol is an error`(kind: TransportKind) async throws {
         let server = try RawServer(answering: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nbytes")
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -106,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `joins folded lines, and never takes one for a field`(kind: TransportKind) async throws {
+    func `a response head joins folded lines, and never reads one as a field`(kind: TransportKind) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nX-Name: a\r\n\t X-Latin: b\r\nContent-Length: 0\r\n\r\n")
         try await kind.run { transport, _ in
@@ -125,7 +127,7 @@ import Testing
             String(repeating: "X: y\r\n", count: 20_000),
             "X-Name: \(String(repeating: "a", count: 500_000))\r\n",
         ])
-    func `is an error that says so where it is larger than any in earnest`(
+    func `a response head that is larger than any legitimate one is an error that says so`(
         kind: TransportKind, fields: String
     ) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n")
@@ -140,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `that is not HTTP is an error`(kind: TransportKind) async throws {
+    func `a response head that is not HTTP is an error`(kind: TransportKind) async throws {
         let server = try RawServer(answering: "SSH-2.0-OpenSSH_9.2\r\n\r\n")
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))

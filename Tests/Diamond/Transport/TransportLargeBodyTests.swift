@@ -5,15 +5,17 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// One after another and beside no other test, because what they measure is the whole process.
+/// One after another and without other tests, because they measure the whole process.
 @Suite(
     .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct `A body of 100 MiB`
+    .timeLimit(.minutes(5))) struct `The transfer of a body of 100 MiB`
 {
     private static let count = 100 << 20
 
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
-    func `streams down at flat memory, however slowly it is read`(kind: TransportKind, query: String) async throws {
+    func `a large body is received at flat memory, however slowly it is read`(kind: TransportKind, query: String)
+        async throws
+    {
         try await kind.run { transport, server in
             let url = server.url("wire/bytes/\(Self.count)\(query)")
             let response = try await transport.send(TransportRequest(url: url))
@@ -33,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [Int64(count), nil])
-    func `streams up at flat memory`(kind: TransportKind, length: Int64?) async throws {
+    func `a large body is sent at flat memory`(kind: TransportKind, length: Int64?) async throws {
         let growth = SharedGrowth()
         try await kind.run { transport, server in
             let body = TransportBody.stream(length: length) {
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    /// Longer than the server needs for all of it.
+    /// A pause longer than the server needs for the whole body.
     private static func dawdle(_ server: SampleServer) async throws {
         let transport = CurlTransport()
         for _ in 0..<1000 { _ = try await transport.get(server.url("wire/status/204")) }

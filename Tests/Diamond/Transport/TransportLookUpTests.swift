@@ -4,14 +4,14 @@ import DiamondTestSupport
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A name lookup that lasts` {
+@Suite(.timeLimit(.minutes(5))) struct `A name lookup that hangs` {
     @Test(arguments: TransportKind.allCases)
-    func `is given up at once, and holds up no other exchange`(kind: TransportKind) async throws {
+    func `a hanging lookup is given up at once, and holds up no other exchange`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let name = SlowName()
             let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
             await name.lookUpHasBegun()
-            // While it lasts …
+            // While it hangs …
             let meanwhile = try await transport.get(server.url("wire/status/204"))
             #expect(meanwhile.head.status == .noContent)
             task.cancel()
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `does not hold up the end of its transport`(kind: TransportKind) async throws {
+    func `a hanging lookup does not hold up the end of its transport`(kind: TransportKind) async throws {
         let name = SlowName()
         let transport = kind.make()
         let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `counts as connecting`(kind: TransportKind) async throws {
+    func `a hanging lookup counts as connecting`(kind: TransportKind) async throws {
         try await kind.run { transport, _ in
             let name = SlowName()
             let url = "http://\(name.host)/"
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `that fails is an error, and nothing was sent`(kind: TransportKind) async throws {
+    func `a failed lookup is an error, and nothing was sent`(kind: TransportKind) async throws {
         try await kind.run { transport, _ in
             let name = SlowName()
             name.release()

@@ -5,10 +5,10 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A request` {
+@Suite(.timeLimit(.minutes(5))) struct `A request on the wire` {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace, .query]
 
-    /// Nothing but what was set arrives, and what asks for the codings that the transport removes.
+    /// The server receives the fields that were set, and the one for codings that the transport decodes.
     private static func expect(_ fields: [String], in echo: Echo, kind: TransportKind) {
         kind.withShortcoming(.fieldsOfItsOwn) {
             #expect(echo.fields.filter { !$0.hasPrefix("Accept-Encoding: ") } == fields.sorted())
@@ -16,7 +16,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, methods)
-    func `without a body arrives with no field of ours`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+    func `a request without a body is sent without further fields`(kind: TransportKind, method: HTTPRequest.Method)
+        async throws
+    {
         try await kind.run { transport, server in
             let request = TransportRequest(method: method, url: server.url("wire/echo?a=%20b"))
             let echo = try Echo(try await transport.exchange(request).body)
@@ -30,7 +32,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, methods)
-    func `with a body arrives with its length alone`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+    func `a request with a body is sent with its length only`(kind: TransportKind, method: HTTPRequest.Method)
+        async throws
+    {
         try await kind.run { transport, server in
             let body = TransportBody.bytes(Data("body".utf8))
             let request = TransportRequest(method: method, url: server.url("wire/echo"), body: body)
@@ -45,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `arrives with the fields that were set, empty and repeated ones too`(kind: TransportKind) async throws {
+    func `a request is sent with its fields, empty and repeated ones included`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             var request = TransportRequest(method: .post, url: server.url("wire/echo"))
             request.headers = [
@@ -61,7 +65,7 @@ import Testing
         }
     }
 
-    /// Cookies as they are set at once, which divides them, and one by one.
+    /// Cookies that are set together, which separates them, and one by one.
     private static let cookies: [HTTPFields] = {
         var (set, added) = (HTTPFields(), HTTPFields())
         set[.cookie] = "a=1; b=2; c=3"
@@ -72,7 +76,7 @@ import Testing
     }()
 
     @Test(arguments: TransportKind.allCases, cookies)
-    func `arrives with all its cookies in one field`(kind: TransportKind, headers: HTTPFields) async throws {
+    func `a request is sent with all its cookies in one field`(kind: TransportKind, headers: HTTPFields) async throws {
         let fields = Guarded<[String]>([])
         let server = try RawServer { connection in
             guard let head = connection.readHead() else { return }
@@ -87,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `for a part asks for no coding`(kind: TransportKind) async throws {
+    func `a request for a range asks for no coding`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/echo"), headers: [.range: "bytes=0-1"])
             let echo = try Echo(try await transport.exchange(request).body)
@@ -98,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `says its length only as its body has it`(kind: TransportKind) async throws {
+    func `a request has its length only from its body`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             var request = TransportRequest(method: .post, url: server.url("wire/echo"), body: .bytes(Data("abc".utf8)))
             request.headers = [.contentLength: "7", .transferEncoding: "chunked"]
@@ -108,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `reaches the server every time: there is no cache`(kind: TransportKind) async throws {
+    func `a request reaches the server every time: a transport has no cache`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let url = server.url("wire/count/\(UUID().uuidString)?_maxAge=3600")
             let first = try await transport.get(url).body
@@ -119,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `carries no cookies of a response before`(kind: TransportKind) async throws {
+    func `a request has no cookies of an earlier response`(kind: TransportKind) async throws {
         let hasCookies = Guarded<[Bool]>([])
         let server = try RawServer { connection in
             while let head = connection.readHead() {
@@ -134,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `runs beside two hundred others`(kind: TransportKind) async throws {
+    func `two hundred requests run at the same time`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let bodies = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<200 {

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct TransportPasswordsTests {
-    private struct Keychain: CredentialProvider {
+    private struct PasswordProvider: CredentialProvider {
         func secret(_ name: String, for identity: String?) async throws -> String? { "value of \(name)" }
     }
 
@@ -21,19 +21,19 @@ import Testing
             (nil, nil, false), (.unnamed("a"), .unnamed("b"), false), (.secret("proxy"), nil, true),
             (nil, .secret("key"), true), (.unnamed("a"), .secret("key"), true),
         ] as [(Secret?, Secret?, Bool)])
-    func `need somebody to be asked where one of them has a name`(
+    func `passwords of a transport need a provider where one of them has a name`(
         proxy: Secret?, privateKey: Secret?, isNamed: Bool
     ) {
         #expect(settings(proxy: proxy, privateKey: privateKey).namesSecrets == isNamed)
     }
 
-    @Test func `come each into its own place`() async throws {
+    @Test func `passwords of a transport are filled in at their places`() async throws {
         let settings = settings(proxy: .secret("proxy"), privateKey: .secret("key"))
-        let passwords = try await TransportPasswords.resolved(for: settings, from: Keychain())
+        let passwords = try await TransportPasswords.resolved(for: settings, from: PasswordProvider())
         #expect(passwords.proxy == "value of proxy" && passwords.privateKey == "value of key")
     }
 
-    @Test func `are all in the list of what is asked for`() {
+    @Test func `passwords of a transport are all in the list of named secrets`() {
         let properties = TransportPasswords.entries(of: TransportSettings()).map(\.property)
         #expect(Set(properties).count == Mirror(reflecting: TransportPasswords()).children.count)
     }

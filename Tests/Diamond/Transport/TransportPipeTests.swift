@@ -5,10 +5,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A body's pipe` {
+@Suite(.timeLimit(.minutes(5))) struct `The pipe of a body` {
     private static let error = TransportError(.connectionLost, "broken")
 
-    @Test func `hands on what is there, then the end`() async throws {
+    @Test func `a pipe delivers its pieces, then the end`() async throws {
         let pipe = BodyPipe()
         #expect(pipe.yield(Data("a".utf8)) == .more)
         #expect(pipe.yield(Data("b".utf8)) == .more)
@@ -18,7 +18,7 @@ import Testing
         #expect(try await pipe.next() == nil)
     }
 
-    @Test func `hands on a piece of other bytes as one that begins at 0`() async throws {
+    @Test func `a pipe delivers a slice of other bytes as one that begins at 0`() async throws {
         let (pipe, bytes) = (BodyPipe(), Data("0123".utf8))
         _ = pipe.yield(bytes[2...])
         let piece = try #require(try await pipe.next())
@@ -27,7 +27,7 @@ import Testing
         #expect(try await pipe.next() == bytes)
     }
 
-    @Test func `hands on what is there before a failure`() async throws {
+    @Test func `a pipe delivers its pieces before a failure`() async throws {
         let pipe = BodyPipe()
         _ = pipe.yield(Data("a".utf8))
         pipe.finish(Self.error)
@@ -35,13 +35,13 @@ import Testing
         await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .connectionLost }
     }
 
-    @Test func `ends with its reader's task, also where that never has to wait`() async throws {
+    @Test func `a pipe ends with its reader's task, also where that never has to wait`() async throws {
         let (pipe, isStopped, mayRead) = (BodyPipe(), Gate(), Gate())
         pipe.connect(onResume: {}, onStop: { isStopped.open() })
         _ = pipe.yield(Data("a".utf8))
         let reader = Task {
             await mayRead.wait()
-            // What is here is the last.
+            // The present piece is the last.
             #expect(try await pipe.next() == Data("a".utf8))
             #expect(pipe.yield(Data("b".utf8)) == .stop)
             _ = try await pipe.next()
@@ -52,11 +52,11 @@ import Testing
         #expect(isStopped.isOpen)
     }
 
-    @Test func `has one reader at a time, and tells the second`() async throws {
+    @Test func `a pipe has one reader at a time, and reports an error to the second`() async throws {
         let pipe = BodyPipe()
         await withTaskGroup(of: Result<Data?, any Error>.self) { readers in
             for _ in 0..<2 { readers.addTask { await Result { try await pipe.next() } } }
-            // Whoever came second.
+            // The second reader.
             let refused = await readers.next()
             #expect {
                 try refused?.get()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `wakes the one who waits with a piece, and with the end`() async throws {
+    @Test func `a pipe resumes its reader with a piece, and with the end`() async throws {
         let pipe = BodyPipe()
         async let first = pipe.next()
         _ = pipe.yield(Data())
@@ -80,7 +80,7 @@ import Testing
         #expect(try await second == nil)
     }
 
-    @Test func `pauses its producer at the mark, and resumes it once it is drained`() async throws {
+    @Test func `a pipe pauses its producer at the mark, and resumes it once it is drained`() async throws {
         let (pipe, resumptions) = (BodyPipe(highWater: 4), Guarded(0))
         pipe.connect(onResume: { resumptions.withLock { $0 += 1 } }, onStop: {})
         #expect(pipe.yield(Data("abc".utf8)) == .more)
@@ -97,7 +97,7 @@ import Testing
         #expect(resumptions.withLock { $0 } == 1)
     }
 
-    @Test func `ends once: the first end counts`() async throws {
+    @Test func `a pipe ends once: the first end counts`() async throws {
         let pipe = BodyPipe()
         pipe.finish(nil)
         pipe.finish(Self.error)
@@ -106,7 +106,7 @@ import Testing
         #expect(try await pipe.next() == nil)
     }
 
-    @Test func `stops its producer, once, when nobody reads any more`() async {
+    @Test func `a pipe stops its producer, once, when its reader is released`() async {
         let (pipe, stops) = (BodyPipe(), Guarded(0))
         pipe.connect(onResume: {}, onStop: { stops.withLock { $0 += 1 } })
         pipe.abandon()
@@ -116,7 +116,7 @@ import Testing
         await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .cancelled }
     }
 
-    @Test func `does not stop a producer that has finished`() {
+    @Test func `a pipe does not stop a producer that has finished`() {
         let (pipe, stops) = (BodyPipe(), Guarded(0))
         pipe.connect(onResume: {}, onStop: { stops.withLock { $0 += 1 } })
         pipe.finish(nil)
@@ -124,7 +124,7 @@ import Testing
         #expect(stops.withLock { $0 } == 0)
     }
 
-    @Test func `stops its producer when its reader is canceled`() async {
+    @Test func `a pipe stops its producer when its reader is canceled`() async {
         let (pipe, isStopped) = (BodyPipe(), Gate())
         pipe.connect(onResume: {}, onStop: { isStopped.open() })
         let reader = Task { try await pipe.next() }
@@ -134,7 +134,7 @@ import Testing
         #expect(pipe.yield(Data("a".utf8)) == .stop)
     }
 
-    @Test func `collects all, pausing nobody`() async throws {
+    @Test func `a pipe collects all pieces without a pause`() async throws {
         let (pipe, isResumed) = (BodyPipe(highWater: 2), Gate())
         pipe.connect(onResume: { isResumed.open() }, onStop: {})
         #expect(pipe.yield(Data("ab".utf8)) == .pause)
@@ -145,7 +145,7 @@ import Testing
         #expect(try await all == Data("abcdef".utf8))
     }
 
-    @Test func `collects no more than the limit, and stops its producer there`() async {
+    @Test func `a pipe collects no more than the limit, and stops its producer there`() async {
         let (pipe, stops) = (BodyPipe(highWater: 1), Guarded(0))
         let isResumed = Gate()
         pipe.connect(onResume: { isResumed.open() }, onStop: { stops.withLock { $0 += 1 } })
@@ -157,7 +157,7 @@ import Testing
         #expect(stops.withLock { $0 } == 1)
     }
 
-    @Test func `takes what comes from one thread while another reads`() async throws {
+    @Test func `a pipe receives pieces from one thread while another reads`() async throws {
         let pipe = BodyPipe(highWater: 1000)
         let hasRoom = Signal()
         pipe.connect(onResume: { hasRoom.wake() }, onStop: {})

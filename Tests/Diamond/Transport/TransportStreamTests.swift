@@ -5,15 +5,15 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A stream of pieces` {
-    /// Counts what it is asked for, and says when it is let go.
+@Suite(.timeLimit(.minutes(5))) struct `A body from an asynchronous sequence` {
+    /// A sequence that counts its calls, and signals its release.
     private struct Source: AsyncSequence, Sendable {
         let asked = Guarded(0)
         let isCanceled = Gate()
         let size: Int
-        /// Waits after this many pieces until it is canceled.
+        /// The number of pieces after which it waits until it is canceled.
         var limit = Int.max
-        /// Waits before the first for it.
+        /// A gate that it waits for before the first piece.
         var mayBegin: Gate?
 
         struct Iterator: AsyncIteratorProtocol {
@@ -43,34 +43,34 @@ import Testing
         }
     }
 
-    @Test func `comes as a body`() async throws {
+    @Test func `a sequence is read as a body`() async throws {
         let body = BodyStream(PatternStream(count: 3_000_000))
         var received = Data()
         for try await piece in body { received += piece }
         #expect(received == Pattern.bytes(count: 3_000_000))
     }
 
-    @Test func `comes as a whole`() async throws {
+    @Test func `a sequence is collected as a body`() async throws {
         #expect(try await BodyStream(PatternStream(count: 3_000_000)).collect() == Pattern.bytes(count: 3_000_000))
         #expect(try await BodyStream(Data("all".utf8)).collect(limit: 3) == Data("all".utf8))
     }
 
-    @Test func `is empty the second time`() async throws {
+    @Test func `a sequence is empty when it is read again`() async throws {
         let body = BodyStream(Data("once".utf8))
         #expect(try await body.collect() == Data("once".utf8))
         for try await piece in body { Issue.record("came again: \(piece)") }
     }
 
-    @Test func `is asked for no more than is read`() async throws {
+    @Test func `a sequence is asked for no more pieces than are read`() async throws {
         let source = Source(size: 1 << 20)
         let body = BodyStream(source)
         var pieces = body.makeAsyncIterator()
         for _ in 0..<20 { _ = try await pieces.next() }
-        // One is read, one waits to be read, one is being made.
+        // One piece is read, one waits to be read, one is being created.
         #expect(source.asked.withLock { $0 } <= 22)
     }
 
-    @Test func `is let go with its body`() async {
+    @Test func `a sequence is released with its body`() async {
         let source = Source(size: 1, limit: 0)
         var body: BodyStream? = BodyStream(source)
         #expect(body != nil)
@@ -78,7 +78,7 @@ import Testing
         await source.isCanceled.wait()
     }
 
-    @Test func `is let go when its reader is canceled`() async {
+    @Test func `a sequence is released when its reader is canceled`() async {
         let source = Source(size: 1, limit: 0)
         let body = BodyStream(source)
         let reader = Task { try await body.collect() }
@@ -87,8 +87,8 @@ import Testing
         await source.isCanceled.wait()
     }
 
-    @Test func `is asked for no more when it is too large`() async {
-        // Not before the limit is known: what is read ahead is bounded by another.
+    @Test func `a sequence that is too large is read no further`() async {
+        // Not before the limit is known: another limit bounds what is read ahead.
         let begin = Gate()
         let source = Source(size: 2, limit: 3, mayBegin: begin)
         await #expect {
@@ -98,12 +98,12 @@ import Testing
         #expect(source.asked.withLock { $0 } == 3)
     }
 
-    @Test func `fails with the error of its source`() async {
+    @Test func `a body fails with the error of its sequence`() async {
         struct Failure: Error {}
         let known = TransportError(.tlsFailed, "known")
         for failure in [Failure(), known] as [any Error] {
             await #expect {
-                try await BodyStream(Pieces([Data("a".utf8)], failure: failure)).collect()
+                try await BodyStream(PieceSequence([Data("a".utf8)], failure: failure)).collect()
             } throws: { error in
                 let error = error as? TransportError
                 return error?.code == .tlsFailed || (error?.code == .other && error?.cause is Failure)

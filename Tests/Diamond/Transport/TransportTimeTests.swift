@@ -4,21 +4,21 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Alone, because Foundation on Linux runs every URLSession of the process on one thread: a name lookup of another test
-/// would count as a standstill.
+/// Runs alone, because Foundation on Linux runs every URLSession of the process on one thread: a name lookup of
+/// another test would count as a standstill.
 @Suite(
     .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5))
 )
-struct `A transport's timeout` {
+struct `The timeout of a transport` {
     private static let timeout = Duration.milliseconds(300)
-    /// Where an exchange has to go on for the test to pass: more than a busy machine ever stands still.
+    /// For exchanges that must not time out: longer than a busy machine ever stands still.
     private static let patience = Duration.seconds(2)
 
     private func request(_ url: String, timeout: Duration = timeout) -> TransportRequest {
         TransportRequest(url: url, timeout: timeout)
     }
 
-    /// Not before its time, and not rounded to the next second but one.
+    /// Not before its time, and not rounded up by two seconds.
     private func expectTimeout(_ body: () async -> TransportError?) async {
         let start = ContinuousClock.now
         let error = await body()
@@ -29,7 +29,7 @@ struct `A transport's timeout` {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends an exchange without a head`(kind: TransportKind) async throws {
+    func `a timeout ends an exchange without a head`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             await expectTimeout {
                 let error = await transport.failure(of: request(server.url("wire/hang")))
@@ -47,7 +47,7 @@ struct `A transport's timeout` {
             ("", String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 60), 22),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", String(repeating: "X: y\r\n", count: 60), 6),
         ])
-    func `ends an exchange whose head or trailers drip`(
+    func `a timeout ends an exchange whose head or trailers arrive too slowly`(
         kind: TransportKind, answer: (begin: String, rest: String, size: Int)
     ) async throws {
         let server = try RawServer { connection in
@@ -69,14 +69,14 @@ struct `A transport's timeout` {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `ends an exchange whose body stands still`(kind: TransportKind) async throws {
+    func `a timeout ends an exchange whose body stands still`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             await expectTimeout { await transport.failure(of: request(server.url("wire/hang-body"))) }
         }
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `says that the request may have been sent`(kind: TransportKind) async throws {
+    func `a timeout says that the request may have been sent`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let error = await transport.failure(of: request(server.url("wire/hang"), timeout: Self.patience))
             #expect(error?.requestMayHaveBeenSent == true)
@@ -84,7 +84,7 @@ struct `A transport's timeout` {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `leaves an exchange alone that moves`(kind: TransportKind) async throws {
+    func `a timeout does not end an exchange that progresses`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let url = server.url("wire/slow?chunks=8&size=10&delay=400")
             let body = try await transport.exchange(request(url, timeout: Self.patience)).body
@@ -92,9 +92,9 @@ struct `A transport's timeout` {
         }
     }
 
-    /// The body is larger than what is buffered on the way; that its reader takes its time is no standstill.
+    /// The body is larger than the buffers on the way; a slow reader is no standstill.
     @Test(arguments: TransportKind.allCases)
-    func `does not count while the reader holds the body back`(kind: TransportKind) async throws {
+    func `a timeout does not pass while the reader holds the body back`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let count = 30 << 20
             let url = server.url("wire/bytes/\(count)")
@@ -108,9 +108,9 @@ struct `A transport's timeout` {
         }
     }
 
-    /// Longer than the timeout, because a stream that takes its time is no standstill either.
+    /// Longer than the timeout, because a slow stream is no standstill either.
     @Test(arguments: TransportKind.allCases)
-    func `does not count while the request's body is being made`(kind: TransportKind) async throws {
+    func `a timeout does not pass while the request's body is created`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
             var upload = request(server.url("wire/upload"), timeout: Self.patience)

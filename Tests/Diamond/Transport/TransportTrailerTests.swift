@@ -9,7 +9,7 @@ import Testing
     private static let body = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
     @Test(arguments: TransportKind.allCases, [1, 99])
-    func `are passed over`(kind: TransportKind, count: Int) async throws {
+    func `trailers are ignored`(kind: TransportKind, count: Int) async throws {
         let server = try RawServer(answering: Self.body + String(repeating: "X: y\r\n", count: count) + "\r\n")
         try await kind.run { transport, _ in
             try await kind.withShortcoming(.trailers, isHanging: true) {
@@ -22,7 +22,7 @@ import Testing
     @Test(
         arguments: TransportKind.allCases,
         [String(repeating: "X: y\r\n", count: 5000), "X: " + String(repeating: "y", count: 500_000) + "\r\n"])
-    func `are an error where they are more than any in earnest`(kind: TransportKind, trailers: String) async throws {
+    func `trailers larger than any legitimate ones are an error`(kind: TransportKind, trailers: String) async throws {
         let server = try RawServer(answering: Self.body + trailers + "\r\n")
         try await kind.run { transport, _ in
             await kind.withShortcoming(.trailers, isHanging: true) {
@@ -36,7 +36,7 @@ import Testing
 
 #if Curl && os(Linux)
 @Suite struct `The deadline of an exchange over libcurl` {
-    @Test func `comes with its first trailer, also without a timeout`() {
+    @Test func `the deadline of trailers begins with the first one, also without a timeout`() {
         let loop = CurlLoop(.standard)
         let transfer = CurlTransfer(TransportRequest(url: "http://h/"), passwords: TransportPasswords(), loop: loop)
         #expect(transfer.deadline == nil)

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Testing
 
 @Suite struct `The URL on the wire` {
-    /// What stands in the first line of a request, over a transport.
+    /// Returns the target in the first line of a request over a transport.
     private func target(of url: String, over kind: TransportKind) async throws -> String? {
         let line = Guarded("")
         let server = try RawServer { connection in
@@ -23,12 +23,14 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["/%7ea%2f;x=1?%2f%7E=+&&b;c&d=%20=?", "/a//b?", "/a%20b%c3%A9"])
-    func `has the escapes that were written`(kind: TransportKind, target: String) async throws {
+    func `a URL on the wire has the escapes that were written`(kind: TransportKind, target: String) async throws {
         #expect(try await self.target(of: target, over: kind) == target)
     }
 
-    /// Foundation escapes brackets, and with them everything once more: two transports escape them before.
-    @Test(arguments: TransportKind.allCases) func `has nothing escaped twice beside brackets`(kind: TransportKind)
+    /// Foundation escapes brackets, and with them everything once more: two transports escape brackets before.
+    @Test(arguments: TransportKind.allCases) func `a URL on the wire has nothing but brackets escaped further`(
+        kind: TransportKind
+    )
         async throws
     {
         let target = try await target(of: "/[a]%20b?a[]=%2f&b=1", over: kind)

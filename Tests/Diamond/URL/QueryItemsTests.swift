@@ -21,20 +21,20 @@ import Testing
             ("http://h/?aaaaaaaab&aaaaaaaa=&aaaaaaaaa", ["aaaaaaaa=", "aaaaaaaaa", "aaaaaaaab"]),
             ("http://h/?a=b=c&%5B%61=%41%2c&[a=+", ["%5Ba=A%2C", "%5Ba=+", "a=b=c"]),
         ] as [(String, [String])])
-    func `are sorted by name and keep the order of their values`(url: String, texts: [String]) throws {
+    func `query items are sorted by name and keep the order of their values`(url: String, texts: [String]) throws {
         let items = try RequestURL(url).queryItems()
         #expect(items.count == texts.count)
         #expect(sorted(items) == texts)
         #expect(items.items.map { String(decoding: $0.text, as: UTF8.self) }.sorted() == texts.sorted())
     }
 
-    @Test func `are as many as they like`() throws {
+    @Test func `query items may be any number`() throws {
         let names = (0..<1000).map { "a\($0 * 7919 % 1000)" }
         let items = try RequestURL("http://h/?" + names.joined(separator: "&")).queryItems()
         #expect(sorted(items) == names.sorted())
     }
 
-    @Test func `are in the one order that their names and places give them`() throws {
+    @Test func `query items have the one order that their names and places determine`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(300, soaking: 30_000) {
             let texts = (0..<Int.random(in: 1...40, using: &random)).map { index in
@@ -53,13 +53,13 @@ import Testing
     }
 
     @Test(arguments: [.min, -10, -1, 0, 9, 10, 99, 100, 1_234_567_890, .max] as [Int64])
-    func `hold an integer in its digits`(integer: Int64) {
+    func `query items have integers in their digits`(integer: Int64) {
         var items = QueryItems()
         items.append(encoding: "a b", value: integer)
         #expect(items.bytes == Array("a%20b=\(integer)".utf8))
     }
 
-    @Test func `are put behind others, and taken apart again`() throws {
+    @Test func `query items are appended to others, and separated again`() throws {
         let first = try RequestURL("http://h/?a=1").queryItems()
         for query in ["", "?", "?b&c="] {
             let second = try RequestURL("http://h/\(query)").queryItems()

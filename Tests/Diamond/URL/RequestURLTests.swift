@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A URL` {
+@Suite struct `The URL of a request` {
     @Test(arguments: [
         ("HTTP://Example.COM", "http://example.com/"),
         ("https://example.com:443/", "https://example.com/"),
@@ -32,20 +32,20 @@ import Testing
         ("http://user:pw@h/", "http://h/"),
         ("http://h/?", "http://h/?"),
         ("http://h/a?b?c", "http://h/a?b?c"),
-    ]) func `has one normal form`(text: String, normal: String) throws {
+    ]) func `a URL has one normal form`(text: String, normal: String) throws {
         #expect(try RequestURL(text).whole == normal)
     }
 
     @Test(arguments: [
         "http://example.com", "https://h:8443/a/b?c=%2F&d=%20+", "http://[::1]/", "http://h/%C3%A9//?a&b=",
-    ]) func `in normal form stays as it is`(text: String) throws {
+    ]) func `a URL in normal form stays unchanged`(text: String) throws {
         let once = try RequestURL(text).whole
         #expect(try RequestURL(once).whole == once)
         let sent = try RequestURL(text).text()
         #expect(try RequestURL(sent).text() == sent)
     }
 
-    @Test func `taken as it is, is what the parser makes of it`() throws {
+    @Test func `a URL that is accepted unchanged equals the parser's result`() throws {
         let pieces = [
             "https://", "http://", "HTTP://", "h", "api.example.com", "Ä", "@", ":80", ":443", ":8443",
             ":", "[::1]", "/", "/a", "/.a",
@@ -73,7 +73,7 @@ import Testing
         "https://h:8443a/", "https://:8443/", "https://u@h/", "https://[::1]/",
         "https://h/%41",
         "https://h/./a", "https://h/a/..", "https://h/a#b", "https://h/?%41", "https://h/é", "https://h/?a b", "h", "",
-    ]) func `is not taken as it is where the parser has to look`(text: String) {
+    ]) func `a URL is not accepted unchanged where it has to be parsed`(text: String) {
         #expect(RequestURL(normal: text) == nil)
     }
 
@@ -89,7 +89,7 @@ import Testing
         ("http://[1:2:3:4:5:6:7::8:9]/", "not an IPv6 address"), ("http://[::12345]/", "not an IPv6 address"),
         ("http://a\u{AD}\u{200B}b..\u{2028}/", "xn--"), ("http://\u{FFFD}/", "xn--"), ("http://a b/", "no name has"),
         ("http://h\\x/", "no name has"),
-    ]) func `that is malformed is refused with the remedy`(text: String, remedy: String) {
+    ]) func `a malformed URL is refused with the remedy`(text: String, remedy: String) {
         let error = #expect(throws: RequestError.self) { try RequestURL(text) }
         #expect(error?.code == .malformedURL)
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
@@ -100,14 +100,14 @@ import Testing
         ("http://h/é%c3%A9?é", "http://h/%C3%A9%c3%A9?%C3%A9"), ("http://h/a/%2e%2E/%7e/.%2e/b%2f", "http://h/b%2f"),
         ("http://h/;a=b?&&a;b=+&%20=", "http://h/;a=b?&&a;b=+&%20="), ("http://u:%7e@h/%7e#%7e", "http://h/%7e"),
         ("http://h/%252e%252e/", "http://h/%252e%252e/"),
-    ]) func `is sent with the escapes that were written`(text: String, sent: String) throws {
+    ]) func `a URL is sent with the escapes that were written`(text: String, sent: String) throws {
         let url = try RequestURL(text)
         #expect(url.text() == sent)
         #expect(url.text(adding: try RequestURL("http://h/?x").queryItems()).hasPrefix(sent))
         #expect(url.sentPath == String(sent.dropFirst(8).prefix { $0 != "?" }))
     }
 
-    @Test func `is the same whatever is written in escapes that needs none`() throws {
+    @Test func `a URL is the same with unneeded escapes`() throws {
         #expect(try RequestURL("http://h/%7eA") == RequestURL("http://h/~%41"))
         #expect(try RequestURL("http://h/%2f") == RequestURL("http://h/%2F"))
         #expect(try RequestURL("http://h/%2f") != RequestURL("http://h//"))
@@ -117,7 +117,7 @@ import Testing
         ("http://h/", "h"), ("https://a.b:8443/x:y", "a.b"), ("http://[::1]/", "[::1]"),
         ("http://[::1]:81/a:b", "[::1]"),
         ("http://u:p@h:81?a:b", "h"),
-    ]) func `has a host`(text: String, host: String) throws {
+    ]) func `a URL has a host`(text: String, host: String) throws {
         #expect(try RequestURL(text).host == host)
     }
 
@@ -126,7 +126,7 @@ import Testing
         "../x", "..",
         "cities/../x", "cities/..", "/cities/../../x", "cities/../../x", "cities/%2e%2E/x", "cities/.%2e", "..\\x",
         "cities\\..\\x", "cities/..%2Fx", "cities%2f..", "cities/..%5Cx", "cities/..?a=1", "cities/..#a",
-    ]) func `refuses a reference that leaves the base`(reference: String) {
+    ]) func `a reference that leaves the base is refused`(reference: String) {
         let error = #expect(throws: MalformedURL.self) {
             try RequestURL.resolve(reference, within: "https://api.example/v1/")
         }
@@ -140,7 +140,7 @@ import Testing
         ("a?b=//c", "https://api.example/v1/a?b=//c"), ("a//b", "https://api.example/v1/a//b"),
         ("/v2/cities", "https://api.example/v2/cities"), ("%252e%252e/x", "https://api.example/v1/%252e%252e/x"),
         ("https://other.example/../x", "https://other.example/../x"), ("", "https://api.example/v1/"),
-    ]) func `resolves every other reference of an app`(reference: String, resolved: String) throws {
+    ]) func `any other reference of an app is resolved`(reference: String, resolved: String) throws {
         #expect(try RequestURL.resolve(reference, within: "https://api.example/v1/") == resolved)
     }
 
@@ -148,11 +148,11 @@ import Testing
         ("", "http://u@h/v/a?b=[1]"), ("#c", "http://u@h/v/a?b=[1]#c"), ("?c", "http://u@h/v/a?c"),
         ("c", "http://u@h/v/c"), ("/c", "http://u@h/c"), ("//i/c", "http://i/c"), ("https://i/", "https://i/"),
         ("/\u{301}c", "http://u@h/\u{301}c"),
-    ]) func `resolves a reference as RFC 3986 says`(reference: String, resolved: String) throws {
+    ]) func `a reference is resolved as RFC 3986 says`(reference: String, resolved: String) throws {
         #expect(try RequestURL.resolve(reference, against: "http://u@h/v/a?b=[1]#f") == resolved)
     }
 
-    @Test func `shows no user info and no query in an error`() {
+    @Test func `a URL in an error has no user info and no query`() {
         let error = #expect(throws: RequestError.self) { try RequestURL("http://me:s3cret@h/a b?token=s3cret") }
         #expect(error?.message.contains("s3cret") == false)
         #expect(error?.message.contains("http://•••@h/a b…") == true)
@@ -164,7 +164,7 @@ import Testing
         "https://api.test/login?email=a@b.c&password=s3cret", "HTTP://h?e=a@b&token=s3cret", "http://h/#a@s3cret",
         "HTTP://me:s3cret@h/", "http://h/a b?e=a@b&token=s3cret", "/x?e=a@b&token=s3cret", "x?e=a@b&token=s3cret",
         "http://me:1234/s3cret@h/", "//me:s3c?ret@h/", "me:s3cret@h?e=a@b&token=s3cret", "?e=a@b&token=s3cret",
-    ]) func `shows no secret, however it is mistyped`(text: String) {
+    ]) func `a URL in an error has no secret, however it is mistyped`(text: String) {
         let shown = RequestURL.masked(Array(text.utf8)) + Request(text).description
         #expect(!shown.contains("s3c"), "\(shown)")
     }
@@ -173,11 +173,11 @@ import Testing
         ("https://h/login?email=a@b.c&password=s3cret", "'https://h/login…'"),
         ("https://u@h/@me?a=b@c", "'https://•••@h/@me…'"), ("http://h?a@b#c@d", "'http://h…'"),
         ("/x?e=a@b&c=d", "'/x…'"), ("x?e=a@b", "'x…'"), ("u:p@h/x?e=a@b", "'•••…'"), ("u:p@h/x?e=1", "'•••@h/x…'"),
-    ]) func `shows host and path where it has them for certain`(text: String, shown: String) {
+    ]) func `a URL in an error has host and path where these are certain`(text: String, shown: String) {
         #expect(RequestURL.masked(Array(text.utf8)) == shown)
     }
 
-    @Test func `shows no control character in an error`() {
+    @Test func `a URL in an error has no control character`() {
         let error = #expect(throws: RequestError.self) { try RequestURL("http://h\u{1B}[31m\n/") }
         #expect(error?.message.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
     }

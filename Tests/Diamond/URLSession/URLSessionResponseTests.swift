@@ -8,8 +8,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite struct `What URLSession answers` {
-    @Test func `has no more fields than can be kept, however many cookies Foundation has joined`() throws {
+@Suite struct `Responses and errors of URLSession` {
+    @Test func `a URLSession response has a limited number of fields, however many cookies Foundation has joined`()
+        throws
+    {
         let url = try #require(URL(string: "http://h/"))
         let joined = Array(repeating: "a=", count: 70_000).joined(separator: ",")
         let response = try #require(
@@ -26,8 +28,9 @@ import FoundationNetworking
             (.networkConnectionLost, .connectionLost, true), (.timedOut, .timedOut, true),
             (.serverCertificateUntrusted, .certificateRejected, false),
         ] as [(URLError.Code, TransportError.Code, Bool)])
-    func `says whether the request may have been sent`(code: URLError.Code, meaning: TransportError.Code, isSent: Bool)
-    {
+    func `a URLSession error says whether the request may have been sent`(
+        code: URLError.Code, meaning: TransportError.Code, isSent: Bool
+    ) {
         let error = URLSessionResponse.failure(URLError(code))
         #expect(error.code == meaning && error.requestMayHaveBeenSent == isSent)
     }

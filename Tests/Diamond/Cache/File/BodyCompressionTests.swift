@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct `Compressed bodies` {
     let temporary = TemporaryStore()
-    private let events = SealEvents()
+    private let events = RecordedSealEvents()
 
     private func open(compresses: Bool = true, isSealed: Bool = false) throws -> Cache {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil

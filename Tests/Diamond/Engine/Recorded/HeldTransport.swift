@@ -4,7 +4,7 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// A transport that holds every exchange until it is told what to answer.
+/// A transport that holds every exchange until the test answers it.
 final class HeldTransport: Transport {
     /// An exchange on the wire.
     struct Held: Sendable {
@@ -17,7 +17,7 @@ final class HeldTransport: Transport {
         var isStreaming = false
     }
 
-    /// What is sent back.
+    /// The answer to an exchange.
     enum Answer: Sendable {
         case whole(TransportResponse)
         /// A head and a first piece of the body; ``end(_:with:)`` brings the rest.
@@ -53,7 +53,7 @@ final class HeldTransport: Transport {
         }
     }
 
-    /// How often anything has changed.
+    /// The number of changes.
     var changes: Int { state.withLock { $0.changes } }
 
     /// Begins the next step of the run.

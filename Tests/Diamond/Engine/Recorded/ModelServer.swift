@@ -3,16 +3,16 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// The server of a recorded run: what each URL answers, by the version that its content has.
+/// The server of a recorded run: the response of each URL, by the version of its content.
 struct ModelServer {
-    /// What a URL is like.
+    /// The kind of a URL.
     enum Page: String, CaseIterable {
         case fresh, short, confirmed, unstored, silent, dated, personal, varied, large, moved, away, item, numbers,
             stable
 
         var url: String { "https://a.test/\(rawValue)" }
 
-        /// Where it leads.
+        /// The target of its redirect.
         var target: String? {
             switch self {
             case .moved: "https://a.test/fresh"
@@ -39,7 +39,7 @@ struct ModelServer {
         var hasValidator: Bool { self != .silent && self != .unstored && self != .dated }
     }
 
-    /// How the server is disposed when it answers.
+    /// The server's behavior when it answers.
     enum Mood: String, CaseIterable {
         case good, half, slowHalf, missing, broken, busy, busyForLong, throttled, refused, lost, tooSlow, undecodable,
             empty
@@ -47,7 +47,7 @@ struct ModelServer {
 
     private var versions: [String: Int] = [:]
 
-    /// Changes what a URL answers.
+    /// Changes the content of a URL.
     mutating func change(_ url: String) { versions[url, default: 1] += 1 }
 
     func answer(to request: TransportRequest, _ mood: Mood) -> HeldTransport.Answer {
@@ -73,7 +73,7 @@ struct ModelServer {
         Page(rawValue: String(request.url.split(separator: "/").last ?? ""))
     }
 
-    // What was stored goes with an answer that may not be, where it is in memory still: that nobody promises.
+    // An entry is removed with a response that may not be stored, where it is still in memory: this is not guaranteed.
     private func isUnstored(_ request: TransportRequest) -> Bool { page(of: request) == .unstored }
 
     private func content(of request: TransportRequest, _ mood: Mood) -> HeldTransport.Answer {
@@ -93,7 +93,7 @@ struct ModelServer {
         var headers = page.headers
         let tag = "\"\(page.rawValue)-\(version)\""
         if page.hasValidator { headers[.eTag] = tag }
-        // Every third version of it is not to be kept.
+        // Every third version may not be stored.
         if page == .stable, version.isMultiple(of: 3) { headers[.cacheControl] = "no-store" }
         if page == .dated { headers[.lastModified] = Self.date(version) }
         if request.headers[.ifNoneMatch].map({ $0.contains(tag) }) ?? false
@@ -126,7 +126,7 @@ struct ModelServer {
         return Data(#"{"version": \#(version), "text": "\#(filling)"}"#.utf8)
     }
 
-    /// The first byte that is asked for, where the content is still that of the tag.
+    /// The first requested byte, where the content still has the tag.
     private static func begin(of request: TransportRequest, _ tag: String) -> Int? {
         guard let range = request.headers[.range], range.hasPrefix("bytes="), request.headers[.ifRange] == tag else {
             return nil

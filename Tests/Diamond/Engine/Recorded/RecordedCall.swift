@@ -3,7 +3,7 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// One call of a recorded run, and what became of it.
+/// One call of a recorded run, and its result.
 final class RecordedCall: Sendable {
     /// The ways to send a request.
     enum Kind: String, CaseIterable {
@@ -32,13 +32,13 @@ final class RecordedCall: Sendable {
         self.connection = connection
     }
 
-    /// Whether the call has ended for everybody who waits for it.
+    /// Whether the call has ended for all its waiters.
     var isOver: Bool { state.withLock { $0.open == 0 } && connection.map(\.isFinished) ?? true }
 
-    /// How often something was noted.
+    /// The number of recorded facts.
     var changes: Int { state.withLock { $0.changes } }
 
-    /// What has been noted since the last time, in order.
+    /// Returns the facts since the last call, in order.
     func takeFacts() -> [String] {
         state.withLock { state in
             defer { state.facts = [] }
@@ -46,8 +46,8 @@ final class RecordedCall: Sendable {
         }
     }
 
-    /// The same for a step in which everything ends at once, in no order: only that the call ended, and how often it was
-    /// called back.
+    /// Returns, for a step in which everything ends at once in no order, only that the call ended, and the number of
+    /// its callbacks.
     func takeEnds() -> [String] {
         takeFacts().filter { !$0.hasPrefix("state") }.map { fact in
             fact.hasPrefix("callback") ? fact.split(separator: " ").prefix(2).joined(separator: " ") : "ended"
@@ -70,7 +70,7 @@ final class RecordedCall: Sendable {
 
     // MARK: Running
 
-    /// Runs what the call does in a task.
+    /// Runs the body of the call in a task.
     func run(_ body: @escaping @Sendable () async throws -> String) {
         state.withLock { $0.open += 1 }
         let task = Task { [self] in
@@ -86,9 +86,9 @@ final class RecordedCall: Sendable {
         state.withLock { $0.task }?.cancel()
     }
 
-    /// Notes what becomes of its connection.
+    /// Records the states and the result of its connection.
     ///
-    /// - Parameter since: when the clock began.
+    /// - Parameter since: the start of the clock.
     func watch(since begin: Date) {
         guard let connection else { return }
         let states = connection.states

@@ -4,7 +4,7 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// The steps of a run. Each is drawn by itself: a step that goes another way does not change what is drawn later.
+/// The steps of a run. Each is drawn by itself: a step with another effect does not change later draws.
 extension RecordedRun {
     private typealias Mood = ModelServer.Mood
 
@@ -12,7 +12,7 @@ extension RecordedRun {
         SplitMix(state: seed &* 1_000_003 &+ UInt64(step) &* 31 &+ purpose)
     }
 
-    /// - Returns: what was done.
+    /// - Returns: a description of the step.
     func takeStep() async -> String {
         var random = random(0)
         await advance(by: .milliseconds(3 + random.below(11)))
@@ -65,7 +65,7 @@ extension RecordedRun {
         if random.below(6) == 0 { request.tags = ["red"] }
         if random.below(6) == 0 { request.identity = random.below(2) == 0 ? "ann" : "bob" }
         if random.below(8) == 0 { request.retry = random.below(2) == 0 ? .never : RetryPolicy(deadline: .seconds(3)) }
-        // Callers that have joined a personal exchange ask again all at once, in no order: in a narrow lane it would show.
+        // Callers that have joined a personal exchange send again at once, in no order: a narrow lane would show it.
         if page != .personal { request.lane = ["default", "default", "narrow", "serial"][random.below(4)] }
         if random.below(12) == 0 { request.method = .head }
         if random.below(5) == 0, kind != .stream, kind != .shared, kind != .download, kind != .file {
@@ -75,7 +75,7 @@ extension RecordedRun {
         return request
     }
 
-    /// Makes it one that changes something.
+    /// Turns the request into one that changes something.
     private func change(_ request: inout Request, _ random: inout SplitMix) {
         request.method = [.post, .put, .delete][random.below(3)]
         request.lane = random.below(3) == 0 ? "narrow" : "default"
@@ -137,7 +137,7 @@ extension RecordedRun {
             kind == .file ? engine.connection(for: request, to: file) : engine.connection(for: request)
         let call = RecordedCall(number, kind, request, connection)
         connection.queuePriority = [.normal, .normal, .high, .low][random.below(4)]
-        // At most one waits for each: connections that begin at the same time have no order.
+        // At most one waits for each connection: connections that begin at the same time have no order.
         if kind == .connection, random.below(4) == 0, let other = free.last {
             connection.failedDependencies = random.below(2) == 0 ? .cancel : .ignore
             connection.addDependency(other)
@@ -147,7 +147,7 @@ extension RecordedRun {
         return call
     }
 
-    /// Connections that have not finished, and that none waits for.
+    /// The connections that have not finished, and that are no dependency.
     private var free: [Connection] {
         let connections = calls.compactMap(\.connection).filter { !$0.isFinished }
         let awaited = connections.flatMap(\.dependencies)
@@ -168,7 +168,7 @@ extension RecordedRun {
 
     // MARK: Answers
 
-    /// What is on the wire, sorted; exchanges that cannot be told apart are one group, and get the same answer.
+    /// The exchanges on the wire, sorted; those that cannot be distinguished form one group, and get the same answer.
     private var groups: [[HeldTransport.Held]] {
         let named = Dictionary(grouping: transport.held) { "\($0.request.recorded) \($0.isStreaming) \($0.step)" }
         return named.sorted { $0.key < $1.key }.map(\.value)
@@ -307,7 +307,7 @@ extension RecordedRun {
     }
 }
 
-/// What typed calls decode.
+/// The output of typed calls.
 private struct Item: Decodable, Sendable, CustomStringConvertible {
     var version: Int?
     var text: String?

@@ -5,10 +5,10 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// A program of calls, answers and changes that a seed decides, and the text of all that can be seen of it.
+/// A program of calls, answers and changes drawn from a seed, and the text of all its observable effects.
 ///
-/// One thing happens at a time: after each step the run waits until the engine rests. What happens within one step is
-/// sorted where nothing promises its order.
+/// One event happens at a time: after each step the run waits until the engine rests. Events within one step are
+/// sorted where no order is guaranteed.
 final class RecordedRun {
     let seed: UInt64
     let clock = TestClock()
@@ -24,14 +24,14 @@ final class RecordedRun {
     var server = ModelServer()
     var calls: [RecordedCall] = []
     var isClosed = false
-    /// How far the run is.
+    /// The number of steps so far.
     var step = 0
-    /// Steps that the engine did not come to rest in within the time that is given to it.
+    /// The steps after which the engine did not rest within its time.
     private(set) var restlessSteps = 0
 
     /// One text for each step.
     private(set) var steps: [[String]] = []
-    /// What stood at the end of the step before.
+    /// The lines at the end of the step before.
     private var standing: [String: [String]] = [:]
 
     init(seed: UInt64) {
@@ -94,7 +94,7 @@ final class RecordedRun {
         }
     }
 
-    /// Brings all that is under way to its end.
+    /// Ends everything under way.
     private func finish() async {
         await perform { run in
             run.resumeAll()
@@ -112,7 +112,7 @@ final class RecordedRun {
         await engine.close()
     }
 
-    /// Takes a step, waits until the engine rests, and writes down what can be seen.
+    /// Runs a step, waits until the engine rests, and records the observable effects.
     private func perform(_ action: (RecordedRun) async -> String) async {
         step += 1
         transport.begin(step)
@@ -124,10 +124,10 @@ final class RecordedRun {
 
     // MARK: Rest
 
-    /// How many looks in a row have to find the same before the engine is taken to rest.
+    /// The number of equal readings in a row after which the engine counts as resting.
     ///
-    /// Few where it is known for what each call waits; more where that is said of several calls at once, which may share an
-    /// exchange; many where it is not known.
+    /// It is low where the reason of each call's wait is known; higher where the reason covers several calls, which may
+    /// share an exchange; and highest where it is not known.
     private var looksNeeded: Int {
         let waiting = calls.filter { !$0.isOver && !isHeldUp($0) && $0.kind != .replay }
         guard engine.activity.inFlight == transport.held.count, areCallsCounted, areJobsPlaced else { return 250 }
@@ -147,7 +147,7 @@ final class RecordedRun {
         calls.count { !$0.isOver && $0.kind != .replay } <= engine.activity.counts.requests
     }
 
-    /// Whether jobs that are sent are on the wire or in line for it, and are some of the replayer's where that runs.
+    /// Whether running jobs are on the wire or wait for a permit, and are the replayer's where that runs.
     private var areJobsPlaced: Bool {
         guard !isClosed, let jobs = try? engine.queue().jobs(limit: 1000) else { return true }
         let running = jobs.filter { $0.state == .running }
@@ -172,7 +172,7 @@ final class RecordedRun {
         place(HTTPRequest.Method(rawValue: job.method) ?? .get, job.url)
     }
 
-    /// What a request asks for, redirects followed.
+    /// The resource of a request, after redirects.
     private static func place(_ method: HTTPRequest.Method, _ url: String) -> String {
         let page = ModelServer.Page.allCases.first { $0.url == url }
         let method = page == .moved && method == .post ? .get : method
@@ -195,14 +195,14 @@ final class RecordedRun {
             sleeping: clock.sleeping.count, counts: engine.activity.counts, disk: entries + jobs)
     }
 
-    /// Waits until nothing has moved for a while (``looksNeeded``).
+    /// Waits until nothing has changed for a while (``looksNeeded``).
     func rest() async {
         var looks = 0
         var last = await stamp()
         while looks < looksNeeded {
             for _ in 0..<25 { await Task.yield() }
             await throughOtherThreads()
-            // Real time: the cache gathers writes for 10 ms by a clock of its own, and libdispatch has no other.
+            // Real time: the cache collects writes for 10 ms by a clock of its own, and libdispatch has no other.
             try? await Task.sleep(for: .milliseconds(1))
             let now = await stamp()
             looks = now == last ? looks + 1 : 0
@@ -218,7 +218,7 @@ final class RecordedRun {
         }
     }
 
-    /// Moves the clock, and lets the engine rest whenever somebody has slept long enough.
+    /// Advances the clock, and lets the engine rest whenever a sleep has ended.
     func advance(by duration: Duration) async {
         var left = duration
         while let next = clock.sleeping.first, next <= left {
@@ -267,7 +267,7 @@ final class RecordedRun {
         steps.append(lines)
     }
 
-    /// A line, where it is not what it was.
+    /// Returns a line where it has changed.
     private func changed(_ name: String, _ facts: [String]) -> [String] {
         guard standing[name] != facts else { return [] }
         standing[name] = facts
@@ -284,7 +284,7 @@ final class RecordedRun {
 }
 
 extension ActivityCounts {
-    /// Those that are not 0.
+    /// The counts that are not 0.
     fileprivate var facts: [String] {
         let all = [
             ("requests", requests), ("queued", queued), ("in flight", inFlight), ("backing off", backingOff),
@@ -295,19 +295,19 @@ extension ActivityCounts {
 }
 
 extension RecordedCall {
-    /// Whether no other waits for the same exchange.
+    /// Whether no other call waits for the same exchange.
     fileprivate var isAlone: Bool {
         kind == .stream || kind == .download || kind == .file || !request.isShareable
     }
 
-    /// Whether another in the same lane was made after it.
+    /// Whether another call in the same lane was made after it.
     fileprivate func isBefore(_ other: RecordedCall) -> Bool {
         number < other.number && request.lane == other.request.lane
     }
 }
 
 extension TransportRequest {
-    /// A line that says what went on the wire; of what is drawn only that it is there.
+    /// A line that names the request on the wire; of random values only that they are there.
     var recorded: String {
         let shown: [HTTPField.Name] = [
             .ifNoneMatch, .ifModifiedSince, .ifMatch, .range, .ifRange, .authorization, .cacheControl, .userAgent,
@@ -322,7 +322,7 @@ extension TransportRequest {
     }
 }
 
-/// Adds a credential to what is asked of one page.
+/// Adds a credential to requests for one page.
 struct PersonalCredential: Interceptor {
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
         guard request.url.hasSuffix("/personal") else { return }

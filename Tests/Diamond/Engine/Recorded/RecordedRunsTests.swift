@@ -2,23 +2,23 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-/// Random runs, compared with the record of what could be seen of them earlier: a change of the code that is to keep the
-/// behavior keeps the record.
+/// Random runs, compared with the record of their earlier observable effects: a change of the code that is to preserve
+/// behavior preserves the record.
 ///
-/// `DIAMOND_RECORD=1` records them anew into `Tests/Fixtures/RecordedRuns`; look at the difference before it is committed.
-/// `DIAMOND_RUNS=directory` writes the text of every run into a directory, also of those of which only digests are kept.
-@Suite(.timeLimit(.minutes(10))) struct `What random runs have brought` {
+/// `DIAMOND_RECORD=1` records them again into `Tests/Fixtures/RecordedRuns`; look at the difference before the commit.
+/// `DIAMOND_RUNS=directory` writes the text of every run into a directory, also of those with a recorded digest only.
+@Suite(.timeLimit(.minutes(10))) struct `Random runs compared with their records` {
     private static let seeds = (1..<321 as Range<UInt64>).filter { !RunRecord.unsteady.contains($0) }
-    /// The runs whose whole text is kept.
+    /// The runs whose whole text is recorded.
     private static let texts = Array(seeds.prefix(20))
-    /// The others. All of them are tried in long test runs, and when they are recorded.
+    /// The other runs. All of them are tried in long test runs, and when they are recorded.
     private static let digests = seeds.dropFirst(20).prefix(RunRecord.isWhole ? .max : Effort.rounds(80, soaking: 320))
 
-    /// A run that differs is tried again: under load, two requests may come to a lane in either order. A change of the code
+    /// A run that differs is tried again: under load, two requests may enter a lane in any order. A change of code
     /// makes a run differ each time.
     private static let tries = 4
 
-    @Test(arguments: texts) func `they bring again, fact for fact`(seed: UInt64) async throws {
+    @Test(arguments: texts) func `recorded runs produce the same facts again`(seed: UInt64) async throws {
         let file = RunRecord.directory.appending(path: "run-\(seed).txt")
         var run = await RunRecord.run(seed)
         try RunRecord.keep(run)
@@ -29,7 +29,7 @@ import Testing
         #expect(isSame, "\(RunRecord.difference(of: run.text, from: recorded))")
     }
 
-    @Test func `they bring again, by their digests`() async throws {
+    @Test func `recorded runs produce the same digests again`() async throws {
         var runs = try await RunRecord.runs(Self.digests)
         let file = RunRecord.directory.appending(path: "digests.txt")
         if RunRecord.isRecording {
@@ -46,20 +46,20 @@ import Testing
     }
 }
 
-/// The runs as they are kept.
+/// The recorded runs.
 enum RunRecord {
-    /// Runs in which two requests come to a lane, or to what is stored, at the same moment, and either may be first.
+    /// Runs in which two requests enter a lane, or reach an entry, at the same moment, and either may be first.
     static let unsteady: Set<UInt64> = [
         23, 52, 62, 97, 98, 101, 128, 151, 179, 182, 188, 203, 212, 247, 277, 299, 304,
     ]
 
     static let directory = Fixture.directory.appending(path: "RecordedRuns")
     static let isRecording = ProcessInfo.processInfo.environment["DIAMOND_RECORD"] != nil
-    /// Whether all runs are wanted, however long that takes.
+    /// Whether all runs are tried, however long that takes.
     static var isWhole: Bool { isRecording || kept != nil }
     private static let kept = ProcessInfo.processInfo.environment["DIAMOND_RUNS"]
 
-    /// What is kept of a run.
+    /// The record of a run.
     struct Run: Sendable {
         let seed: UInt64
         let text: String

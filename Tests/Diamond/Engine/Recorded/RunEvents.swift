@@ -2,7 +2,7 @@ import Diamond
 import DiamondSQLite
 import HTTPTypes
 
-/// What an engine has told, since that was last asked for.
+/// The events of an engine since the last reading.
 final class RunEvents: ActivityObserver {
     private struct State {
         var facts: [String] = []
@@ -15,13 +15,13 @@ final class RunEvents: ActivityObserver {
 
     private let state = Guarded(State())
 
-    /// How many there were.
+    /// The number of intervals.
     var count: Int { state.withLock { $0.count } }
 
-    /// What is in line, on the wire or between two attempts.
+    /// The requests that wait for a permit, are on the wire or between two attempts.
     var places: [ActivityInterval] { state.withLock { Array($0.places.values) } }
 
-    /// How many intervals have not ended.
+    /// The number of intervals that have not ended.
     var open: Int { state.withLock { $0.open.count } }
 
     func receive(_ event: ActivityEvent) {
@@ -50,7 +50,7 @@ final class RunEvents: ActivityObserver {
         }
     }
 
-    /// Sorted, because threads tell at the same time.
+    /// Returns the events, sorted, because threads report at the same time.
     func take() -> [String] {
         state.withLock { state in
             defer { state.facts = [] }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `Texts that only look the same` {
     private static let (composed, decomposed) = ("\u{E9}", "e\u{301}")
 
-    @Test func `are two`() {
+    @Test func `texts that only look the same are different`() {
         let (one, other) = (ExactText(Self.composed), ExactText(Self.decomposed))
         #expect(Self.composed == Self.decomposed && one != other && Set([one, other]).count == 2)
         #expect(one == ExactText("\u{E9}") && !Self.composed.isExactly(Self.decomposed) && "".isExactly(""))
@@ -18,7 +18,7 @@ import Testing
             Set([Self.composed]).containsExactly("\u{E9}") && !Set([Self.composed]).containsExactly(Self.decomposed))
     }
 
-    /// Everything of a request that is text, with a text of its own.
+    /// Every text property of a request, with a text of its own.
     static let changes: [(String, @Sendable (inout Request, String) -> Void)] = [
         ("url", { $0.url += $1 }), ("parameter", { $0.parameters = Parameters([.init($1, 1)]) }),
         ("parameter value", { $0.parameters = ["a": .string($1)] }),
@@ -43,7 +43,7 @@ import Testing
         ("metadata name", { $0.replay = ReplayPolicy(.durable, metadata: [$1: 1]) }),
     ]
 
-    @Test(arguments: changes.indices) func `make two requests`(index: Int) {
+    @Test(arguments: changes.indices) func `texts that only look the same make two requests`(index: Int) {
         let (name, change) = Self.changes[index]
         var requests = [Request("http://h/"), Request("http://h/"), Request("http://h/")]
         change(&requests[0], Self.composed)
@@ -54,7 +54,7 @@ import Testing
         #expect(Set(requests).count == 2, "\(name)")
     }
 
-    @Test func `make a request that was changed elsewhere another`() {
+    @Test func `a request that was changed to a similar text elsewhere differs`() {
         let request = Request("http://h/")
         let changes: [@Sendable (inout Request) -> Void] = [
             { $0.method = .post }, { $0.destination = .form }, { $0.encoding.arrays = .json }, { $0.cache = .noStore },
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `are two parameters`() {
+    @Test func `texts that only look the same are two parameters`() {
         var parameters = Parameters([.init(Self.composed, 1)])
         parameters[Self.decomposed] = 2
         #expect(
@@ -76,7 +76,7 @@ import Testing
         #expect(parameters.values(for: Self.decomposed) == [2])
     }
 
-    @Test func `are two identities, secrets, lanes and tags`() {
+    @Test func `texts that only look the same are two identities, secrets, lanes and tags`() {
         #expect(
             CredentialRefreshes.Secret(name: "a", identity: Self.composed)
                 != .init(name: "a", identity: Self.decomposed))
@@ -95,18 +95,18 @@ import Testing
         #expect(!IdentityRules(secrets: [Self.composed]).isSecret(Self.decomposed))
     }
 
-    @Test func `are two values of a header`() {
+    @Test func `texts that only look the same are two values of a header`() {
         let (one, other): (HTTPFields, HTTPFields) = ([.accept: Self.composed], [.accept: Self.decomposed])
         #expect(one == other && !one.isExactly(other) && one.isExactly(one))
         #expect((one + [HTTPField(name: .vary, value: "x")] as HTTPFields).isExactly([.vary: "x", .accept: "\u{E9}"]))
     }
 
-    @Test func `share no exchange and no answer`() async throws {
+    @Test func `requests with texts that only look the same share no exchange and no response`() async throws {
         let temporary = TemporaryStore()
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.accept] ?? "")
         }
-        // Its time stands still: where tests are slow, a minute is over soon.
+        // Its time stands still: where tests are slow, a minute passes soon.
         let engine = Engine(Engine.Configuration(testing: transport, store: temporary))
         for text in [Self.composed, Self.decomposed] {
             let response = try await engine.send(Request("http://h/", headers: [.accept: text]))

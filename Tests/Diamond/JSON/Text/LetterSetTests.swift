@@ -5,7 +5,7 @@ import Testing
 @Suite struct `A set of letters` {
     private func letters(_ text: String) -> LetterSet { text.withBytes { LetterSet(of: $0) } }
 
-    @Test func `is that of a name in any case and any order`() {
+    @Test func `a letter set has the letters of a name in any case and any order`() {
         #expect(letters("Token") == letters("nekot"))
         #expect(letters("token") != letters("toke"))
         #expect(letters("") == LetterSet())
@@ -13,11 +13,11 @@ import Testing
 
     @Test(arguments: [
         ("ok", "token", true), ("token", "ok", false), ("", "", true), ("", "a", true), ("a", "", false),
-    ]) func `holds the letters of another or not`(part: String, whole: String, isSubset: Bool) {
+    ]) func `a letter set contains the letters of another or not`(part: String, whole: String, isSubset: Bool) {
         #expect(letters(part).isSubset(of: letters(whole)) == isSubset)
     }
 
-    @Test func `shares letters with another or not`() {
+    @Test func `a letter set shares letters with another or not`() {
         #expect(letters("abc").isDisjoint(with: letters("def")))
         #expect(!letters("abc").isDisjoint(with: letters("Cde")))
         #expect(letters("abc").contains(UInt8(ascii: "B")))

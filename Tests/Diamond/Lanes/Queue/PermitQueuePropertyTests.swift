@@ -3,8 +3,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The queue for permits, beside a plain one` {
-    @Test func `lets the same begin, and keeps a place for the same, whatever happens`() {
+@Suite struct `The permit queue compared with a plain one` {
+    @Test func `the permit queue admits the same requests as a plain one, and reserves for the same`() {
         var pair = Pair(seed: Effort.seed)
         var (differs, isKept) = (false, false)
         for step in 0..<Effort.rounds(12_000, soaking: 300_000) where !differs {
@@ -17,7 +17,7 @@ import Testing
     }
 }
 
-/// Both queues, to which the same happens.
+/// Both queues, which receive the same events.
 private struct Pair {
     private static let lanes: [Lane] = [.default, "images", "api", "files"]
 
@@ -29,7 +29,7 @@ private struct Pair {
 
     init(seed: UInt64) { random = SplitMix(state: seed) }
 
-    /// - Returns: what differs after something has happened.
+    /// - Returns: a description of the difference after an event.
     mutating func step(_ step: Int) -> String? {
         if step % 1_000 == 0 { changeLimits() }
         tellPlain()
@@ -42,7 +42,7 @@ private struct Pair {
             ? nil : "\(begins ?? "") \(admitted), not \(expected); kept for \(favored ?? 0), not \(plain.favored ?? 0)"
     }
 
-    /// - Returns: what differs at once.
+    /// - Returns: a description of the present difference.
     private mutating func happen() -> String? {
         switch random.below(numbers.count > 60 ? 200 : 300) {
         case 0..<90: end()
@@ -54,7 +54,7 @@ private struct Pair {
         case 133: queue.paused = pauses()
         case 134: queue.held = pauses()
         case 135: queue.ignoresPauses.toggle()
-        // Aging needs that others begin, and what is paused ends some day.
+        // Aging requires that others begin, and pauses end at last.
         case 136..<145: (queue.paused, queue.held, queue.ignoresPauses) = (LanePauses(), LanePauses(), false)
         case 145..<150: queue.width = 6
         case 150..<160: return begin()
@@ -101,7 +101,7 @@ private struct Pair {
         plain.add(come, place, priority)
     }
 
-    /// Those of narrow lanes end seldom: many wait for them, and for long.
+    /// Requests of narrow lanes end rarely: many wait for them, and for long.
     private mutating func end() {
         guard let index = plain.flying.indices.randomElement(using: &random) else { return }
         let place = plain.flying[index]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The queue for permits` {
+@Suite struct `The permit queue` {
     private func place(_ origin: String, _ lane: Lane = .default) -> PermitScope {
         PermitScope(lane: lane, origin: origin)
     }
@@ -12,7 +12,7 @@ import Testing
         PermitQueue(width: width, originWidth: originWidth, limits: limits)
     }
 
-    @Test func `lets begin what the whole, the origin and the lane have room for`() {
+    @Test func `the permit queue admits requests within the limits of engine, origin and lane`() {
         var queue = queue(width: 5, originWidth: 2, ["images": LaneLimits(width: 1)])
         let numbers = [
             queue.add(place("a"), .normal), queue.add(place("a"), .normal), queue.add(place("a"), .normal),
@@ -29,7 +29,7 @@ import Testing
         #expect(queue.running == 5 && queue.waiting == 0)
     }
 
-    @Test func `takes the most urgent first, and of equals who came first`() {
+    @Test func `the permit queue admits the most urgent first, and of equals the first to arrive`() {
         var queue = queue(width: 0)
         let numbers = [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
             index, priority in
@@ -39,7 +39,7 @@ import Testing
         #expect(queue.admitted() == [3, 1, 4, 2, 0, 5].map { numbers[$0] })
     }
 
-    @Test func `lets nobody starve`() {
+    @Test func `the permit queue starves no request`() {
         var queue = queue(width: 1)
         let patient = queue.add(place("a"), .veryLow)
         var rounds = 0
@@ -51,12 +51,12 @@ import Testing
             queue.end(place("a"))
             rounds += 1
         }
-        // Four priorities up, 64 others each: then it comes before those that come. One was there before.
+        // Four priorities up, 64 others each: then it precedes later arrivals. One was there before.
         #expect(rounds == 4 * Urgency.aging + 2)
     }
 
     @Test(arguments: [false, true])
-    func `lets nobody starve who needs room in its lane and at its origin at once`(isAtOnce: Bool) {
+    func `the permit queue starves no request that needs its lane and its origin at once`(isAtOnce: Bool) {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         let others = [place("a"), place("b", "images")]
         var flying = others
@@ -66,7 +66,7 @@ import Testing
         var hasBegun = false
         while !hasBegun, rounds < 10_000 {
             rounds += 1
-            // Never both at once: what ends makes room for one of its own kind, which is there already, or comes now.
+            // Never both at once: an end makes room for a request of its own kind, which is there or arrives now.
             guard !flying.isEmpty else { break }
             let ended = flying.removeFirst()
             let other = others.first { $0 == ended } ?? ended
@@ -80,10 +80,10 @@ import Testing
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
-    @Test func `lets nobody starve behind a long one of its own place`() {
+    @Test func `the permit queue starves no request behind a long one of its lane and origin`() {
         var queue = queue(originWidth: 2, ["images": LaneLimits(width: 2)])
         let others = [place("b", "images"), place("a")]
-        // One that does not end, and two whose kind is there again whenever one ends.
+        // One request that does not end, and two whose kind is there again whenever one ends.
         for place in [place("a", "images")] + others { _ = queue.beginIfRoom(place) }
         let patient = queue.add(place("a", "images"), .veryLow)
         var rounds = 0
@@ -101,8 +101,8 @@ import Testing
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
-    /// However long they have waited, those who wait for their lane leave alone what their lane does not let them have.
-    @Test func `leaves the last place at an origin to others, behind any backlog of a lane that is full`() {
+    /// However long they have waited, requests that wait for their lane leave permits that their lane does not allow.
+    @Test func `the permit queue leaves the last permit of an origin to others, despite a full lane's backlog`() {
         var queue = queue(["images": LaneLimits(width: 5)])
         for _ in 0..<500 { _ = queue.add(place("a", "images"), .normal) }
         #expect(queue.admitted().count == 5)
@@ -110,7 +110,7 @@ import Testing
         var passed: [Int] = []
         for begun in 5..<500 {
             if queue.beginIfRoom(place("a")) {
-                // Another, for which there is no place until that one ends.
+                // Another request, for which there is no permit until that one ends.
                 let other = queue.add(place("a"), .normal)
                 queue.end(place("a"))
                 if queue.admitted() == [other] { queue.end(place("a")) } else { passed.append(begun) }
@@ -124,7 +124,7 @@ import Testing
         #expect(refused.isEmpty && passed.isEmpty, "after \(refused.first ?? 0) and \(passed.first ?? 0) images")
     }
 
-    @Test func `lets a lane go on beside one who waits for another origin, however long`() {
+    @Test func `the permit queue lets a lane go on while a request waits for another origin, however long`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.beginIfRoom(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
@@ -137,7 +137,7 @@ import Testing
         #expect(queue.admitted() == [patient])
     }
 
-    @Test func `keeps room for nobody who has gone`() {
+    @Test func `the permit queue reserves nothing for a removed request`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.beginIfRoom(place("b", "images"))
         let patient = queue.add(place("a", "images"), .veryHigh)
@@ -153,7 +153,7 @@ import Testing
         #expect(!queue.isFavored(patient) && begins)
     }
 
-    @Test func `keeps what is paused waiting, and nothing else`() {
+    @Test func `the permit queue keeps paused requests waiting, and no others`() {
         var queue = queue()
         queue.paused.lanes = ["images"]
         let (image, other) = (queue.add(place("a", "images"), .veryHigh), queue.add(place("a"), .normal))
@@ -166,7 +166,7 @@ import Testing
         #expect(queue.admitted() == [image, third])
     }
 
-    @Test func `forgets who goes, and moves who becomes more urgent`() {
+    @Test func `the permit queue removes requests, and moves those that become more urgent`() {
         var queue = queue(width: 0)
         let numbers = (0..<4).map { _ in queue.add(place("a"), .normal) }
         let removals = [queue.remove(numbers[1]) != nil, queue.remove(numbers[1]) != nil]
@@ -176,7 +176,7 @@ import Testing
         #expect(queue.admitted() == [numbers[3], numbers[0], numbers[2]])
     }
 
-    @Test func `knows one that comes back to its line from the one that left it`() {
+    @Test func `the permit queue distinguishes a request that returns from its earlier place`() {
         var queue = queue(width: 0)
         let numbers = (0..<3).map { _ in queue.add(place("a"), .normal) }
         queue.change(numbers[1], to: .high)
@@ -189,7 +189,7 @@ import Testing
         #expect(queue.running == 2 && queue.waiting == 0)
     }
 
-    @Test func `is empty after any number came, went and flew, and was never wider than allowed`() {
+    @Test func `the permit queue is empty after any number of requests, and never exceeded its width`() {
         var random = SplitMix(state: Effort.seed)
         var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
         var (waiting, flying): (Set<SlotNumber>, [PermitScope]) = ([], [])

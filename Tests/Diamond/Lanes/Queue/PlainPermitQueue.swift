@@ -1,6 +1,6 @@
 @testable import Diamond
 
-/// What the queue for permits does, told plainly: all who wait are looked at for everything.
+/// A plain form of the permit queue: every decision examines all waiting requests.
 struct PlainPermitQueue {
     private struct Line: Hashable {
         var place: PermitScope
@@ -10,7 +10,7 @@ struct PlainPermitQueue {
     private struct Waiter {
         var line: Line
         var begun: Int
-        /// When it came to its line, which is later than it came where its priority was changed.
+        /// The time of its arrival in its line, which is later than that in the queue where its priority was changed.
         var joined: Int
 
         var level: Int { line.priority.rawValue * Urgency.aging - begun }
@@ -22,7 +22,7 @@ struct PlainPermitQueue {
     var pauses = LanePauses()
     private(set) var flying: [PermitScope] = []
     private(set) var favored: Int?
-    /// Under the numbers in which they came.
+    /// The waiting requests, by their numbers in order of arrival.
     private var waiters: [Int: Waiter] = [:]
     private var joined = 0
     private var begun = 0
@@ -87,7 +87,7 @@ struct PlainPermitQueue {
         return best(where: hasRoom)
     }
 
-    /// Of the first in each line the most urgent, and of equals who came first.
+    /// Returns the most urgent of the first in each line, and of equals the first to arrive.
     private func best(where isChosen: (PermitScope) -> Bool) -> Int? {
         var heads: [Line: (number: Int, waiter: Waiter)] = [:]
         for (number, waiter) in waiters where waiter.joined < heads[waiter.line]?.waiter.joined ?? .max {

@@ -34,7 +34,7 @@ import Testing
         configuration.patience = .seconds(600)
         configuration.retry = .never
         configuration.draw = { 0.5 }
-        configuration.reachability = FakeNetwork(isReachable: true)
+        configuration.reachability = StubReachability(isReachable: true)
         return Engine(configuration)
     }
 

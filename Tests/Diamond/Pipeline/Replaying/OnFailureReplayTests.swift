@@ -73,7 +73,7 @@ import Testing
 
     @Test func `an attempt without a network is not counted`() async throws {
         fixture.serve(ReplayFixture.refused)
-        let engine = fixture.engine { $0.reachability = FakeNetwork(isReachable: false) }
+        let engine = fixture.engine { $0.reachability = StubReachability(isReachable: false) }
         let error = try await fixture.queued(fixture.note(.onFailure), by: engine)
         let id = try #require(error.jobID)
         for _ in 0..<30 {

@@ -231,7 +231,7 @@ import Testing
             throw TransportError(.cannotConnect, "refused")
         }
         let engine = fixture.engine {
-            ($0.credentials, $0.reachability) = (UnchangedRefreshProvider(), FakeNetwork(isReachable: isReachable))
+            ($0.credentials, $0.reachability) = (UnchangedRefreshProvider(), StubReachability(isReachable: isReachable))
         }
         var request = fixture.note(ReplayPolicy(.onFailure, keyLifetime: nil))
         request.credentials = [.bearer(.secret("api"))]

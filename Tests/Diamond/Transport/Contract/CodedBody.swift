@@ -2,13 +2,13 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-/// A body with content codings, made by Python's zlib, and what it says.
+/// A body with content codings, encoded by Python's zlib, and its decoded text.
 struct CodedBody: Sendable, CustomTestStringConvertible {
-    /// What `Content-Encoding` says.
+    /// The value of `Content-Encoding`.
     let coding: String
     let bytes: [UInt8]
     let text: String
-    /// Where it may end before its last byte.
+    /// The offsets before its last byte where it may end.
     var otherEnds: Set<Int> = []
     var note = ""
 
@@ -28,7 +28,7 @@ struct CodedBody: Sendable, CustomTestStringConvertible {
     static let bare = "S8vPT0osAgA="
     static let gzip = "H4sIAAAAAAACA0vLz09KLAIAlR/2ngYAAAA="
 
-    /// One of each.
+    /// One body of each coding.
     static let all = [
         CodedBody("gzip", [gzip]),
         CodedBody("X-GZip", [gzip]),
@@ -44,7 +44,7 @@ struct CodedBody: Sendable, CustomTestStringConvertible {
         CodedBody("identity, gzip", [gzip]),
     ]
 
-    /// Coded bodies that are none.
+    /// Invalid coded bodies.
     static let broken = [
         CodedBody("gzip", [Data("not gzip!".utf8).base64EncodedString()], note: "that is none"),
         CodedBody("gzip", ["H4sIAAAAAAACA0vLz09KLAIAlR/2nwYAAAA="], note: "with another checksum"),
@@ -56,10 +56,10 @@ struct CodedBody: Sendable, CustomTestStringConvertible {
         CodedBody("gzip, gzip", [gzip], note: "once"),
     ]
 
-    /// How a server tells where a body ends.
+    /// How a server marks the end of a body.
     enum Framing: CaseIterable { case length, chunks, close }
 
-    /// A server that answers everything with the first bytes of it, well framed.
+    /// Starts a server that answers every request with its first bytes, in valid framing.
     func server(_ framing: Framing, first count: Int? = nil, _ fields: String = "") throws -> RawServer {
         let part = Array(bytes.prefix(count ?? bytes.count))
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n\(fields)"

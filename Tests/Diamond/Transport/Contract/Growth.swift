@@ -2,7 +2,7 @@
 import DiamondSQLite
 import DiamondTestSupport
 
-/// By how much the process has grown since the first look, at its largest.
+/// The largest growth of the process's memory since the first measurement.
 struct Growth {
     private let start = ProcessUsage.residentBytes
     private(set) var bytes = 0
@@ -10,7 +10,7 @@ struct Growth {
     mutating func look() { bytes = max(bytes, ProcessUsage.residentBytes - start) }
 }
 
-/// The same, looked at from anywhere.
+/// A growth that is measured from any thread.
 final class SharedGrowth: Sendable {
     private let growth = Guarded(Growth())
 

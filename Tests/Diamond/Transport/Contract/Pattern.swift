@@ -3,7 +3,7 @@ import Foundation
 /// The bytes of `/wire/bytes`: the one at `index` is `index * 31`, modulo 256.
 enum Pattern {
     static let pieceSize = 64 << 10
-    /// Longer than a piece by one period, so that a piece may begin anywhere in the pattern.
+    /// Longer than a piece by one period, so that a piece may begin at any offset of the pattern.
     private static let block = Data((0..<pieceSize + 256).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
     static func bytes(from index: Int = 0, count: Int) -> Data {
@@ -15,7 +15,7 @@ enum Pattern {
         return bytes
     }
 
-    /// FNV-1a with 64 bits, as `/wire/upload` computes it.
+    /// Returns the checksum (FNV-1a, 64 bits) that `/wire/upload` computes.
     static func checksum(count: Int) -> String {
         var value: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in 0..<count {
@@ -25,7 +25,7 @@ enum Pattern {
     }
 }
 
-/// The pattern in pieces made one by one, as they are asked for.
+/// The pattern in pieces, each created when it is asked for.
 struct PatternStream: AsyncSequence, Sendable {
     let count: Int
     /// Called with every piece.

@@ -1,8 +1,8 @@
 import Testing
 
-/// What the library below a transport cannot do, in words. Everything else of the contract every transport keeps.
+/// Features that the library below a transport lacks, in words. Every transport fulfills the rest of the contract.
 ///
-/// A test runs what is listed here all the same, and fails when the shortcoming is gone.
+/// A test also runs the listed parts, and fails when the shortcoming is gone.
 enum Shortcoming: String {
     case fieldsOfItsOwn = """
         adds fields that were not set: Accept, Accept-Language, Connection, User-Agent, and for POST a Content-Type
@@ -76,7 +76,7 @@ extension TransportKind {
         }
     }
 
-    /// Runs a part of a test that fails, and has to, where there is this shortcoming.
+    /// Runs a part of a test that must fail where there is this shortcoming.
     func withShortcoming(
         _ shortcoming: Shortcoming,
         if isConcerned: Bool = true,
@@ -101,7 +101,7 @@ extension TransportKind {
         }
     }
 
-    /// Runs a part of a test that would never end, or end the process, where there is this shortcoming, only where there is not.
+    /// Runs a part of a test only where there is not this shortcoming, because it would never end, or end the process.
     func withShortcoming(_ shortcoming: Shortcoming, isHanging: Bool, _ body: () async throws -> Void) async rethrows {
         guard shortcomings.contains(shortcoming) else { return try await body() }
         withKnownIssue("\(library) \(shortcoming.rawValue)") {

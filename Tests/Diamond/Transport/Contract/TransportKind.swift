@@ -2,7 +2,7 @@ import Diamond
 import DiamondTestSupport
 import Testing
 
-/// The transports that keep one contract, each under the same tests.
+/// The transports that fulfill one contract, each with the same tests.
 enum TransportKind: String, CaseIterable, CustomTestStringConvertible {
     #if Curl && os(Linux)
     case curl

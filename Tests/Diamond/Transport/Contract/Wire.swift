@@ -13,7 +13,7 @@ extension Transport {
         try await exchange(TransportRequest(url: url))
     }
 
-    /// How the exchange fails, in the head or in the body; `nil` when it does not.
+    /// Returns the error of the exchange, in the head or in the body; `nil` where there is none.
     func failure(of request: TransportRequest) async -> TransportError? {
         do {
             _ = try await exchange(request)
@@ -23,14 +23,14 @@ extension Transport {
         }
     }
 
-    /// How many exchanges of `/wire/hang` and `/wire/hang-body` last at the server.
+    /// Returns the number of exchanges of `/wire/hang` and `/wire/hang-body` that are open at the server.
     func openExchanges(_ base: String) async throws -> Int {
         let body = try await get("\(base)/wire/open").body
         return try JSONDecoder().decode([String: Int].self, from: body)["open"] ?? -1
     }
 }
 
-/// What `/wire/echo` says has arrived.
+/// The request that `/wire/echo` reports.
 struct Echo: Decodable {
     let method: String
     let target: String
@@ -45,7 +45,7 @@ struct Echo: Decodable {
     }
 }
 
-/// What `/wire/upload` says has arrived.
+/// The body that `/wire/upload` reports.
 struct Receipt: Decodable {
     let bytes: Int
     let checksum: String

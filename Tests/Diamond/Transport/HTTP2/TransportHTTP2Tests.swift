@@ -9,18 +9,18 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `An exchange over HTTP/2` {
     @Test(arguments: TransportKind.overHTTP2)
-    func `shares its connection with many at once`(kind: TransportKind) async throws {
+    func `an HTTP/2 exchange shares its connection with many others`(kind: TransportKind) async throws {
         let waiting = Guarded<[HTTP2Exchange]>([])
         try await kind.runOverHTTP2 { exchange in
             guard exchange.path != "/first" else { return exchange.answer("first") }
-            // None is answered before all are here, and the last comes first.
+            // No request is answered before all are there, and the last is answered first.
             let all = waiting.withLock { waiting in
                 waiting.append(exchange)
                 return waiting.count == 50 ? waiting : []
             }
             for exchange in all.reversed() { exchange.answer(exchange.path) }
         } _: { transport, server in
-            // async-http-client learns from the first what the server speaks.
+            // async-http-client learns from the first one which protocols the server supports.
             _ = try await transport.get("\(server.base)/first")
             try await withThrowingTaskGroup { group in
                 for index in 0..<50 {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2)
-    func `has the head of the final response alone`(kind: TransportKind) async throws {
+    func `an HTTP/2 exchange has the head of the final response only`(kind: TransportKind) async throws {
         try await kind.runOverHTTP2 { exchange in
             exchange.head(103, [("link", "</a>")])
             exchange.head(200, [("x-name", "a"), ("x-repeat", "1"), ("x-repeat", "2")])
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// The client of the other transport is the program's here, whose bodies are left as they come.
-    @Test func `has a coded body whole, or not at all`() async throws {
+    @Test func `an HTTP/2 exchange has a coded body whole, or fails`() async throws {
         let coded = CodedBody.all[0]
         try await TransportKind.curl.runOverHTTP2 { exchange in
             exchange.head(200, [("content-encoding", coded.coding)])
@@ -66,19 +66,21 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2)
-    func `is refused where its status is none`(kind: TransportKind) async throws {
+    func `an HTTP/2 exchange fails where its status is invalid`(kind: TransportKind) async throws {
         try await kind.runOverHTTP2 { exchange in
             exchange.head(2000, [])
         } _: { transport, server in
             let error = await #expect(throws: TransportError.self) { _ = try await transport.get(server.base) }
-            // libcurl resets the stream itself, and tells of that.
+            // libcurl resets the stream itself, and reports that.
             #expect(error?.code == (kind == .curl ? .connectionLost : .badResponse))
         }
     }
 
-    /// The server sends to all streams by turns: without a bound the paused one would get as much as the others.
+    /// The server sends to all streams by turns: without a limit the paused one would receive as much as the others.
     @Test(arguments: TransportKind.overHTTP2)
-    func `that is paused takes a bounded number of bytes, and holds up no other`(kind: TransportKind) async throws {
+    func `a paused HTTP/2 exchange receives a bounded number of bytes, and holds up no other`(kind: TransportKind)
+        async throws
+    {
         let (window, paused) = (kind.window, Guarded<HTTP2Exchange?>(nil))
         let (size, otherSize) = (window * 7 / 2, window * 3 / 2)
         try await kind.runOverHTTP2 { exchange in
@@ -88,9 +90,9 @@ import Testing
         } _: { transport, server in
             let response = try await transport.send(TransportRequest(url: "\(server.base)/paused"))
             #expect(try await transport.get("\(server.base)/other").body.count == otherSize)
-            // A MiB is read ahead of the reader.
+            // A mebibyte is read ahead of the reader.
             #expect(try #require(paused.withLock { $0?.sent }) < window + (4 << 20))
-            // A reader that takes its time, and is paused again.
+            // A slow reader, which is paused again.
             var pieces = response.body.makeAsyncIterator()
             var received = 0
             for _ in 0..<2 {
@@ -103,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, ["/head", "/body"])
-    func `that is canceled resets its stream and leaves the connection`(
+    func `a canceled HTTP/2 exchange resets its stream and leaves the connection open`(
         kind: TransportKind, path: String
     ) async throws {
         let (hasCome, canceled) = (Gate(), Guarded<HTTP2Exchange?>(nil))
@@ -144,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2.flatMap { kind in End.allCases.map { (kind, $0) } }, [nil, 10])
-    func `that ends in the body is an error, behind the bytes that came`(
+    func `an HTTP/2 exchange that ends in the body is an error, after the received bytes`(
         kindAndEnd: (TransportKind, End), length: Int?
     ) async throws {
         let (kind, end) = kindAndEnd
@@ -167,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [End.error, .cancel, .close])
-    func `that ends before its head may have been sent`(kind: TransportKind, end: End) async throws {
+    func `an HTTP/2 exchange that ends before its head may have been sent`(kind: TransportKind, end: End) async throws {
         try await kind.runOverHTTP2 { exchange in
             Self.end(exchange, by: end)
         } _: { transport, server in
@@ -185,7 +187,7 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Refuses the first requests, and answers with how many they were.
+    /// Starts a server that refuses the first requests, and answers with their number.
     private static func refusing(
         _ limit: Int, by refuse: @escaping @Sendable (HTTP2Exchange) -> Void
     ) -> HTTP2Server.Script {
@@ -200,7 +202,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `goes again when its stream was refused`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+    func `an HTTP/2 request is sent again when its stream was refused`(kind: TransportKind, method: HTTPRequest.Method)
+        async throws
+    {
         try await kind.runOverHTTP2(Self.refusing(1) { $0.reset(.refused) }) { transport, server in
             let engine = engine(transport)
             try await kind.withShortcoming(.unseenRefusal, if: method == .post) {
@@ -212,7 +216,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `goes again when the connection ends before it`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+    func `an HTTP/2 request is sent again when the connection ends before it`(
+        kind: TransportKind, method: HTTPRequest.Method
+    ) async throws {
         try await kind.runOverHTTP2(Self.refusing(1) { $0.goAway() }) { transport, server in
             let engine = engine(transport)
             try await kind.withShortcoming(.unseenGoAway, if: method == .post) {
@@ -223,8 +229,8 @@ import Testing
         }
     }
 
-    /// Two attempts would be used up by the refusals, if those counted.
-    @Test func `is refused for nothing`() async throws {
+    /// The refusals would use up two attempts if they counted.
+    @Test func `an HTTP/2 request that is refused costs no attempt`() async throws {
         let script = Self.refusing(2) { $0.reset(.refused) }
         try await TransportKind.httpClient.runOverHTTP2(script) { transport, server in
             let engine = engine(transport, attempts: 2)
@@ -236,7 +242,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `goes out on another connection when it was misdirected`(
+    func `a misdirected HTTP/2 request is sent over another connection`(
         kind: TransportKind, method: HTTPRequest.Method
     ) async throws {
         try await kind.runOverHTTP2 { exchange in

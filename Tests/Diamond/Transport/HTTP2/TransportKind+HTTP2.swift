@@ -6,7 +6,7 @@ import Foundation
 import NIOSSL
 
 extension TransportKind {
-    /// Those that can be told to trust the certificate of a test.
+    /// The transports that can be configured to trust a test's certificate.
     static let overHTTP2 = allCases.filter { $0 != .urlSession }
 
     /// The bytes that a server may send on a stream before any are read.

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `What is no answer, on a connection that was kept,` {
-    /// Answers one request of each connection, and the next with what is no HTTP.
+@Suite(.timeLimit(.minutes(5))) struct `An invalid response on a reused connection` {
+    /// A server that answers the first request of each connection, and the next with bytes that are no HTTP.
     private let server: RawServer
     private let heads = Guarded(0)
 
@@ -28,7 +28,9 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test func `is a lost connection, and the request goes out on another one`() async throws {
+    @Test func `an invalid response on a reused connection is a lost connection, and the request is repeated`()
+        async throws
+    {
         let engine = engine()
         #expect(try await engine.send(Request(server.base)).attempts.isEmpty)
         let second = try await engine.send(Request(server.base))
@@ -37,7 +39,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is an error where a second request could act twice`() async throws {
+    @Test func `an invalid response on a reused connection is an error where a second request could act twice`()
+        async throws
+    {
         let engine = engine()
         _ = try await engine.send(Request(server.base))
         let error = await #expect(throws: ConnectionError.self) {

@@ -5,7 +5,7 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// Answers each request when it is let go, and knows how many are there at once.
+/// A server that answers each request when the test says so, and counts concurrent requests.
 final class ManualServer: Sendable {
     private struct State {
         var waiting: [(url: String, gate: Gate)] = []
@@ -33,7 +33,7 @@ final class ManualServer: Sendable {
         gate.open()
     }
 
-    /// What every answer comes with.
+    /// The fields of every response.
     var headers: HTTPFields {
         get { state.withLock { $0.headers } }
         set { state.withLock { $0.headers = newValue } }
@@ -41,7 +41,7 @@ final class ManualServer: Sendable {
 
     var flying: [String] { state.withLock { $0.waiting.map(\.url).sorted() } }
 
-    /// - Parameter number: of those who ask the same, counted from 0 in the order in which they came.
+    /// - Parameter number: the position among equal requests, from 0 in order of arrival.
     func land(_ url: String, number: Int = 0) {
         let gate = state.withLock { state in
             let places = state.waiting.indices.filter { state.waiting[$0].url == url }

@@ -5,23 +5,23 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// What has become of the connections, each by its number.
-final class ChaosTally: Sendable {
-    /// How often one has ended, by each of those who are told.
+/// Records how the connections ended, each by its number.
+final class ChaosRecorder: Sendable {
+    /// The number of ends of one connection, by each kind of observer.
     private struct Ends {
-        /// In the callback.
+        /// In its callback.
         var results: [ConnectionState.Ending] = []
-        /// In the states that it told, which have come to their end.
+        /// In its sequences of states that have ended.
         var states: [ConnectionState.Ending]?
         var completions = 0
-        /// Operations of a foreign queue that waited for it.
+        /// Operations of another queue that depend on it.
         var dependents = 0
 
         var isThere: Bool { !results.isEmpty && states != nil && completions > 0 && dependents > 0 }
         var isOnce: Bool { results.count == 1 && states == results && completions == 1 && dependents == 1 }
     }
 
-    private struct Witness: Sendable {
+    private struct WeakObjects: Sendable {
         weak var connection: Connection?
     }
 
@@ -29,30 +29,30 @@ final class ChaosTally: Sendable {
         var ends: [Int: Ends] = [:]
         var whole = 0
         var mistakes: [String] = []
-        var witnesses: [Witness] = []
+        var witnesses: [WeakObjects] = []
         var once: [ChaosPlan] = []
     }
 
     private let state = Guarded(State())
     private let queue = OperationQueue()
 
-    /// Full answers.
+    /// Whole responses.
     var whole: Int { state.withLock { $0.whole } }
     var mistakes: [String] { state.withLock { $0.mistakes } }
-    /// Connections that nobody wants any more, and that are there.
+    /// Connections that should be freed, and still exist.
     var alive: Int { state.withLock { $0.witnesses.count { $0.connection != nil } } }
 
-    /// Whether each of so many has ended for all who are told.
+    /// Whether each of a number of connections has ended for all observers.
     func hasEnded(_ count: Int) -> Bool {
         state.withLock { state in state.ends.count == count && state.ends.values.allSatisfy(\.isThere) }
     }
 
-    /// Those that have not ended once, and in one way, for all who are told.
+    /// The connections that have not ended once, and in one way, for all observers.
     var oddities: [String] {
         state.withLock { state in state.ends.filter { !$0.value.isOnce }.map { "\($0.key): \($0.value)" } }
     }
 
-    /// What may be sent once at most, and was sent more often.
+    /// The plans that may be sent once at most, and were sent more often.
     func repetitions(at server: ChaosServer) -> [ChaosPlan] {
         state.withLock { $0.once }.filter { plan in
             let target = plan.target
@@ -60,11 +60,11 @@ final class ChaosTally: Sendable {
         }
     }
 
-    /// Before it is enqueued.
+    /// Observes a connection before it is enqueued.
     func watch(_ connection: Connection, _ plan: ChaosPlan) {
         state.withLock { state in
             state.ends[plan.number] = Ends()
-            state.witnesses.append(Witness(connection: connection))
+            state.witnesses.append(WeakObjects(connection: connection))
             if plan.isOnce { state.once.append(plan) }
         }
         connection.onResult { [self] in end(plan, $0) }

@@ -3,8 +3,8 @@ import DiamondSQLite
 
 @testable import Diamond
 
-/// Things to be taken one after another.
-final class Answers<Element: Sendable>: Sendable {
+/// A queue of values that are removed one after another.
+final class ValueQueue<Element: Sendable>: Sendable {
     private let rest: Guarded<[Element]>
 
     init(_ elements: [Element]) { rest = Guarded(elements) }
@@ -14,7 +14,7 @@ final class Answers<Element: Sendable>: Sendable {
     func next() -> Element { rest.withLock { $0.removeFirst() } }
 }
 
-extension Answers<ActivityInterval>: ActivityObserver {
+extension ValueQueue<ActivityInterval>: ActivityObserver {
     func receive(_ event: ActivityEvent) { if case .began(let interval) = event { append(interval) } }
 }
 #endif

@@ -6,13 +6,13 @@ import HTTPTypes
 
 @testable import Diamond
 
-/// A server in memory with one large body, ranges of which it gives as RFC 9110 says. Its transfers stand still or break
-/// where a test wants it, and it knows when all that was let out has been taken.
+/// A server in memory with one large body, whose ranges it serves as RFC 9110 says. Its transfers stand still or break
+/// where a test sets it, and it counts those whose sent bytes were all read.
 final class RangeServer: Sendable {
-    /// How a transfer goes.
+    /// The course of a transfer.
     enum Flow: Sendable {
         case whole
-        /// Stands still behind so many bytes, until it is canceled.
+        /// Stands still after a number of bytes, until it is canceled.
         case held(Int)
         case broken(Int)
     }
@@ -20,11 +20,11 @@ final class RangeServer: Sendable {
     struct State: Sendable {
         var body = Data.noise(3 << 20)
         var tag = "\"a\""
-        /// Beside length and tag.
+        /// The fields in addition to the length and the tag.
         var headers: HTTPFields = [.cacheControl: "max-age=60"]
-        /// Of one transfer after another; then they are whole.
+        /// The courses of the next transfers; later ones are whole.
         var flows: [Flow] = []
-        /// Transfers that stand still, and of which all was taken.
+        /// The number of transfers that stand still, and whose sent bytes were all read.
         var drained = 0
     }
 
@@ -44,7 +44,7 @@ final class RangeServer: Sendable {
     var body: Data { state.withLock { $0.body } }
     var drained: Int { state.withLock { $0.drained } }
 
-    /// What was asked for, one request after another.
+    /// The requests, one after another.
     var ranges: [String?] { transport.requests.map { $0.headers[.range] } }
 
     private static func answer(_ request: TransportRequest, _ state: Guarded<State>) -> TransportResponse {
@@ -59,7 +59,7 @@ final class RangeServer: Sendable {
         headers[.eTag] = now.tag
         headers[.contentLength] = "\(isRest ? now.body.count - first : now.body.count)"
         if isRest { headers[.contentRange] = "bytes \(first)-\(now.body.count - 1)/\(now.body.count)" }
-        let stream = ReservoirStream(body: isRest ? now.body.dropFirst(first) : now.body, flow: flow) {
+        let stream = RangeBodySequence(body: isRest ? now.body.dropFirst(first) : now.body, flow: flow) {
             state.withLock { $0.drained += 1 }
         }
         return TransportResponse(
@@ -67,8 +67,9 @@ final class RangeServer: Sendable {
     }
 }
 
-/// Pieces of a mebibyte, which is what waits for a consumer at most: the next is asked for when the one before was taken.
-private struct ReservoirStream: AsyncSequence, Sendable {
+/// A body in pieces of a mebibyte, the most that waits for a consumer: the next piece is requested when the one before
+/// was read.
+private struct RangeBodySequence: AsyncSequence, Sendable {
     let body: Data
     let flow: RangeServer.Flow
     let whenDrained: @Sendable () -> Void

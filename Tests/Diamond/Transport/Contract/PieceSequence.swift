@@ -1,7 +1,7 @@
 import Foundation
 
-/// Pieces that are there already, and what is thrown after them.
-struct Pieces: AsyncSequence, Sendable {
+/// A sequence of given pieces, and the error that is thrown after them.
+struct PieceSequence: AsyncSequence, Sendable {
     private let pieces: [Data]
     private let failure: (any Error)?
 

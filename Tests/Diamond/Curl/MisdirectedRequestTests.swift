@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A misdirected request` {
-    /// Answers 421 on its first connection, which stays open, and 200 on every other.
+    /// A server that answers 421 on its first connection, which stays open, and 200 on every other.
     private static func server() throws -> RawServer {
         let count = Guarded(0)
         return try RawServer { connection in
@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [HTTPRequest.Method.get, .post]) func `goes out again on another connection`(
+    @Test(arguments: [HTTPRequest.Method.get, .post]) func `a misdirected request is sent again on another connection`(
         method: HTTPRequest.Method
     ) async throws {
         let server = try Self.server()
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = CurlTransport()
-        // However long a busy machine takes.
+        // However long a busy machine needs.
         configuration.retry.window = nil
         let engine = Engine(configuration)
         let response = try await engine.send(Request(server.base, method: method))
@@ -38,7 +38,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `has a connection made for it, and leaves those that are kept to others`() async throws {
+    @Test func `a misdirected request opens a new connection, and leaves the idle ones to others`() async throws {
         let server = try Self.server()
         let transport = CurlTransport()
         var request = TransportRequest(url: server.base)
@@ -48,7 +48,7 @@ import Testing
             let body = try await transport.send(request).body.collect()
             bodies.append(String(decoding: body, as: UTF8.self))
         }
-        // The first two are kept, and one of them is taken by the third.
+        // The first two stay open, and the third request uses one of them.
         #expect(bodies[0] == "1" && bodies[1] == "2" && ["1", "2"].contains(bodies[2]) && bodies[3] == "3")
         await transport.close()
     }
