@@ -80,7 +80,7 @@ import UnixSignals
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
 
         var note = Request("http://127.0.0.1:8080/notes", method: .post, body: .json(["text": "milk"]))
-        note.replay = .durable  // on disk before the first attempt; if that fails, engine.replayer() sends it later
+        note.replay = .durable  // on disk at once; offline, send throws `queued`, and engine.replayer() sends it later
         _ = try await engine.send(note)
         await engine.close()  // before the program ends: cancels running requests, and writes the rest to disk
     }
@@ -246,7 +246,7 @@ import UnixSignals
         print(try await engine.send(request).text)
 
         await session.signOut()  // no further requests for this user
-        engine.cancel { $0.request.tags.contains("account") }  // requests that are no longer needed
+        engine.cancel { $0.request.tags.contains("account") }  // connections, not awaited calls
         try await engine.forget(identity: "user-42")  // erases responses and cookies
     }
 
@@ -432,6 +432,14 @@ import UnixSignals
             let photo = RequestBody.file(URL(filePath: "photo.jpg"), contentType: "image/jpeg")
             let response = try await engine.send(Request("https://api.example.com/photos", method: .post, body: photo))
             print(response.status)
+        }
+        do {
+            let form = RequestBody.multipart([
+                MultipartPart("title", "Sunset"),
+                MultipartPart("photo", file: URL(filePath: "photo.jpg"), contentType: "image/jpeg"),
+            ])
+            let sent = try await engine.send(Request("https://api.example.com/forms", method: .post, body: form))
+            print(sent.status)
         }
         let backup = UploadSource(length: archive.size) { archive.pieces() }  // created again for every attempt
         let request = Request("https://api.example.com/files", method: .put, headers: [.contentType: "application/zip"])

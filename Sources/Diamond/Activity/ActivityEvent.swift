@@ -12,7 +12,7 @@ public enum ActivityEvent: Sendable {
     /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask for. It
     /// is passed on as it came, with the field.
     case unknownContentCoding(_ coding: String, origin: String)
-    /// A response was answered from the cache.
+    /// A request was answered from the cache.
     case hit(Response.Source)
     /// Nothing usable was stored.
     case miss
@@ -36,6 +36,6 @@ public enum ActivityEvent: Sendable {
     case malformedRedirect(reason: String)
     /// A job of the queue has changed its state, in this process.
     case job(ReplayTransition)
-    /// The queue could not be opened, read or written. The callers got errors for all requests that were not queued.
+    /// The queue could not be opened, read or written. A request that could not be queued fails with an error.
     case queueFailed(reason: String)
 }

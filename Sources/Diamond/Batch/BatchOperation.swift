@@ -14,7 +14,7 @@ final class BatchOperation: Operation, @unchecked Sendable {
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.withLock { $0 } }
 
-    /// The connections of the batch. Added dependencies are ignored.
+    /// The connections of the batch; empty once it has ended. Added dependencies are ignored.
     override var dependencies: [Operation] { isFinished ? [] : ledger?.connections ?? [] }
 
     override func start() {}

@@ -8,7 +8,7 @@ public import Metrics
 /// | metric | kind | dimensions |
 /// |---|---|---|
 /// | `http.client.request.duration` | timer of attempts | method, server, lane, status class and error (or empty) |
-/// | `diamond.request.duration` | timer of requests that contact a server, waits and retries included | the same |
+/// | `diamond.request.duration` | timer of connections, and of calls that contact a server, waits and retries included | the same |
 /// | `diamond.queue.duration` | timer of waits for a permit | server, lane |
 /// | `diamond.retries` | counter of attempts after the first, hedges included | server, lane |
 /// | `diamond.codings.kept` | counter of bodies with a content coding that is not removed | |

@@ -6,9 +6,9 @@ struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Evicts entries until the store fits a size, and frees their disk space.",
         discussion: """
-            Evicts expired entries without a validator first, then entries that were not used, down to 90 % of the \
-            size. Keeps pinned entries. Reserves up to 16 MiB of the size for the write-ahead log. Does not change \
-            the limit of a running program.
+            Keeps 16 MiB of the size, at most half, for the write-ahead log. If the rest is exceeded, evicts down to 90 % \
+            of it: expired entries without a validator first, then entries that were not used. Keeps pinned entries. Does \
+            not change the limit of a running program.
 
             EXAMPLE
               cachectl evict --to 100MB

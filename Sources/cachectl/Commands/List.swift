@@ -5,11 +5,11 @@ import Foundation
 
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists stored entries, newest first.",
+        abstract: "Lists stored entries, by default the newest first.",
         discussion: """
-            AGE is the time since the origin server generated or revalidated the response. FRESH is the remaining \
-            freshness lifetime that the server gave, or - if it gave none; a request's own --max-age is not \
-            considered. A partial entry answers no request: its transfer is running or was interrupted. If there are \
+            AGE is the time since the origin server generated or revalidated the response. FRESH is what remains of the \
+            freshness lifetime that the server gave: a time, stale if it is over, partial for a partial entry, or - if it \
+            gave none. A request's own --max-age is not considered. A partial entry answers no request: its transfer is running or was interrupted. If there are \
             more entries, the cursor of the next page is printed below the table; --json has a cursor in each entry.
 
             EXAMPLE

@@ -8,9 +8,10 @@ struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Estimates miss ratios for other cache sizes from recorded accesses, and recommends a size.",
         discussion: """
-            Replays the recorded accesses: sizes and last access times of a sample of the keys. MISSED is the part \
-            that would have gone over the network with SIEVE eviction, LRU MISSED the same with LRU. Bytes are body \
-            bytes. The recommended size is the smallest that, when doubled, saves less than 1 % more of all bytes.
+            Replays the recorded accesses: sizes and last access times of a sample of the keys. REQUESTS \
+            MISSED and BYTES MISSED are the parts that would have gone over the network with SIEVE eviction, LRU MISSED and \
+            the BYTES after it the same with LRU. Bytes are body bytes. The recommended size is the smallest beyond which \
+            each doubling keeps less than 1 % of all bytes from the network.
 
             A store records nothing by default. Switch recording on, let the programs use the store for some days, and \
             simulate:

@@ -5,11 +5,13 @@ import Foundation
 
 struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints what is stored, or hits, misses and evictions per day.",
+        abstract: "Prints what is stored; with --days, hits, misses and evictions per day.",
         discussion: """
             HITS are fresh responses, STALE those past their freshness lifetime that a policy allowed, CONFIRMED \
-            those that the server revalidated. RATIO is the share of these three in all responses. SERVED is the \
-            number of body bytes from the cache, SAVED the time of the exchanges that it replaced. Days are in UTC. \
+            those that the server revalidated. RATIO is the share of these three in the \
+            sum of them and MISSES. SERVED is the \
+            number of body bytes from the cache, SAVED the \
+            time of the exchanges that HITS and STALE replaced. Days are in UTC. \
             --json prints hours.
 
             EXAMPLE

@@ -11,12 +11,13 @@ enum Output {
     /// Writes lines, each as ``line(_:)`` does.
     static func lines(_ text: String) { for part in parts(of: text) { line(part) } }
 
-    /// Writes a line, for a command that has to finish other work before it ends.
+    /// Writes a line. Unlike ``line(_:)``, does not end the program if the output is closed: the caller may have work to
+    /// finish.
     ///
     /// - Returns: Whether the line was written.
     static func attempt(line text: String) -> Bool { isWritten(Data((text.withoutControls + "\n").utf8)) }
 
-    /// Writes a JSON value, for a command that has to finish other work before it ends.
+    /// Writes a JSON value, without ending the program if the output is closed.
     ///
     /// - Throws: The exit code, if the output is closed.
     static func attempt(json value: some Encodable) throws {

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Reads a stored body a chunk at a time: at most 128 KiB of it are in memory.
 ///
-/// Each chunk is verified with the checksum that it had when the body was looked up. One task at a time reads. A copy
+/// Each chunk from disk is verified with the checksum that it had when the body was looked up. One task at a time reads. A copy
 /// continues at the position of the original.
 package struct BodyReader: Sendable {
     private enum Source: Sendable {
@@ -25,7 +25,7 @@ package struct BodyReader: Sendable {
         source = .disk(outline, cache)
     }
 
-    /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. It reads in the calling thread, for some
+    /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. From disk it reads in the calling thread, for some
     /// hundred microseconds.
     ///
     /// - Throws: `entryGone` if the entry was replaced or removed in the meantime; `corrupt` if it is damaged; `cannotSeal`

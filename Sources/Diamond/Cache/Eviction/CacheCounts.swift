@@ -19,13 +19,13 @@ public struct CacheCounts: Hashable, Sendable {
     public package(set) var evictions: Int64 = 0
     /// The bytes of the bodies served from the cache.
     public package(set) var bytesServed: Int64 = 0
-    /// The duration of the exchanges that hits replaced, in milliseconds.
+    /// The duration of the exchanges that fresh and stale responses from the cache replaced, in milliseconds.
     package var millisecondsSaved: Int64 = 0
 
     /// The start of the hour.
     public var start: Date { Date(timeIntervalSince1970: Double(hour) * 3600) }
 
-    /// The duration of the exchanges that hits replaced.
+    /// The duration of the exchanges that fresh and stale responses from the cache replaced.
     public var timeSaved: Duration { .milliseconds(millisecondsSaved) }
 
     package init(hour: Int64) { self.hour = hour }

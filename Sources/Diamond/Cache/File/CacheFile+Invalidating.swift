@@ -1,8 +1,8 @@
 import DiamondSQLite
 
 extension CacheFile {
-    /// Marks the entries of some selections stale, in slices, as ``erase(_:named:)`` erases. It runs at least one
-    /// transaction, even if no entry has to be marked: the named entries may be in the memories of other processes.
+    /// Marks the entries of some selections stale, in slices, like ``erase(_:named:)``. It always runs at least one
+    /// transaction, because other processes may have the named entries in memory and must be notified.
     ///
     /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
     /// - Returns: the number of newly marked entries.
@@ -26,7 +26,8 @@ extension CacheFile {
         return count
     }
 
-    /// Marks all stored entries of some URLs stale, and those that other URLs of the same path find, too.
+    /// Marks the entries of some URLs stale, and the entries with the same path whose keys leave out a part of the URL
+    /// (``CacheEntry/isFoundByOthers``).
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }

@@ -6,7 +6,8 @@ import Foundation
 package final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
-        /// The sealing with the secret in the file: another process may have created the file again.
+        /// The sealing with the secret that is now in the file. It differs from ``CacheFile/secret`` if another process
+        /// has created the file again.
         var sealing: Sealing?
         /// The number that tells the file from another one of its name.
         var number: FileNumber?
@@ -16,7 +17,7 @@ package final class CacheFile: Sendable {
         var isAbandoned = false
     }
 
-    /// The longest time that a lookup waits for another process.
+    /// The longest wait for another process, in a lookup and in other work that must not delay one.
     static let moment: Duration = .milliseconds(100)
 
     let store: Store

@@ -1,9 +1,10 @@
-/// The reason why this process cannot read a sound entry. The entry stays, and counts as a miss.
+/// The reason why this process cannot read an entry that is not damaged. The entry stays, and counts as a miss.
 enum CacheLock: Hashable, Sendable {
     /// The entry is in clear, and a sealed cache reads only sealed entries.
     case inClear
     /// It is sealed, and no seal was given.
     case sealed(keyID: String)
+    /// It is sealed with a key that the seal does not have.
     case unknownKey(String)
     /// Its body is compressed, and this program was built without the trait `Compression`.
     case compressed

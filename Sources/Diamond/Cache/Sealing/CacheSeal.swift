@@ -4,7 +4,8 @@ public import Foundation
 /// a key service.
 ///
 /// The functions are called on any thread, several at once, for every value that is written and read: be quick, and hold
-/// the keys in memory. Of an error that they throw, only the type's name is reported, unless it is a ``CacheSealError``.
+/// the keys in memory. A thrown ``CacheSealError`` is reported with its message; of any other error, only the name of
+/// its type.
 public protocol CacheSeal: Sendable {
     /// The name of the key that ``seal(_:context:)`` uses. The store writes it in clear, next to the sealed bytes: it must
     /// not be secret. Different keys have different names.

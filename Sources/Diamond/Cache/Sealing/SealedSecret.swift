@@ -1,9 +1,8 @@
 package import DiamondSQLite
 import Foundation
 
-/// The secret of a sealed store, which makes digests of credentials, tags and identities. Each key seals it under its
-/// own name, next to those of other keys. A new key takes over the secret that an older one has sealed, so that digests
-/// stay the same.
+/// The secret of a sealed store, which makes digests of credentials, tags, identities, URLs and hosts. It is stored sealed. A new
+/// key seals the same secret again, and deletes the copy of the older key that it used, so that digests stay the same.
 package struct SealedSecret {
     private static let context = Data("diamond 1 secret".utf8)
 

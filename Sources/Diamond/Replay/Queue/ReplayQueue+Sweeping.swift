@@ -82,13 +82,15 @@ extension ReplayQueue {
     ) async throws(ReplayError) -> Int {
         try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) {
             (ids, connection, ledger) throws(SQLiteError) in
-            // Only in the first transaction, so that another process can end the hold meanwhile.
+            // Only in the first transaction: a later one would add the hold again if another process has ended it
+            // meanwhile. A dry run undoes each transaction, so it adds the hold in each.
             if ids.isEmpty || isDryRun { try ReplayTable.add(hold, reason: reason, on: connection, ledger: ledger) }
             return try ReplayTable.hold(ids, on: connection, ledger: &ledger)
         }
     }
 
-    /// Ends a hold, and releases the jobs that no other hold covers.
+    /// Ends a hold, and releases its jobs that are not held by themselves or by another hold. For an identity, also
+    /// releases jobs that wait for it to sign in.
     ///
     /// - Parameter isDryRun: whether all changes are undone.
     /// - Returns: the number of released jobs.
@@ -149,8 +151,8 @@ extension ReplayQueue {
     package struct ClaimPreview: Sendable {
         /// The transitions, in the order of the claim.
         package var transitions: [ReplayTransition]
-        /// The number of jobs that would still be ready: they wait for earlier jobs of their ordering keys, or exceed
-        /// the claim's limit.
+        /// The number of jobs that would still be ready: earlier jobs of their ordering keys come first, the limit is
+        /// reached, or the queue is held.
         package var remaining: Int
     }
 

@@ -31,7 +31,7 @@ struct ReplayLedger: Sendable {
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
     }
 
-    /// Returns the states of the jobs that became dead or came to review after the first `count` transitions.
+    /// Returns the new state, dead or in review, of each transition into one of them, from index `count` on.
     func ends(since count: Int) -> [ReplayState] {
         transitions[count...].compactMap(\.to).filter { $0 == .dead || $0 == .needsReview }
     }

@@ -6,7 +6,7 @@
 /// ```swift
 /// request.retry = .never
 /// request.retry = .interactive
-/// request.retry = RetryPolicy(attempts: 5, deadline: .seconds(60))
+/// request.retry = RetryPolicy(attempts: 5, deadline: .seconds(60), window: nil)
 /// ```
 ///
 /// Durations are rounded to whole milliseconds and limited to 0 to 100 years.

@@ -14,10 +14,10 @@ struct Queue: AsyncParsableCommand {
               cachectl queue list --state dead
 
             STATES
-              ready        can be sent when the jobs before it with the same ordering key are done
+              ready        can be sent after earlier jobs of its ordering key, unless the queue is held
               waiting      waits for its time: added with a delay, or failed and to be retried
               running      being sent
-              held         held by itself, its ordering key, its identity, its lane or the whole queue
+              held         held by itself, its ordering key, its identity or its lane
               done         sent, or discarded
               dead         failed for good, unless redriven
               needsReview  may have been processed; sending it again could do harm

@@ -9,7 +9,8 @@ struct QueueReplay: AsyncParsableCommand {
         abstract: "Sends the jobs that can be sent now.",
         discussion: """
             Jobs with the same ordering key are sent one after the other. Several programs can send the jobs of one \
-            queue at the same time. A result that cannot be written to disk is retried until Ctrl-C. Ctrl-C, or a \
+            queue at the same time. If a result cannot be written to disk, the write is \
+            tried again until Ctrl-C; the request is not sent again. Ctrl-C, or a \
             closed output, lets running requests finish. With --watch and --json, prints one JSON object per change. \
             Exits with 1 if a job died or needs review, and with 4 if the queue cannot be written.
 
@@ -40,7 +41,7 @@ struct QueueReplay: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --dry-run: maximum number of jobs to send, and of waiting jobs (default: 50).", valueName: "N"),
+            "With --dry-run: maximum number of jobs listed as sent, and as waiting (default: 50 each).", valueName: "N"),
         transform: Limit.init(argument:))
     var limit: Limit?
 

@@ -8,8 +8,8 @@ struct QueueHistory: ParsableCommand {
         commandName: "history",
         abstract: "Prints how many jobs were added, sent, failed and so on, per day or hour.",
         discussion: """
-            Days and hours are in UTC; those without events are left out. History is kept for 9,600 hours (400 \
-            days). --json prints hours.
+            Days and hours are in UTC; those without events are left out. The last \
+            9,600 hours with events are kept. --json prints hours.
 
             EXAMPLE
               cachectl queue history --days 30

@@ -8,8 +8,9 @@ struct QueueList: ParsableCommand {
         commandName: "list",
         abstract: "Lists jobs in the order in which they were added, with counts and holds.",
         discussion: """
-            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT \
-            is the time until it is sent; behind means that other jobs with its ordering key come first. If there \
+            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT is \
+            now, the time until the job can be sent, behind if other jobs with its ordering key come first, or - if it is \
+            neither ready nor waiting; it ignores a hold of the whole queue. If there \
             are more jobs, the id for --after is printed below the table.
 
             EXAMPLE

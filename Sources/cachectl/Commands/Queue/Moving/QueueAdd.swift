@@ -8,8 +8,8 @@ struct QueueAdd: AsyncParsableCommand {
         abstract: "Adds a request to the queue, and prints the id of its job.",
         discussion: """
             Stores the request as given; the program that sends it adds its own headers. Stores no secrets: name \
-            them in the credentials of a request file. If a waiting job has the same unique name and is kept or \
-            merged, prints the id of that job. Prints no id if neither request needs to be sent any more.
+            them in the credentials of a request file. If a job with the same unique name is \
+            kept, replaced or merged, prints the id of that job. Prints no id if neither request needs to be sent any more.
 
             EXAMPLE
               cachectl queue add --json-body '{"done":true}' https://api.example.com/tasks --key tasks

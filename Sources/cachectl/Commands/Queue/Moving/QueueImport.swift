@@ -6,10 +6,11 @@ import Foundation
 struct QueueImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adds all jobs of an export, in order, or none of them.",
+        abstract: "Adds the unfinished jobs of an export, in order, or none if one line is refused.",
         discussion: """
-            Jobs get new ids, and their attempts are counted from zero. Times, expiry, holds and the mark that a job \
-            may have been processed are kept. Jobs that are done, dead or in review are left out. A line with a \
+            Jobs get new ids, and their attempts are counted from zero. The earliest time to send, \
+            the expiry, holds and the mark that a job may have been processed are kept. Jobs that are done, dead or in \
+            review are left out. A line with a \
             secret is refused. The shortest line is {"request": {…}}.
 
             EXAMPLE
@@ -70,7 +71,8 @@ struct QueueImport: AsyncParsableCommand {
 private struct ImportForm: Encodable {
     var jobs: Int
     var leftOut: Int
-    /// The number of lines that were merged into waiting jobs with the same unique names. Absent if there are none.
+    /// The number of lines that added no job, because a job with the same unique name was kept, replaced or
+    /// merged instead. Absent if there are none.
     var takenIn: Int?
     var dryRun: Bool
 

@@ -5,7 +5,7 @@ import Diamond
 struct QueueRedrive: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Sends dead jobs and jobs in review again.",
+        abstract: "Makes dead jobs and jobs in review ready again; a program or 'queue replay' sends them.",
         discussion: """
             Jobs keep their order and their idempotency keys; their attempts are counted from zero. Before you \
             redrive a job in review, make sure that sending it a second time does no harm.

@@ -7,7 +7,7 @@ struct QueueRelease: AsyncParsableCommand {
         commandName: "release",
         abstract: "Ends a hold.",
         discussion: """
-            Takes the same options as hold. A job with several holds stays held until all have ended. Releasing an \
+            Takes the options of hold, except --reason. A job with several holds stays held until all have ended. Releasing an \
             identity also releases its jobs that wait for it to sign in.
 
             EXAMPLE

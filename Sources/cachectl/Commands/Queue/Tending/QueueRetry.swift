@@ -5,9 +5,9 @@ import Diamond
 struct QueueRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Sends waiting jobs now.",
+        abstract: "Makes waiting jobs ready, so that a running program or 'queue replay' sends them now.",
         discussion: """
-            With options or --all, jobs that do not wait are skipped; for an id, that is an error.
+            With options or --all, jobs that are neither waiting nor ready are skipped; for an id, that is an error.
 
             EXAMPLE
               cachectl queue retry --host api.example.com
