@@ -1,17 +1,17 @@
 /// The decision for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
 enum CacheDecision: Equatable {
-    /// The failures of the server for which the stored response stands in.
+    /// The failures of the server after which the stored response is served.
     enum Fallback: Equatable {
         case none
         /// Lost connections, and the statuses 500, 502, 503 and 504 (RFC 5861 section 4).
         case staleIfError
-        /// Every failure: the policy of the app says so.
+        /// Every failure, because the app's policy says so.
         case anyFailure
     }
 
-    /// Answer from the cache: `.cache` when fresh, `.stale` where policy, request or server accept that.
+    /// Answer from the cache: `.cache` for a fresh response, `.stale` if policy, request or server allows a stale one.
     case serve(Response.Source)
-    /// Answer with the stale response, and bring it up to date behind the answer.
+    /// Answer with the stale response, and refresh it in the background.
     case serveStaleAndRefresh
     /// Ask the server, with the stored validators or without.
     case ask(conditionally: Bool, elseStored: Fallback)
@@ -20,9 +20,9 @@ enum CacheDecision: Equatable {
 
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - stored: what the request's key finds, or `nil`.
-    ///   - policy: the app's. Only `automatic` leaves the decision to server and request.
-    ///   - request: the request's own `Cache-Control`. Of it, `only-if-cached` counts under every policy.
+    ///   - stored: the response stored under the request's key; `nil` if there is none.
+    ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request.
+    ///   - request: the request's own `Cache-Control`. Its `only-if-cached` counts under every policy.
     init(now: Int64, stored: StoredResponse?, policy: CachePolicy, request: CacheControl? = nil) {
         let decision = Self(now, stored, policy, request)
         self = request?.onlyIfCached == true ? decision.withoutServer(now, stored, policy) : decision
@@ -43,8 +43,8 @@ enum CacheDecision: Equatable {
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:
-            // RFC 9111 section 5.2.2.2: not even for want of a network. Section 4.2.4 says the same of no-cache, which many
-            // servers send with all they answer: against that the app, which wants an old answer rather than none, prevails.
+            // A response with must-revalidate is not served stale even without a network (RFC 9111 section 5.2.2.2). Section
+            // 4.2.4 says the same of no-cache, which many servers send with every response: there the app's policy prevails.
             let mayBeStale = isFresh || !stored.flags.contains(.mustRevalidate)
             self = .ask(conditionally: hasValidator, elseStored: mayBeStale ? .anyFailure : .none)
         case .staleWhileRevalidate:
@@ -56,7 +56,7 @@ enum CacheDecision: Equatable {
         }
     }
 
-    /// The decision where the server is not to be asked (RFC 9111 section 5.2.1.7): what is served without it, or else 504.
+    /// Returns the decision without the server (RFC 9111 section 5.2.1.7): the stored response, or else 504.
     private func withoutServer(_ now: Int64, _ stored: StoredResponse?, _ policy: CachePolicy) -> CacheDecision {
         switch self {
         case .serve, .fail: return self

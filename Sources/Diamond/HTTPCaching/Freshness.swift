@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// The lifetime of a response without asking the server, and its age when it came (RFC 9111 section 4.2). All times are
+/// The freshness lifetime of a response, and its age on arrival (RFC 9111 section 4.2). All times are
 /// in milliseconds.
 struct Freshness: Equatable {
-    /// The server's explicit lifetime, else a heuristic one; `nil` where there is neither.
+    /// The server's explicit lifetime, else a heuristic one; `nil` if there is neither.
     var lifetime: Int64?
     /// Whether the lifetime is heuristic (section 4.2.2): the server gives none.
     var isHeuristic = false
@@ -14,7 +14,7 @@ struct Freshness: Equatable {
     static let longestHeuristic: Int64 = 86_400_000
 
     /// - Parameters:
-    ///   - control: what the headers' `Cache-Control` says.
+    ///   - control: the directives of the headers' `Cache-Control`.
     ///   - kind: `s-maxage` counts for a shared cache.
     init(
         headers: HTTPFields,
@@ -35,8 +35,8 @@ struct Freshness: Equatable {
         initialAge = max(apparentAge, correctedAge)
     }
 
-    /// Returns the time of `Date`; that of receipt where there is no such field, and `nil` where it cannot be read (RFC 9110
-    /// section 6.6.1).
+    /// Returns the time of `Date`, or the time of receipt without such a field; `nil` if it cannot be read (RFC 9110 section
+    /// 6.6.1).
     private static func date(_ headers: HTTPFields, receivedAt: Int64) -> Int64? {
         guard headers.contains(.date) else { return receivedAt }
         return headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
@@ -49,7 +49,7 @@ struct Freshness: Equatable {
         return first?.withBytes { $0.deltaSeconds($0.indices) } ?? 0
     }
 
-    /// Returns the lifetime by the first of `s-maxage`, `max-age` and `Expires` that is there (section 4.2.1).
+    /// Returns the lifetime by the first of `s-maxage`, `max-age` and `Expires` that is present (section 4.2.1).
     private static func explicitLifetime(
         _ headers: HTTPFields,
         _ control: CacheControl,
@@ -60,15 +60,14 @@ struct Freshness: Equatable {
         if kind == .shared, let seconds = control.sharedMaxAge { return seconds * 1000 }
         if let seconds = control.maxAge { return seconds * 1000 }
         guard headers.contains(.expires) else { return nil }
-        // An Expires that cannot be read, "0" above all, is in the past (section 5.3). So are several that differ (section
-        // 4.2.1), and one that is to be counted from a Date that cannot be read.
+        // An Expires that cannot be read, such as "0", is in the past (section 5.3). So are several that differ (section
+        // 4.2.1), and one whose Date cannot be read.
         guard let date, let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) })
         else { return 0 }
         return max(0, expires - date)
     }
 
-    /// Returns a tenth of the time for which the representation had not changed (section 4.2.2); `nil` where that is not
-    /// known.
+    /// Returns a tenth of the time for which the representation had not changed (section 4.2.2); `nil` if that is unknown.
     private static func heuristicLifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
         guard let text = headers.single(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
             modified <= date
