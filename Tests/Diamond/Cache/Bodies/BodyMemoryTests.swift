@@ -45,7 +45,8 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.diskCapacity = 1 << 30
         configuration.headers = [:]
-        configuration.transport = StubTransport(status: 304, headers: [.eTag: "\"a\""], body: "")
+        // The stored response has no entity tag: a 304 with one would be about another representation.
+        configuration.transport = StubTransport(status: 304, headers: [:], body: "")
         let engine = Engine(configuration)
         let cache = try #require(engine.cache)
         let (entry, piece) = (try CacheEntry.stub("a", size: 0), Data.noise(1 << 16))
