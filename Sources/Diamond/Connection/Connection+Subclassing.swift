@@ -2,7 +2,8 @@ import DiamondSQLite
 
 /// Calls to the open methods of a subclass. A plain connection has none.
 extension Connection {
-    /// Whether the connection has no subclass, so that its open methods do nothing.
+    /// Whether the connection is a `Connection` itself, and no instance of a subclass. Its open methods then do
+    /// nothing.
     var isPlain: Bool { type(of: self) == Connection.self }
 
     /// Returns the request with the changes of the dependencies and of ``prepare(_:)``.

@@ -23,7 +23,7 @@ struct Hedge: Sendable {
         _ first: @escaping @Sendable () async -> ExchangeAttempt,
         against second: @escaping @Sendable () async -> ExchangeAttempt?
     ) async -> Race {
-        // Whether the second has begun, or will not begin.
+        // `true` once the second has begun, `false` once it will not begin any more, `nil` before.
         let begun = Guarded<Bool?>(nil)
         return await withTaskGroup(of: ExchangeAttempt?.self) { group in
             group.addTask { await first() }

@@ -52,7 +52,7 @@ final class RetryCoordinator: Sendable {
         return withBudget(of: origin, at: now) { $0.withdraw(at: now) }
     }
 
-    /// Returns the payment for a repetition that was not sent.
+    /// Puts the payment for a repetition that was not sent back into the budget.
     func refund(to origin: String) {
         let now = clock.uptime()
         withBudget(of: origin, at: now) { $0.refund(at: now) }
@@ -88,7 +88,7 @@ final class RetryCoordinator: Sendable {
 
     func isCircuitOpen(to origin: String) -> Bool { withCircuit(of: origin) { $0.isOpen(at: $1) } ?? false }
 
-    // The check precedes the lock: every attempt calls this twice, and few engines have circuit breakers.
+    // The check precedes the lock: every attempt calls this at least twice, and few engines have circuit breakers.
     @discardableResult
     private func withCircuit<Value>(
         of origin: String,

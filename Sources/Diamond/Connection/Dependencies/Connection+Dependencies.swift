@@ -31,7 +31,7 @@ extension Connection {
                 defer { core.failedDependencies = .some(newValue) }
                 return core.failedDependencies
             }
-            // Released outside the lock, because its closure is the app's.
+            // Released outside the lock, because releasing its closure may run code of the app.
             withExtendedLifetime(former) {}
         }
     }
@@ -56,7 +56,7 @@ extension Connection {
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
-        // Not from an abandoned run.
+        // An abandoned run must not store its request.
         core.withLock { [request] core in
             if core.run === run, !core.isPrepared { core.updatedRequest = .some(request) }
         }

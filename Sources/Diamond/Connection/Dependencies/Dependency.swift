@@ -1,6 +1,7 @@
 import Foundation
 
-/// An edge between a connection and the operation that it waits for. Both nodes reference it.
+/// An edge between a connection and the operation that it waits for. The node of the connection references it, and so
+/// does the node of the operation if that is a connection.
 ///
 /// `@unchecked Sendable`: changed only under the lock of ``DependencyGraph``.
 final class Dependency: @unchecked Sendable {
@@ -8,7 +9,8 @@ final class Dependency: @unchecked Sendable {
 
     /// The strong references of an edge.
     struct References {
-        /// The connection or other operation that is waited for; `nil` for a turn in a serial lane.
+        /// The connection or other operation that is waited for; `nil` for a turn in a serial lane, and after
+        /// ``Dependency/dropConnection()``.
         var operation: Operation?
         /// The closure that updates the request of the waiting connection with the response.
         var update: RequestUpdate?
@@ -33,7 +35,8 @@ final class Dependency: @unchecked Sendable {
         references = References(operation: operation, update: update)
     }
 
-    /// Releases the references of the edge, because the waiting node and the dependency both retain the edge.
+    /// Releases the references of the edge now. The edge itself may live longer, because the waiting node and the
+    /// node of the dependency retain it.
     ///
     /// - Returns: the references to free while no lock is held.
     func releaseReferences() -> References {

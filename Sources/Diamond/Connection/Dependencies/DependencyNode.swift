@@ -21,7 +21,7 @@ final class DependencyNode: @unchecked Sendable {
     var waiting: Connection?
     /// Whether the node waits, or has waited, for an operation that is no connection, directly or through others.
     private(set) var awaitsForeign = false
-    /// The node before this one in a serial line.
+    /// The node before this one in the line of a serial lane.
     weak var predecessor: DependencyNode?
     /// The node after this one in a serial line.
     weak var successor: DependencyNode?

@@ -3,7 +3,7 @@
 /// A response with an error status is no failure: read the needed part of it in
 /// ``Connection/addDependency(_:updatingRequest:)``, and throw if that part is missing.
 public enum FailedDependencies: Sendable {
-    /// The connection fails with `dependencyFailed`, and counts as canceled.
+    /// The connection fails with `dependencyFailed`, and its `isCancelled` is `true`. Its state ends as a failure.
     case cancel
     /// The connection runs as though the dependency had succeeded. The request is not updated, because there is no
     /// response.

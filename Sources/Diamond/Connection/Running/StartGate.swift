@@ -46,7 +46,7 @@ final class StartGate: Sendable {
         repeat {
             next = state.withLock { state in
                 if isFirst { body(&state) }
-                // Subtracted on the left, because any number may be the width.
+                // `width + lookups` could overflow, because the app may set any width.
                 guard state.active - Self.lookups < width, let run = state.nextRun() else { return nil }
                 state.active += 1
                 return run

@@ -21,7 +21,8 @@ final class PendingWaits: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the limit for the time; `nil` for none.
-    ///   - isBeforeWire: whether only the wire comes after the wait, so that it is useless once the engine is closed.
+    ///   - isBeforeWire: whether the value only serves a request over the wire. Such a wait is refused once the
+    ///     engine is closed.
     /// - Returns: the value, or the reason why the wait ended before.
     func value<Value: Sendable>(
         within limit: Duration? = nil,
@@ -57,7 +58,7 @@ final class PendingWaits: Sendable {
         }
     }
 
-    /// Ends all waits, and refuses later ones that only the wire comes after.
+    /// Ends all current waits. Later waits for values that only serve the wire are refused.
     func close() {
         let ends = state.withLock { state in
             state.isClosed = true

@@ -9,7 +9,7 @@ final class Transfer: Sendable {
     enum End: Sendable {
         /// A whole response was received.
         ///
-        /// - Parameter answered: the status of the server's answer; 206 if it completes a partial response.
+        /// - Parameter answered: the status of the server's answer; 206 or 416 if it completes a partial response.
         // Indirect, because it is returned through every step, and most read only its status.
         indirect case received(ReceivedResponse, answered: HTTPResponse.Status)
         /// The partial response cannot be resumed, and the answer is no response to the request itself: the whole has to be
@@ -30,7 +30,7 @@ final class Transfer: Sendable {
     /// The request that is sent: for the rest, if ``before`` has a partial response.
     let request: TransportRequest
     let options: ExchangeOptions
-    /// The jar's count of removals when the request's cookies were read; `nil` without a jar.
+    /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
     let removals: Int?
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
@@ -75,7 +75,8 @@ final class Transfer: Sendable {
         do throws(TransportError) {
             let response = try await response(within: headLimit)
             let head = head(of: response, sentAt: sentAt)
-            // Most responses are complete with their heads, and their transfers cannot break any more.
+            // For most responses the whole body is here together with the head, so that the transfer cannot break any
+            // more.
             if let whole = wholeResponse(response.body, head: head) { return whole }
             return await receive(response.body, head: head)
         } catch {
@@ -201,7 +202,8 @@ final class Transfer: Sendable {
         }
     }
 
-    // No transport knows the end of a 206 without `Content-Length`: the complete length in `Content-Range` tells it.
+    // A transport may not notice that a 206 without `Content-Length` ended early. The number of received bytes is
+    // therefore compared with the complete length, which is known from the first response.
     private func end(of partial: PartialResponse, head: ReceivedResponse) async -> Completion {
         let missing = partial.content.missingCount
         guard head.status == .partialContent, missing != 0 else {

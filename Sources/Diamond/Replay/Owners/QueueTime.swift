@@ -36,7 +36,8 @@ package final class QueueTime: Sendable {
     package struct Moment: Hashable, Sendable {
         /// Milliseconds since 1970.
         package let time: Int64
-        /// The lead of the wall clock over the queue's time, in milliseconds; 0 if the wall clock was not set.
+        /// The lead of the wall clock over the queue's time, in milliseconds; 0 while the wall clock counts as right
+        /// (``QueueClock/tolerance``).
         package let lead: Int64
 
         package init(_ record: QueueClock, at reading: QueueClock.Reading) {

@@ -67,8 +67,8 @@ extension ReplayTable {
         }
     }
 
-    /// Returns the row of a job that an index has found; `nil` if its state does not belong in the index, or it is
-    /// damaged.
+    /// Returns the row of a job that an index has found; `nil` if the row is missing, is damaged, or has a state that
+    /// does not belong in the index.
     private static func indexedRow(
         _ id: Int64,
         in states: [ReplayState],

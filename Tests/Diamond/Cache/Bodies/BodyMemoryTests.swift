@@ -45,11 +45,12 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.diskCapacity = 1 << 30
         configuration.headers = [:]
-        // The stored response has no entity tag: a 304 with one would be about another representation.
-        configuration.transport = StubTransport(status: 304, headers: [:], body: "")
+        configuration.transport = StubTransport(status: 304, headers: [.eTag: "\"a\""], body: "")
         let engine = Engine(configuration)
         let cache = try #require(engine.cache)
-        let (entry, piece) = (try CacheEntry.stub("a", size: 0), Data.noise(1 << 16))
+        var entry = try CacheEntry.stub("a", size: 0)
+        entry.stored.headerBlock = Data("ETag: \"a\"\n".utf8)
+        let piece = Data.noise(1 << 16)
         let writer = try cache.bodyWriter(for: entry)
         for _ in 0..<Self.count / piece.count { try await writer.append(piece) }
         try await writer.finish()
