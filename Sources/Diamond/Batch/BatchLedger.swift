@@ -3,8 +3,9 @@ import Foundation
 
 /// Records the outcomes of a batch's connections, and performs the actions of ``BatchLife``.
 ///
-/// The connections retain the ledger, and it retains none of them. The ledger of a dropped batch still records, and still
-/// cancels for failing fast. The ledger of a batch that is never run is freed with its connections.
+/// The connections retain the ledger, and it retains none of them. If the batch is released, the ledger still records
+/// outcomes and, if the batch fails fast, still cancels the other connections after the first failure. The ledger of
+/// a batch that is never run is freed with its connections.
 final class BatchLedger: Sendable {
     struct State {
         var life: BatchLife
@@ -61,7 +62,8 @@ final class BatchLedger: Sendable {
 
     var progress: BatchProgress { state.withLock { $0.life.progress } }
 
-    /// Returns the index of the item that ended at a position, from 0, in the order of the ends; `nil` if none has yet.
+    /// Returns the index of an item by the order in which the items ended: position 0 is the one that ended first.
+    /// `nil` if fewer have ended.
     func index(endedAt position: Int) -> Int? {
         state.withLock { $0.life.ended.indices.contains(position) ? $0.life.ended[position] : nil }
     }

@@ -94,7 +94,8 @@ final class RowList {
     /// The entries of the rows at the last commit.
     var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
 
-    /// Returns the index of the first row for which `precedes` is false. The rows have to be sorted by it.
+    /// Returns the index directly after the last unpinned row for which `precedes` is true; 0 if there is none. The
+    /// unpinned rows have to be sorted so that those for which it is true come first.
     ///
     /// Skips pinned rows.
     func position(where precedes: (Entry) -> Bool) -> Int {
@@ -105,7 +106,8 @@ final class RowList {
             guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
             if precedes(row.entry) { low = place + 1 } else { high = middle }
         }
-        // All chunks before `low` start with a preceding row, so the boundary is in the last of them.
+        // The first unpinned row of the chunk before `low` precedes, and no unpinned row of a later chunk does. So
+        // the boundary is in that chunk, or at its end.
         guard low > 0 else { return 0 }
         let chunk = chunks[low - 1]
         return newCounts.sum(ofFirst: low - 1) + boundary(in: chunk, where: precedes)

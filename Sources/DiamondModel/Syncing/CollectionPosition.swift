@@ -45,7 +45,8 @@ struct CollectionPosition {
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
     }
 
-    /// The entry that follows the model: its earlier neighbor, or, if that has left too, the first with a greater label.
+    /// The entry to insert the model before: its earlier neighbor. If it had none, or that has left too, the first
+    /// entry with a greater label; `nil` if there is none.
     private var neighbor: Entry? {
         next.flatMap(core.entry) ?? core.order.first { $0.label > label }
     }

@@ -1,7 +1,7 @@
 /// The counts of open intervals, as a value.
 ///
-/// It counts by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none. The sums
-/// of a lane, an origin or a tag are computed on demand.
+/// It counts by subject (a lane, an origin and tags together), so that beginning an interval costs one lookup at
+/// most, and ending it none. The sums of a lane, an origin or a tag are computed on demand.
 struct ActivityLedger {
     private struct Account {
         var subject: ActivitySubject

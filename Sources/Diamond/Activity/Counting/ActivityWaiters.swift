@@ -5,7 +5,7 @@ struct ActivityWaiters {
     enum Condition {
         /// The version differs from this one.
         case change(since: Int)
-        /// No work is waiting or under way.
+        /// No work is waiting or under way, except paused connections.
         case idle
 
         func isSatisfied(version: Int, isIdle: Bool) -> Bool {
@@ -16,7 +16,7 @@ struct ActivityWaiters {
         }
     }
 
-    /// A promise of whether the condition is satisfied; `false` if it cannot be any more.
+    /// A promise, fulfilled with `true` once the condition is satisfied, or with `false` once it can no longer be.
     typealias Waiter = Promise<Bool>
 
     private var waiting: [ObjectIdentifier: (condition: Condition, waiter: Waiter)] = [:]

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// Decides when an app shows a network activity indicator: with a delay after the first exchange begins, and a little longer
-/// than the last one.
+/// Decides when an app shows a network activity indicator: it appears some time after the first exchange has begun,
+/// and disappears a little after the last one has ended.
 ///
 /// ```swift
 /// let indicator = engine.activity.indicator()

@@ -11,7 +11,8 @@ struct BodyRows: Sendable {
     }
 
     private let content: Content
-    /// The digest of the whole body.
+    /// The digest of the rows as they are written: that of the only row, or one made from the checksums of several
+    /// rows.
     let digest: Checksum.Digest
 
     /// Creates the rows of a body in clear, uncompressed.

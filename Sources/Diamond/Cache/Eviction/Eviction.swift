@@ -1,13 +1,14 @@
 import DiamondSQLite
 
-/// Keeps the file within its bound. It removes the leftovers of transfers and expired entries first, then others by SIEVE,
-/// down to 90 % of the bound. It works in slices of a few milliseconds, on the writer's queue only.
+/// Keeps the used pages of the file within a bound. It removes the leftovers of transfers first, then expired
+/// entries, then others by SIEVE (see ``Sieve``), down to 90 % of the bound. It works in slices of a few
+/// milliseconds, on the writer's queue only.
 package final class Eviction: Sendable {
     private struct State {
         var capacity: Int64
         /// Whether eviction is in progress and continues below the bound.
         var isUnderWay = false
-        /// Whether pages were vacuumed but the file is not shorter yet, until its log is empty.
+        /// Whether pages were vacuumed, but the log has not been emptied since. The file gets shorter only then.
         var isShrinking = false
         /// The bytes that this process may write before the next check.
         var allowance: Int64 = 0
@@ -17,9 +18,9 @@ package final class Eviction: Sendable {
     package static let logBytes: Int64 = 16 << 20
     /// The pages returned to the file system in one slice, which takes about a millisecond.
     private static let vacuumPages = 64
-    /// The divisor of the used bytes for the free bytes that are left in the file for reuse.
+    /// Free bytes up to the used bytes divided by this, but at least 1 MiB, are left in the file for reuse.
     private static let freePart: Int64 = 8
-    /// The divisor of the bound for the bytes written before the next check.
+    /// This process writes at most the bound divided by this before the next check.
     private static let allowedPart: Int64 = 128
     /// The divisor of the bound for the largest body.
     package static let largestPart: Int64 = 4
@@ -140,7 +141,7 @@ package final class Eviction: Sendable {
         if isShrinking { file.database.emptyLog() }
     }
 
-    /// Evicts until the file is within its bound, and vacuums all free pages.
+    /// Evicts to 90 % of the bound if the used pages exceed it, and vacuums all free pages.
     func run() throws(CacheError) -> CacheEviction {
         let before = try usage()
         var count = 0

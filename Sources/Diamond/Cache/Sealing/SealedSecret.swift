@@ -1,8 +1,9 @@
 package import DiamondSQLite
 import Foundation
 
-/// The secret of a sealed store, which makes digests of credentials, tags, identities, URLs and hosts. It is stored sealed. A new
-/// key seals the same secret again, and deletes the copy of the older key that it used, so that digests stay the same.
+/// The secret of a sealed store. Digests of credentials, tags, identities, URLs and hosts are made with it. It is
+/// stored sealed. When the key changes, the secret is opened with the older key and sealed with the new one, so that
+/// digests stay the same. The copy of the older key is deleted.
 package struct SealedSecret {
     private static let context = Data("diamond 1 secret".utf8)
 
@@ -26,7 +27,8 @@ package struct SealedSecret {
         return try save(secret, in: database, replacing: stored[seal.keyID], olderKeyID: older?.keyID)
     }
 
-    /// Whether the key is the one that sealed the secret under its name. It is `true` if there is no such secret.
+    /// Whether the key opens the secret that is stored under the key's name. It is `true` if none is stored under
+    /// that name.
     package func isRight(for database: SQLiteDatabase) throws(SQLiteError) -> Bool {
         guard let own = try database.read(CacheTable.sealedSecrets)[seal.keyID] else { return true }
         return try open(own, keyID: seal.keyID, path: database.path) != nil

@@ -3,8 +3,9 @@ import Foundation
 
 /// The dependencies between the connections of the process, across engines.
 ///
-/// Foundation's queue on Linux walks all waiting operations whenever one ends, so that chains take quadratic time. Here
-/// the cost of an edge does not depend on the number of edges.
+/// Foundation's queue on Linux walks all waiting operations whenever one ends, so that chains take quadratic time.
+/// Here the end of an operation costs only the edges to it. Adding an edge costs the same for any number of edges,
+/// unless it goes against the ``DependencyOrder``.
 enum DependencyGraph {
     private struct State {
         /// The connections that may start and have not been started.
@@ -128,7 +129,8 @@ enum DependencyGraph {
 
     // MARK: Gates
 
-    /// Returns whether a gate is needed, because a queue now sees the connection for the first time and it waits.
+    /// Records that a queue sees the connection. Returns whether a gate is needed: the queue is the first one, and
+    /// the connection has unfinished dependencies.
     static func needsGate(_ connection: Connection) -> Bool {
         state.withLock { _ in
             guard !connection.isWatched else { return false }
@@ -302,14 +304,15 @@ enum DependencyGraph {
 
     // MARK: Releasing
 
-    /// Drops the references of a connection to those dependencies that no engine runs. If such a dependency has no other
-    /// owner, now or later, the connection is canceled.
+    /// Drops the references of a waiting connection to those dependencies that no engine runs. If such a dependency
+    /// is freed before it ends, the connection is canceled.
     static func dropUnowned(dependenciesOf connection: Connection) {
         let dropped = state.withLock { _ in connection.knownNode?.dropUnownedConnections() ?? [] }
         withExtendedLifetime(dropped) {}
     }
 
-    /// Releases the dependencies of a connection that is being freed.
+    /// Releases the dependencies of a connection that is being freed, and cancels the connections that still wait for
+    /// it.
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()

@@ -3,10 +3,10 @@ import Foundation
 
 /// A log of the sent jobs that must not be sent twice, in its own file next to the queue's.
 ///
-/// SQLite reads a damaged write-ahead log only up to the damage. The queue then returns to an earlier state, in which a
-/// sent job may count as unsent. Each claim of a job has a higher token. So a job that was sent with a token as high as
-/// a new claim's was sent before. The newest record of each claim decides. The log is written only in transactions of
-/// the queue, one at a time.
+/// SQLite reads a damaged write-ahead log only up to the damage. The queue then returns to an earlier state, in which
+/// a sent job may count as unsent. Each new claim of a job gets a higher token. So if the log has a record of the job
+/// with the token of a new claim, or a higher one, the job was sent before. If a claim has several records, the
+/// newest one decides. The log is written only in transactions of the queue, one at a time.
 final class SentLog: Sendable {
     private static let window = 2048 * SentRecord.size
 
@@ -24,7 +24,7 @@ final class SentLog: Sendable {
         own = Guarded(RecentRecords(limit: ownLimit))
     }
 
-    /// Whether a job was sent with its claim, even if its row does not say so.
+    /// Whether a job was sent with its claim or a later one, even if its row does not say so.
     func wasSent(_ row: ReplayRow) -> Bool {
         let descriptor = open(path, O_RDONLY | PrivateFile.flags)
         guard descriptor >= 0 else { return false }
