@@ -32,7 +32,7 @@ package enum PrivateFile {
     /// Throws for a directory that belongs to another user, or into which others may write. A missing directory is accepted:
     /// the code that creates files in it fails.
     ///
-    /// With the umask 002, the default on many systems, `mkdir` creates directories into which a group may write. If no
+    /// Many systems have the umask 002, with which `mkdir` creates directories that a group may write to. If no
     /// file in such a directory is accessible to others, this removes the group's write permission.
     ///
     /// - Parameter isOwn: Whether the store has created the directory, which must not be a link then. The store's directory

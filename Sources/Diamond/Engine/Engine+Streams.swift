@@ -81,7 +81,7 @@ extension Engine {
     /// `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory. ``Request/cache``
     /// decides whether a stored response is written to the file; a response that comes over the wire is not stored.
     ///
-    /// For a download that can be paused or be a dependency, use a ``Connection``: see ``enqueue(_:to:)``.
+    /// Use a ``Connection`` for a download that can be paused or be a dependency: see ``enqueue(_:to:)``.
     ///
     /// - Parameters:
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.

@@ -22,38 +22,38 @@ extension CacheControl {
             if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
             isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped
             guard byte == UInt8(ascii: ","), !isQuoted else { continue }
-            add(list, list.withoutSpaces(start..<index))
+            add(directive: list.withoutSpaces(start..<index), of: list)
             start = index + 1
         }
         // A quote that is not closed must hide no directive.
         while isQuoted, let comma = list.firstIndex(of: UInt8(ascii: ","), in: start..<list.count) {
-            add(list, list.withoutSpaces(start..<comma))
+            add(directive: list.withoutSpaces(start..<comma), of: list)
             start = comma + 1
         }
-        add(list, list.withoutSpaces(start..<list.count))
+        add(directive: list.withoutSpaces(start..<list.count), of: list)
     }
 
-    private mutating func add(_ list: Span<UInt8>, _ directive: Range<Int>) {
+    private mutating func add(directive: Range<Int>, of list: Span<UInt8>) {
         let end = list.firstIndex(of: UInt8(ascii: "="), in: directive) ?? directive.upperBound
-        guard let name = Self.name(list, list.withoutSpaces(directive.lowerBound..<end)) else { return }
-        let argument = Self.argument(list, directive, after: end)
+        guard let name = Self.name(in: list.withoutSpaces(directive.lowerBound..<end), of: list) else { return }
+        let argument = Self.argument(of: directive, after: end, in: list)
         switch name {
         case .immutable: isImmutable = true
-        case .maxAge: maxAge = maxAge ?? Self.seconds(list, argument)
-        case .maxStale: maxStale = maxStale ?? Self.seconds(list, argument, default: Self.anyStaleness)
-        case .minFresh: minFresh = minFresh ?? Self.seconds(list, argument)
+        case .maxAge: maxAge = maxAge ?? Self.seconds(in: argument, of: list)
+        case .maxStale: maxStale = maxStale ?? Self.seconds(in: argument, of: list, default: Self.anyStaleness)
+        case .minFresh: minFresh = minFresh ?? Self.seconds(in: argument, of: list)
         case .mustRevalidate: mustRevalidate = true
         case .mustUnderstand: mustUnderstand = true
-        case .noCache: Self.add(list, argument, to: &noCacheFields, orSet: &noCache)
+        case .noCache: Self.add(argument, of: list, to: &noCacheFields, orSet: &noCache)
         case .noStore: noStore = true
         case .noTransform: noTransform = true
         case .onlyIfCached: onlyIfCached = true
-        case .private: Self.add(list, argument, to: &privateFields, orSet: &isPrivate)
+        case .private: Self.add(argument, of: list, to: &privateFields, orSet: &isPrivate)
         case .proxyRevalidate: proxyRevalidate = true
         case .public: isPublic = true
-        case .sMaxAge: sharedMaxAge = sharedMaxAge ?? Self.seconds(list, argument)
-        case .staleIfError: staleIfError = staleIfError ?? Self.seconds(list, argument)
-        case .staleWhileRevalidate: staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(list, argument)
+        case .sMaxAge: sharedMaxAge = sharedMaxAge ?? Self.seconds(in: argument, of: list)
+        case .staleIfError: staleIfError = staleIfError ?? Self.seconds(in: argument, of: list)
+        case .staleWhileRevalidate: staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(in: argument, of: list)
         }
     }
 
@@ -65,12 +65,12 @@ extension CacheControl {
         ("max-stale", .maxStale), ("min-fresh", .minFresh), ("only-if-cached", .onlyIfCached),
     ]
 
-    private static func name(_ list: Span<UInt8>, _ range: Range<Int>) -> Name? {
+    private static func name(in range: Range<Int>, of list: Span<UInt8>) -> Name? {
         for (word, name) in names where list.isEqual(range, to: word) { return name }
         return nil
     }
 
-    private static func argument(_ list: Span<UInt8>, _ directive: Range<Int>, after end: Int) -> Argument {
+    private static func argument(of directive: Range<Int>, after end: Int, in list: Span<UInt8>) -> Argument {
         guard end < directive.upperBound else { return .none }
         let value = (end + 1)..<directive.upperBound
         guard let first = value.first, end > directive.lowerBound, !list.isBlank(end - 1), !list.isBlank(first) else {
@@ -81,8 +81,8 @@ extension CacheControl {
         return .value((first + 1)..<(value.upperBound - 1))
     }
 
-    /// - Parameter missing: the seconds where there is no argument.
-    private static func seconds(_ list: Span<UInt8>, _ argument: Argument, default missing: Int64 = 0) -> Int64 {
+    /// - Parameter missing: the seconds of a directive without an argument.
+    private static func seconds(in argument: Argument, of list: Span<UInt8>, default missing: Int64 = 0) -> Int64 {
         switch argument {
         case .none: missing
         case .invalid: 0
@@ -90,11 +90,11 @@ extension CacheControl {
         }
     }
 
-    /// Adds the field names of an argument. Sets the flag instead where the argument is anything else than a list of names:
-    /// without names, the directive is about the whole response.
+    /// Adds the field names of an argument. If it is not a list of names, sets the flag instead: the directive then applies to
+    /// the whole response.
     private static func add(
-        _ list: Span<UInt8>,
         _ argument: Argument,
+        of list: Span<UInt8>,
         to fields: inout [String],
         orSet flag: inout Bool
     ) {
@@ -107,7 +107,7 @@ extension CacheControl {
 }
 
 extension Span<UInt8> {
-    /// Returns a number of seconds (RFC 9111 section 1.2.2), 2^31 at most; `nil` for anything else than digits.
+    /// Returns a number of seconds (RFC 9111 section 1.2.2), at most 2^31; `nil` if there are other characters than digits.
     func deltaSeconds(_ range: Range<Int>) -> Int64? {
         guard !range.isEmpty else { return nil }
         var seconds: Int64 = 0
@@ -118,7 +118,7 @@ extension Span<UInt8> {
         return seconds
     }
 
-    /// Returns the names of a list of fields, in lower case; `nil` where there is none, or something else than names.
+    /// Returns the names of a list of fields, in lower case; `nil` if there is none, or an element that is not a name.
     fileprivate func fieldNames(_ range: Range<Int>) -> [String]? {
         let names = extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             .listElements.filter { !$0.isEmpty }

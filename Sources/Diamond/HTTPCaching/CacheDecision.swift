@@ -24,11 +24,13 @@ enum CacheDecision: Equatable {
     ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request.
     ///   - request: the request's own `Cache-Control`. Its `only-if-cached` counts under every policy.
     init(now: Int64, stored: StoredResponse?, policy: CachePolicy, request: CacheControl? = nil) {
-        let decision = Self(now, stored, policy, request)
-        self = request?.onlyIfCached == true ? decision.withoutServer(now, stored, policy) : decision
+        let decision = Self(at: now, stored: stored, policy: policy, request: request)
+        self =
+            request?.onlyIfCached == true
+            ? decision.withoutServer(at: now, stored: stored, policy: policy) : decision
     }
 
-    private init(_ now: Int64, _ stored: StoredResponse?, _ policy: CachePolicy, _ request: CacheControl?) {
+    private init(at now: Int64, stored: StoredResponse?, policy: CachePolicy, request: CacheControl?) {
         guard let stored else {
             self = policy.mode == .cacheOnly ? .fail : .ask(conditionally: false, elseStored: .none)
             return
@@ -57,7 +59,7 @@ enum CacheDecision: Equatable {
     }
 
     /// Returns the decision without the server (RFC 9111 section 5.2.1.7): the stored response, or else 504.
-    private func withoutServer(_ now: Int64, _ stored: StoredResponse?, _ policy: CachePolicy) -> CacheDecision {
+    private func withoutServer(at now: Int64, stored: StoredResponse?, policy: CachePolicy) -> CacheDecision {
         switch self {
         case .serve, .fail: return self
         case .serveStaleAndRefresh: return .serve(.stale)

@@ -27,7 +27,7 @@ package enum HTTPDate {
             let month = text.place(8..<11, among: monthNames), let year = text.number(12..<16),
             let time = text.secondOfDay(at: 17)
         else { return nil }
-        return milliseconds(year, month + 1, day, time)
+        return milliseconds(year: year, month: month + 1, day: day, second: time)
     }
 
     /// The form of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
@@ -40,7 +40,7 @@ package enum HTTPDate {
             rest.isZone(21..<24), let day = rest.number(2..<4), let month = rest.place(5..<8, among: monthNames),
             let year = rest.number(9..<11), let time = rest.secondOfDay(at: 12)
         else { return nil }
-        return milliseconds(fullYear(year, now: now), month + 1, day, time)
+        return milliseconds(year: fullYear(year, now: now), month: month + 1, day: day, second: time)
     }
 
     /// The form of C's `asctime`: `Sun Nov  6 08:49:37 1994`.
@@ -49,11 +49,12 @@ package enum HTTPDate {
             let month = text.place(4..<7, among: monthNames), let day = text.number((text[8] == 0x20 ? 9 : 8)..<10),
             let time = text.secondOfDay(at: 11), let year = text.number(20..<24)
         else { return nil }
-        return milliseconds(year, month + 1, day, time)
+        return milliseconds(year: year, month: month + 1, day: day, second: time)
     }
 
+    /// - Parameter second: the second of the day.
     /// - Returns: `nil` for a day that the month does not have.
-    private static func milliseconds(_ year: Int64, _ month: Int, _ day: Int64, _ second: Int64) -> Int64? {
+    private static func milliseconds(year: Int64, month: Int, day: Int64, second: Int64) -> Int64? {
         let days = daysSince1970(year: year, month: Int64(month), day: day)
         guard civil(days).day == day else { return nil }
         return (days * 86400 + second) * 1000

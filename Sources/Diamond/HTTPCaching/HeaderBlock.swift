@@ -3,20 +3,20 @@ import HTTPTypes
 
 /// Response headers as bytes on disk: `Name: value` lines, in the order received.
 enum HeaderBlock {
-    /// Never kept: about the connection (RFC 9110 section 7.6.1) or secret.
+    /// The fields that are never stored: about the connection (RFC 9110 section 7.6.1) or secret.
     private static let dropped = ASCIIWordMatcher([
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
         "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
     ])
 
-    /// Words of `Connection` that are about the connection itself, and no header that is not dropped anyway.
+    /// The values of `Connection` that list no field besides those that are never stored.
     private static let options = ASCIIWordMatcher(["close", "keep-alive"])
 
-    /// The headers that may be kept; `nil` where one may not without which the response means something else.
+    /// Returns the headers that may be stored; `nil` if one of them may not, and the response has another meaning without it.
     ///
     /// - Parameters:
-    ///   - secrets: finds what must not stand in a file.
-    ///   - excluded: the names of fields that are not kept either, in lower case.
+    ///   - secrets: finds the values that must not be written to a file.
+    ///   - excluded: further names of fields that are not stored, in lower case.
     static func kept(
         _ headers: HTTPFields,
         _ secrets: FieldSecrets = FieldSecrets(),
@@ -30,7 +30,7 @@ enum HeaderBlock {
         guard let first = headers.first(where: { !isKept($0) }) else { return headers }
         let leads = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
         guard !leads else { return nil }
-        // Most lose one name, `Connection`, and HTTPFields has no cheaper way for that.
+        // Most responses lose one field, `Connection`, and HTTPFields has no cheaper way to remove it.
         var kept = headers
         kept[first.name] = nil
         return kept.allSatisfy(isKept) ? kept : kept.filter(isKept)
@@ -51,11 +51,11 @@ enum HeaderBlock {
         return listed
     }
 
-    /// - Parameter headers: such as may be kept.
+    /// Returns the lines of headers that may be stored.
     static func bytes(of headers: HTTPFields) -> Data {
         let size = headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.withUnsafeBytesOfValue(\.count) + 3 }
         var block = Data(count: size)
-        // Piece by piece, Data takes ten times as long.
+        // Appending to Data piece by piece takes ten times as long.
         block.withUnsafeMutableBytes { bytes in
             var place = 0
             for field in headers {
@@ -86,7 +86,7 @@ enum HeaderBlock {
         place = end
     }
 
-    /// The headers of a block; a line that is none is passed over.
+    /// Returns the headers of a block. A line that is no header is skipped.
     static func fields(of block: Data) -> HTTPFields {
         block.withUnsafeBytes { bytes in
             var fields = HTTPFields()
@@ -111,25 +111,24 @@ enum HeaderBlock {
         return HTTPField(name: name, value: text)
     }
 
-    /// Fields that describe the body as it was when it came, and not its stored form (RFC 9111 section 3.2): it may have
-    /// been decoded.
+    /// The fields that describe the received body, and not its stored form (RFC 9111 section 3.2), which may be decoded.
     private static let ofBody = ASCIIWordMatcher([
         "content-encoding", "content-length", "content-range", "transfer-encoding",
     ])
 
-    /// The fields that a response has of its own, and not of its connection.
+    /// Returns the fields of a response without those of its connection.
     static func endToEnd(_ headers: HTTPFields) -> HTTPFields {
         let listed = listed(in: headers)
         return headers.filter { isKept($0, listed) }
     }
 
-    /// The stored headers as a 304, a response to HEAD or another part leaves them (RFC 9111 section 3.2). Its fields replace
-    /// those of their names, less those that describe the body.
+    /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new fields
+    /// replace those of the same names, except for fields that describe the body.
     static func updated(_ stored: HTTPFields, by confirmation: HTTPFields) -> HTTPFields {
         let new = confirmation.filter { field in !field.name.canonicalName.withBytes { ofBody.hasWhole($0) } }
         let names = Set(new.map(\.name))
         let old = stored.filter { !names.contains($0.name) }
-        // Each confirmation may bring others: together they are no more than one answer may have.
+        // Each update may add fields, so their number is limited to that of one response.
         return HTTPFields(old.prefix(max(0, HTTPFields.mostReceived - new.count)) + new)
     }
 }

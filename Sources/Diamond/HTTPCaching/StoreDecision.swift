@@ -1,18 +1,18 @@
 import Foundation
 import HTTPTypes
 
-/// The rules of one cache for one response: whose it may be, and what has to stay out of it.
+/// The rules of one cache for storing one response: who may receive it, and which fields are not stored.
 struct StoreRules {
     var kind = CacheKind.private
     /// Whether the request has `Authorization`.
     var isAuthorized = false
     /// Secrets that must not stand in a file, whatever the rules of HTTP say.
     var secrets = FieldSecrets()
-    /// Whether a header, in lower case, is a part of the key as it was sent.
+    /// Whether a header, in lower case, is part of the key as it was sent.
     var isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
 }
 
-/// Whether a response goes into the cache, and as what (RFC 9111 section 3). A value, computed without I/O.
+/// The decision whether and in which form a response is stored (RFC 9111 section 3). A value, computed without I/O.
 struct StoreDecision {
     /// The response to store, or `nil`.
     let stored: StoredResponse?
@@ -22,8 +22,8 @@ struct StoreDecision {
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), less 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    /// The statuses that a cache must not keep, whatever lifetime the server gives (RFC 6585 sections 3 to 6).
-    private static let unkept: Set<Int> = [428, 429, 431, 511]
+    /// The statuses that a cache must not store, whatever their lifetime (RFC 6585 sections 3 to 6).
+    private static let neverStored: Set<Int> = [428, 429, 431, 511]
 
     init(
         method: HTTPRequest.Method,
@@ -40,7 +40,7 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // A coded body is for those who asked for the coding: it is no part of the key.
+        // A coded body is only for requests that accept the coding, which is not part of the key.
         guard method == .get || method == .query, isKept, !headers.isCoded,
             rules.allow(control, status: status), rules.canSelect(headers),
             let kept = HeaderBlock.kept(headers, rules.secrets, without: rules.excluded(control))
@@ -72,8 +72,8 @@ struct StoreDecision {
     ) {
         let merged = HeaderBlock.updated(old.headers, by: HeaderBlock.endToEnd(headers))
         let control = CacheControl(merged)
-        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may
-        // an old Expires be counted from the old Date.
+        // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old Expires
+        // must not be compared with the old Date.
         var dated = merged
         dated[.age] = headers.first(of: .age)
         dated[.date] = headers.single(.date)
@@ -91,15 +91,15 @@ struct StoreDecision {
         new.storedAt = receivedAt
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
-        // Without the pin that was read with it: it may be gone by now, and the row keeps the one that it has.
+        // Without the pin of the old response: it may have been removed meanwhile, and the row keeps its own.
         new.flags = rules.flags(kept, control, freshness)
         new.know(kept)
         stored = new
     }
 
-    // 206 needs a store of parts, 304 belongs to a stored response.
+    // A 206 is a part of a response, and a 304 updates a stored one.
     private static func isFinal(_ status: Int) -> Bool {
-        status >= 200 && status != 206 && status != 304 && !unkept.contains(status)
+        status >= 200 && status != 206 && status != 304 && !neverStored.contains(status)
     }
 }
 
@@ -113,7 +113,7 @@ extension StoreRules {
         return !control.isPrivate && (!isAuthorized || control.allowsSharing)
     }
 
-    // Those that RFC 9110 section 15 defines, less the two that this cache does not keep.
+    // The statuses of RFC 9110 section 15, without the two that this cache does not store.
     private static func isUnderstood(_ status: Int) -> Bool {
         switch status {
         case 206, 304: false
@@ -122,8 +122,8 @@ extension StoreRules {
         }
     }
 
-    /// The fields that are not stored: those that need validation, which a validation then brings (section 5.2.2.4), and
-    /// in a shared cache those that are for one user (section 5.2.2.7).
+    /// Returns the fields that are not stored: those that may not be reused without validation (section 5.2.2.4), and in a
+    /// shared cache those that are for one user (section 5.2.2.7).
     fileprivate func excluded(_ control: CacheControl) -> [String] {
         kind == .shared ? control.noCacheFields + control.privateFields : control.noCacheFields
     }
@@ -142,8 +142,8 @@ extension StoreRules {
         return flags
     }
 
-    // Every selecting header is in the key as it was sent, so that Vary is obeyed by it. What is not in the key cannot be
-    // selected by (RFC 9111 section 4.1); Accept-Encoding can, because bodies are stored decoded.
+    // Every selecting header is part of the key as it was sent, so that Vary is obeyed by the key. A response that varies by
+    // another header is not stored (RFC 9111 section 4.1), except by Accept-Encoding, because bodies are stored decoded.
     fileprivate func canSelect(_ headers: HTTPFields) -> Bool {
         headers[values: .vary].flatMap(\.listElements).allSatisfy { name in
             name.isEmpty || name == "accept-encoding" || (name != "*" && isSelecting(name))

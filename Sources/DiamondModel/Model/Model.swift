@@ -6,7 +6,7 @@ public import Observation
 /// A model is not Sendable: it stays in the isolation domain that created it. Pass its ``json`` or its ``modelID`` between
 /// domains.
 ///
-/// For each property, a subclass declares a ``Property`` constant, storage with the default, and an accessor. It lists the
+/// A subclass declares a ``Property`` constant, storage with the default, and an accessor for each property. It lists the
 /// properties in ``visit(_:)``.
 open class Model: Observable {
     @usableFromInline let registrar = ObservationRegistrar()

@@ -20,7 +20,7 @@ public struct AESGCMSeal: CacheSeal {
 
     /// Creates a seal that seals with a key, and opens values sealed with that key or with an older one.
     ///
-    /// To change the key, pass the new one as `key`, and the previous one by its name in `olderKeys`. Entries are sealed with
+    /// Pass a new key as `key`, and the previous one by its name in `olderKeys`. Entries are sealed with
     /// the new key when they are stored or revalidated. If several processes share the store, each of them has to have the
     /// new key in `olderKeys` before the first one seals with it.
     ///

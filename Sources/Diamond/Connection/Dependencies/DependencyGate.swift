@@ -5,7 +5,7 @@ import Foundation
 /// when all of them have ended. A connection that only its engine knows needs no gate: a gate costs as much as a
 /// connection.
 ///
-/// With the gate a queue of the user's own waits as Diamond does. It also avoids Foundation's faults on Linux with removed
+/// The gate makes a queue of the app wait as Diamond does. It also avoids Foundation's faults on Linux with removed
 /// dependencies and with connections that are freed early.
 ///
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.

@@ -1,6 +1,6 @@
 /// A part of a table: the sections of a collection, the fields of one object, or constant rows.
 ///
-/// The same part can be used by several ``TableSource``s.
+/// Several ``TableSource``s can use one part.
 public struct TablePart {
     let makeContent: () -> PartContent
 
