@@ -26,7 +26,7 @@
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
-    variant       INTEGER NOT NULL DEFAULT 0,  -- which of the answers that vary; 0 where there is one
+    variant       INTEGER NOT NULL DEFAULT 0,  -- always 0: a variant has a key of its own
     is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what has arrived of a body
     key           BLOB    NOT NULL CHECK (length(key) = 32),
     seal          TEXT,                 -- the name of the key that sealed the row, NULL where it is in clear
@@ -42,7 +42,9 @@ CREATE TABLE entry (
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
     flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned,
                                         -- 32 each chunk of the body compressed by zlib, before it was sealed,
-                                        -- 64 the body is a part: is_partial, under the checksum and the seal
+                                        -- 64 the body is a part: is_partial, under the checksum and the seal,
+                                        -- 128 the lifetime is heuristic, 256 of a shared cache,
+                                        -- 512 no response, but the index of the variants of this key
     duration      INTEGER NOT NULL,     -- what the exchange took: the time that a hit saves
     body_size     INTEGER NOT NULL,     -- as stored
     body_digest   BLOB    NOT NULL,     -- SHA-256 of the body; of its chunks' checksums where it has several
@@ -86,6 +88,7 @@ CREATE TABLE body (
 
 -- The app's own names for entries, to invalidate them by; of a sealed entry keyed digests. Where the key leaves out
 -- something of the URL, also the URL without its query behind a byte of 1: what changes a URL makes stale what has either.
+-- Of a variant also the key of its request behind a byte of 2.
 CREATE TABLE tag (
     entry         INTEGER NOT NULL,
     name          TEXT    NOT NULL,

@@ -74,9 +74,12 @@ extension Cache {
         invalidations.add(selection, isErasure: false)
         defer { removeFromMemory(selection) }
         let file = file
-        return try await writer.alone { () throws(CacheError) in
+        let count = try await writer.alone { () throws(CacheError) in
             try file.mark(file.parts(of: selection), named: selection.names(by: file.number))
         }
+        // The variants of a key have keys of their own, which only the file knows.
+        if case .key = selection.criterion, count > 1 { memory.removeAll() }
+        return count
     }
 
     /// Marks the entries of some URLs stale, without waiting for the disk. The mark applies immediately in this process,

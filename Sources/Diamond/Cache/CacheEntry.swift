@@ -16,6 +16,8 @@ package struct CacheEntry: Sendable {
     package var stored: StoredResponse
     /// The app's tags of the entry, to invalidate it by.
     package var tags: Set<String>
+    /// The key of the request, if the entry is one of several variants, which have keys of their own.
+    package var requestKey: RequestKey?
 
     package init(
         key: RequestKey,
@@ -25,7 +27,8 @@ package struct CacheEntry: Sendable {
         method: String,
         identity: String? = nil,
         stored: StoredResponse,
-        tags: Set<String> = []
+        tags: Set<String> = [],
+        requestKey: RequestKey? = nil
     ) {
         self.key = key
         self.request = request
@@ -35,5 +38,6 @@ package struct CacheEntry: Sendable {
         self.identity = identity
         self.stored = stored
         self.tags = tags
+        self.requestKey = requestKey
     }
 }

@@ -31,6 +31,9 @@ extension Engine {
         /// The rules for the parts of requests that are excluded from the request key, and for those that are secret, in
         /// addition to the requests' own rules; empty by default.
         public var rules = IdentityRules()
+        /// The header fields that identify a stored response: by default all that may select among responses, or those that
+        /// the server's `Vary` names.
+        public var identityPreset = IdentityPreset.selectingHeaders
         /// The provider of identities and secrets; `nil`, the default, for none.
         public var credentials: (any CredentialProvider)?
         /// The headers sent with every request that does not set them itself. They count for the request key.
@@ -134,7 +137,10 @@ extension Engine.Configuration {
     ///
     /// - Parameter rules: the rules of the store.
     func environment(_ rules: KeyRules) -> Environment {
-        Environment(baseURL: baseURL, headers: headers, rules: rules.adding(self.rules), provider: credentials)
+        var rules = rules.adding(self.rules)
+        rules.preset = identityPreset
+        rules.separatesUsers = cacheKind == .private
+        return Environment(baseURL: baseURL, headers: headers, rules: rules, provider: credentials)
     }
 
     /// Returns a request as an engine keys and sends it.

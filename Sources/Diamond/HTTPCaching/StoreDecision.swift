@@ -8,14 +8,16 @@ struct StoreRules {
     var isAuthorized = false
     /// Secrets that must not stand in a file, whatever the rules of HTTP say.
     var secrets = FieldSecrets()
-    /// Whether a header, in lower case, is part of the key as it was sent.
-    var isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
+    /// Returns the part that a header of the request, in lower case, has in the selection of the response.
+    var selection: (String) -> VariantFields.Selection = { KeyRules.isSelecting($0) ? .key : .value }
 }
 
 /// The decision whether and in which form a response is stored (RFC 9111 section 3). A value, computed without I/O.
 struct StoreDecision {
     /// The response to store, or `nil`.
     let stored: StoredResponse?
+    /// The fields that select the response among several under one key; `nil` if the key identifies it.
+    let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
 
@@ -35,6 +37,8 @@ struct StoreDecision {
         rules: StoreRules = StoreRules()
     ) {
         let control = CacheControl(headers)
+        let vary = rules.vary(headers)
+        fields = vary.fields
         let freshness = Freshness(
             headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
@@ -42,7 +46,7 @@ struct StoreDecision {
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // A coded body is only for requests that accept the coding, which is not part of the key.
         guard method == .get || method == .query, isKept, !headers.isCoded,
-            rules.allow(control, status: status), rules.canSelect(headers),
+            rules.allow(control, status: status), vary != .unknown,
             let kept = HeaderBlock.kept(headers, rules.secrets, without: rules.excluded(control))
         else {
             stored = nil
@@ -80,7 +84,9 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: dated, control, status: old.status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
-        guard rules.allow(control, status: old.status), rules.canSelect(merged),
+        let vary = rules.vary(merged)
+        fields = vary.fields
+        guard rules.allow(control, status: old.status), vary != .unknown,
             let kept = HeaderBlock.kept(merged, rules.secrets, without: rules.excluded(control))
         else {
             stored = nil
@@ -95,6 +101,11 @@ struct StoreDecision {
         new.flags = rules.flags(kept, control, freshness)
         new.know(kept)
         stored = new
+    }
+
+    /// Returns the fields that select a stored response among several under one key.
+    static func fields(of stored: StoredResponse, rules: StoreRules) -> VariantFields? {
+        rules.vary(stored.headers).fields
     }
 
     // A 206 is a part of a response, and a 304 updates a stored one.
@@ -142,12 +153,10 @@ extension StoreRules {
         return flags
     }
 
-    // Every selecting header is part of the key as it was sent, so that Vary is obeyed by the key. A response that varies by
-    // another header is not stored (RFC 9111 section 4.1), except by Accept-Encoding, because bodies are stored decoded.
-    fileprivate func canSelect(_ headers: HTTPFields) -> Bool {
-        headers[values: .vary].flatMap(\.listElements).allSatisfy { name in
-            name.isEmpty || name == "accept-encoding" || (name != "*" && isSelecting(name))
-        }
+    /// Returns the meaning of `Vary` (RFC 9111 section 4.1). `Accept-Encoding` does not select, because bodies are stored decoded.
+    fileprivate func vary(_ headers: HTTPFields) -> VariantFields.Vary {
+        guard headers.contains(.vary) else { return .key }
+        return VariantFields.vary(headers) { $0 == "accept-encoding" ? .key : selection($0) }
     }
 }
 
@@ -157,4 +166,10 @@ extension CacheControl {
 
     /// Whether a shared cache has to validate the response once it is stale. `s-maxage` implies it (section 5.2.2.10).
     fileprivate var mustRevalidateShared: Bool { proxyRevalidate || sharedMaxAge != nil }
+}
+
+extension VariantFields.Vary {
+    fileprivate var fields: VariantFields? {
+        if case .fields(let fields) = self { fields } else { nil }
+    }
 }

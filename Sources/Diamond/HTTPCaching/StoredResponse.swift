@@ -23,6 +23,8 @@ package struct StoredResponse: Sendable, Equatable {
         package static let heuristic = Flags(rawValue: 128)
         /// Stored by a shared cache, and of no use to a private one.
         package static let shared = Flags(rawValue: 256)
+        /// No response: the index of the variants under its key.
+        package static let variants = Flags(rawValue: 512)
     }
 
     package var status: Int

@@ -9,6 +9,10 @@ package struct KeyRules: Sendable {
     package var secret: SymmetricKey
     /// The rules of the engine and the request, in addition to the built-in ones.
     package var own: IdentityRules
+    package var preset = IdentityPreset.selectingHeaders
+    /// Whether credentials are part of keys under the preset `http`: not in a shared cache, which stores only what all may have
+    /// (RFC 9111 section 3.5).
+    package var separatesUsers = true
     /// The headers with filled-in secrets, in lower case. They are credentials whatever their names.
     private var filledHeaders: Set<String> = []
     private let names = CredentialNames.all
@@ -41,6 +45,7 @@ package struct KeyRules: Sendable {
     /// - Parameter header: the name in lower case.
     package func isSelecting(_ header: String) -> Bool {
         header.withBytes { names.isSelecting(header: $0) } && (own.nonSelecting.isEmpty || !own.isNonSelecting(header))
+            && (preset == .selectingHeaders || separatesUsers && isCredential(header))
     }
 
     /// Whether a header's value is a credential, which is not sent to another origin and not part of a key in plain
@@ -56,7 +61,7 @@ package struct KeyRules: Sendable {
     @inline(__always)
     func isOrdinary(_ header: String) -> Bool {
         (header == "accept" || header == "accept-language" || header == "content-type")
-            && own.nonSelecting.isEmpty && own.secrets.isEmpty && filledHeaders.isEmpty
+            && preset == .selectingHeaders && own.nonSelecting.isEmpty && own.secrets.isEmpty && filledHeaders.isEmpty
     }
 
     /// Whether an identity replaces a header. It does so only for certain credentials, not for those recognized by

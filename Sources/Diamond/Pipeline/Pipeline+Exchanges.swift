@@ -117,16 +117,16 @@ extension Pipeline {
         guard stored.response.isConfirmed(by: received.headers) else {
             resumeWriter?.end()
             // The answer to a personal request may not apply to other callers.
-            if !received.isPersonal { store.erase(plan.context) }
+            if !received.isPersonal { store.erase(stored) }
             let next = try await admission.rebuilt(plan.unconditional(since: begin))
             return try await ending(of: next, since: begin, permit: &permit, report: report)
         }
-        let confirmed = store.confirm(stored.response, by: received, admitted: admitted)
+        let confirmed = store.confirm(stored, by: received, admitted: admitted)
         if !store.isForAll(confirmed, at: received.receivedAt) { report(.personal) }
-        defer { if confirmed.isToBeErased { store.erase(plan.context) } }
+        defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
         permit.release()
-        let candidate = StoredCandidate(confirmed.stored, reader: stored.reader)
+        let candidate = stored.with(confirmed.stored)
         switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
         case .response(let response): return .response(response)
         case .unreadable(let error): return .unreadable(error)

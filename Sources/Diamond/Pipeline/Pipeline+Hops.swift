@@ -51,16 +51,16 @@ extension Pipeline {
 
     private func refresh(_ stored: StoredCandidate, for context: RequestContext, at instant: InvalidationLog.Instant) {
         // One refresh at a time: while it waits, thousands of callers may get the same stale response.
-        let key = context.identity?.key
-        if let key, !refreshing.withLock({ $0.insert(key).inserted }) { return }
+        let key = stored.identity.key
+        guard refreshing.withLock({ $0.insert(key).inserted }) else { return }
         let token = context.begin(.refresh, in: activity)
         let plan = ExchangePlan(
-            context.inBackground, stored: StoredCandidate(stored.response),
+            context.inBackground, stored: stored.withoutReader,
             isConditional: stored.response.flags.contains(.hasValidator), isAwaited: false, begin: nil,
             parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
             let outcome = await outcome(of: plan, progress: HopProgress(begin: nil))
-            if let key { _ = refreshing.withLock { $0.remove(key) } }
+            _ = refreshing.withLock { $0.remove(key) }
             token.end(ActivityOutcome(ofRefresh: outcome))
         }
     }

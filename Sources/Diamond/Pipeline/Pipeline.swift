@@ -81,7 +81,8 @@ final class Pipeline: Sendable {
         resolver = RequestResolver(
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
-        lookup = CacheLookup(cache: cache, kind: cacheKind, activity: activity, now: exchangeEnvironment.now)
+        lookup = CacheLookup(
+            cache: cache, kind: cacheKind, rules: environment.rules, activity: activity, now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(

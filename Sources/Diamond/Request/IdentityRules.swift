@@ -12,8 +12,8 @@ public struct IdentityRules: Hashable, Sendable {
     /// Do not list a credential unless the requests have an ``Request/identity``: several users would share one
     /// response.
     public var ignoring: [String]
-    /// Headers that do not select among responses, in addition to the built-in list. A response that varies by one of
-    /// them is not stored. Case is ignored. Do not list a credential, as above.
+    /// Headers that are not part of the key, in addition to the built-in list. If a response varies by one of them
+    /// (`Vary`), several variants are stored under the key. Case is ignored. Do not list a credential, as above.
     public var nonSelecting: [String]
     /// Headers, parameters and members of JSON bodies whose values are credentials, in addition to those recognized by
     /// their names. Case is ignored.

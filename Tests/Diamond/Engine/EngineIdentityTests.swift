@@ -372,37 +372,41 @@ import Testing
         await second.close()
     }
 
-    @Test func `an engine stores no response that varies by a header which does not select`() async throws {
+    @Test func `an engine selects by Vary among responses that vary by a header which is not in the key`() async throws
+    {
         let trace = try #require(HTTPField.Name("X-Trace"))
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "x-trace"])
         let engine = engine {
             $0.transport = varying
             $0.rules.nonSelecting = ["X-Trace"]
         }
-        for value in ["1", "2"] {
-            #expect(try await engine.send(Request("http://h/", headers: [trace: value])).source == .network)
+        for (value, source) in [("1", .network), ("2", .network), ("1", .cache)] as [(String, Response.Source)] {
+            #expect(try await engine.send(Request("http://h/", headers: [trace: value])).source == source)
         }
         await engine.close()
     }
 
-    /// The values in place of a request's headers, and the `Vary` field of the response.
-    private static let variants: [(identity: String?, cacheKey: String?, vary: String, isKept: Bool)] = [
-        (nil, nil, "Cookie, Accept, Authorization", true), ("anna", nil, "Cookie", false),
-        ("anna", nil, "Accept, Authorization", true), (nil, "k", "Accept, X-Not-Sent", true),
-        (nil, "k", "Cookie, Authorization", true), ("anna", "k", "Authorization", true),
-        ("anna", "k", "Cookie", false), (nil, "k", "Accept-Encoding", true),
+    /// The values in place of a request's headers, the `Vary` field of the response, and whether another cookie selects the same
+    /// response.
+    private static let variants: [(identity: String?, cacheKey: String?, vary: String, isForAllCookies: Bool)] = [
+        (nil, nil, "Cookie, Accept, Authorization", false), ("anna", nil, "Cookie", false),
+        ("anna", nil, "Accept, Authorization", true), (nil, "k", "Accept, X-Not-Sent", false),
+        (nil, "k", "Cookie, Authorization", false), ("anna", "k", "Authorization", true),
+        ("anna", "k", "Cookie", false), (nil, "k", "Accept-Encoding", false),
     ]
 
     @Test(arguments: variants.indices)
-    func `an engine stores no response that varies by a header whose place another value has`(index: Int) async throws {
-        let (identity, cacheKey, vary, isKept) = Self.variants[index]
+    func `an engine obeys Vary where an identity or the app's key has the place of headers`(index: Int) async throws {
+        let (identity, cacheKey, vary, isForAllCookies) = Self.variants[index]
         let engine = engine {
             $0.transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
         }
         var request = Request("http://h/", headers: [.cookie: "lang=de", .accept: "a", .authorization: "Bearer a"])
         (request.identity, request.cacheKey) = (identity, cacheKey)
         _ = try await engine.send(request)
-        #expect(try await engine.send(request).source == (isKept ? .cache : .network))
+        #expect(try await engine.send(request).source == .cache)
+        request.headers[.cookie] = "lang=fr"
+        #expect(try await engine.send(request).source == (isForAllCookies ? .cache : .network))
         await engine.close()
     }
 

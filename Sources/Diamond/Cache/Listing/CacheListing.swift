@@ -35,10 +35,13 @@ public struct CacheListing: Sendable {
     /// Whether it is sealed and cannot be opened here.
     package var isLocked = false
 
-    /// Creates a listing from a row; `nil` if the row has values that Diamond never writes.
+    /// Creates a listing from a row; `nil` if the row has values that Diamond never writes, or is the index of variants, which is
+    /// no response.
     init?(row: borrowing SQLiteStatement) {
         let times = [row.int64(4), row.int64(5), row.int64(6), row.int64(8)]
         guard let key = RequestKey(stored: row.data(0)), times.allSatisfy(CacheTable.times.contains) else { return nil }
+        flags = .init(rawValue: row.int64(7))
+        guard !flags.contains(.variants) else { return nil }
         self.key = key
         method = row.text(1)
         url = row.text(2)
@@ -46,7 +49,6 @@ public struct CacheListing: Sendable {
         storedAt = row.int64(4)
         initialAge = row.int64(5)
         lifetime = row.isNull(6) ? nil : row.int64(6)
-        flags = .init(rawValue: row.int64(7))
         bodySize = row.int64(8)
         id = row.int64(9)
         isSealed = row.int64(10) != 0
@@ -63,7 +65,8 @@ public struct CacheListing: Sendable {
 
 /// The totals of a store (``Cache/totals()``).
 public struct CacheTotals: Sendable {
-    /// The number of responses, without the partial ones of unfinished transfers.
+    /// The number of entries, without the partial ones of unfinished transfers. Responses that vary by headers outside
+    /// the key have one entry more for each request.
     public package(set) var entries = 0
     /// The number of partial entries: the received parts of unfinished transfers.
     package var partials = 0

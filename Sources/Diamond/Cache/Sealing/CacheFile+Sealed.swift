@@ -132,6 +132,10 @@ extension CacheFile {
     /// and hosts by their digests. It has to open each entry to know the beginning of its URL. Entries in clear, from
     /// before it was sealed, are named as usual.
     func parts(of selection: CacheSelection) throws(CacheError) -> [CacheSelection] {
+        if case .key(let key) = selection.criterion {
+            // The entry is that of a response, or the index of its variants.
+            return try [selection] + parts(of: .tag(CacheEntry.name(ofVariantsUnder: key)))
+        }
         guard sealing != nil else { return [selection] }
         guard let test = selection.urlTest else { return alternatives(to: selection) }
         return try [selection] + groups(among: candidates(of: selection), where: test)

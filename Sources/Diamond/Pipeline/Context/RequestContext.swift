@@ -127,9 +127,13 @@ final class RequestContext: Sendable {
     }
 
     /// Returns the entry that a response is stored as; `nil` if it may not be stored.
-    func entry(_ stored: StoredResponse) -> CacheEntry? {
-        guard let identity else { return nil }
-        return CacheEntry(
+    func entry(_ stored: StoredResponse) -> CacheEntry? { identity.map { entry(stored, under: $0) } }
+
+    /// Returns the entry that a response is stored as.
+    ///
+    /// - Parameter identity: that of the request, or of a variant.
+    func entry(_ stored: StoredResponse, under identity: ResolvedRequest.Identity) -> CacheEntry {
+        CacheEntry(
             key: identity.key,
             request: identity.canonicalForm,
             url: identity.entryURL,
@@ -137,7 +141,8 @@ final class RequestContext: Sendable {
             method: wire.method == .head ? "GET" : wire.method.rawValue,
             identity: wire.identity,
             stored: stored,
-            tags: resolved.tags
+            tags: resolved.tags,
+            requestKey: identity.requestKey
         )
     }
 }

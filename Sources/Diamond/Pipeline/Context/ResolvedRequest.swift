@@ -15,6 +15,8 @@ final class ResolvedRequest: Sendable {
         var hasOneURL: Bool
         /// ``CacheEntry/isFoundByOthers``.
         var isFoundByOthers: Bool
+        /// The key of the request, if this is the identity of a variant, with a key of its own.
+        var requestKey: RequestKey?
 
         /// ``CacheEntry/url`` of every entry with the key; `nil` if that is not known.
         var knownURL: String? { hasOneURL ? entryURL : nil }

@@ -130,7 +130,13 @@ actor ResumeWriter: ResumeWriting {
     /// Returns the entry of a response when it will be complete; `nil` if it may not be stored.
     private func entry(for received: ReceivedResponse) -> CacheEntry? {
         guard usesStore, isWanted, !received.isPersonal else { return nil }
-        return pipeline.store.decision(on: received, to: context).stored.flatMap { context.entry($0) }
+        let decision = pipeline.store.decision(on: received, to: context)
+        guard let stored = decision.stored,
+            let target = pipeline.store.target(of: decision, for: context, at: received.receivedAt)
+        else { return nil }
+        // Stored before its variant, so that the end finds the same one.
+        if let index = target.newIndex { pipeline.cache?.store(index) }
+        return context.entry(stored, under: target.identity)
     }
 
     private func openWriter(for entry: CacheEntry, continuing body: PartialBody? = nil) -> BodyWriter? {
@@ -177,7 +183,8 @@ actor ResumeWriter: ResumeWriting {
 
     /// - Returns: whether the store has the response.
     private func write(_ response: PartialResponse) async -> Bool {
-        guard isStorable, let entry = entry(for: response.received) else {
+        // A part is found by the key of its request, which a variant does not have.
+        guard isStorable, let entry = entry(for: response.received), entry.requestKey == nil else {
             await stopStoring()
             return false
         }

@@ -17,6 +17,8 @@ struct CacheLookup: Sendable {
 
     let cache: Cache?
     let kind: CacheKind
+    /// The engine's rules for keys.
+    let rules: KeyRules
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -60,28 +62,40 @@ struct CacheLookup: Sendable {
     /// Whether a response that can be served was stored since a plan was made. Reads memory only.
     @inline(never)
     func isSuperseded(_ plan: ExchangePlan) -> Bool {
-        guard plan.mayBeSuperseded, let identity = plan.context.identity, let latest = peek(identity) else {
-            return false
-        }
+        guard plan.mayBeSuperseded, let identity = plan.context.identity,
+            let latest = peek(identity, of: plan.context.wire)
+        else { return false }
         if let old = plan.stored?.response, latest.isUnchanged(since: old) { return false }
         guard case .serve = decision(on: latest, for: plan.context.resolved) else { return false }
         return true
     }
 
     /// Returns the stored response in memory, or in the queue of writes.
-    func peek(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
-        cache?.peek(identity.key, request: identity.canonicalForm).flatMap { $0.isOf(kind) ? $0 : nil }
+    private func peek(_ identity: ResolvedRequest.Identity, of wire: WireRequest) -> StoredResponse? {
+        selected(by: identity, of: wire) { identity in
+            cache?.peek(identity.key, request: identity.canonicalForm).map { StoredCandidate($0, of: identity) }
+        }?.response
     }
 
     /// Returns the stored response; for a sink with a reader instead of the body.
     private func find(for context: RequestContext) -> StoredCandidate? {
-        guard let cache, let identity = context.identity else { return nil }
-        guard context.caller.sink != nil else { return cache.find(identity, for: kind).map { StoredCandidate($0) } }
+        guard let identity = context.identity else { return nil }
+        return selected(by: identity, of: context.wire) { candidate(under: $0, for: context) }
+    }
+
+    private func candidate(
+        under identity: ResolvedRequest.Identity,
+        for context: RequestContext
+    ) -> StoredCandidate? {
+        guard let cache else { return nil }
+        guard context.caller.sink != nil else {
+            return cache.find(identity, for: kind).map { StoredCandidate($0, of: identity) }
+        }
         do throws(CacheError) {
             let reader = try cache.bodyReader(
                 identity.key, request: identity.canonicalForm, url: identity.knownURL)
             guard let reader, reader.stored.isOf(kind) else { return nil }
-            return StoredCandidate(reader.stored, reader: .some(reader))
+            return StoredCandidate(reader.stored, of: identity, reader: .some(reader))
         } catch {
             report(error)
             return nil
@@ -100,7 +114,7 @@ struct CacheLookup: Sendable {
     func responseInMemory(to request: ResolvedRequest, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
-            case .serve(let source) = decision(on: stored, for: request),
+            !stored.flags.contains(.variants), case .serve(let source) = decision(on: stored, for: request),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }
         return response(from: stored, as: source, for: request)

@@ -30,7 +30,7 @@ struct ResponseStore: Sendable {
     private func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
         StoreRules(
             kind: kind, isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
-            secrets: secrets(of: context), isSelecting: isSelecting(context, adapted: adapted))
+            secrets: secrets(of: context), selection: selection(context, adapted: adapted))
     }
 
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response.
@@ -39,14 +39,17 @@ struct ResponseStore: Sendable {
         return FieldSecrets(own: rules.union(IdentityRules(secrets: context.wire.secretPlaces)))
     }
 
-    /// Returns whether the key of a request contains a header: not if an interceptor has changed it, and not `Cookie` if a jar
-    /// adds it or an identity replaces it.
-    private func isSelecting(_ context: RequestContext, adapted: Set<String>) -> (String) -> Bool {
+    /// Returns the part of a header in the selection of a response: its value is unknown if an interceptor has changed it, if a
+    /// jar adds it, and if a secret is filled in. `Cookie` is not part of the key if an identity replaces it.
+    private func selection(_ context: RequestContext, adapted: Set<String>) -> (String) -> VariantFields.Selection {
         let request = context.wire
         let rules = environment.rules.adding(request)
-        let hasCookieKey = request.identity == nil && (!hasCookies || request.headers[.cookie] != nil)
+        let filled = Set(request.namedCredentials.compactMap(\.headerName?.canonicalName))
+        let isCookieFromJar = hasCookies && request.headers[.cookie] == nil
         return { name in
-            rules.isSelecting(name) && !adapted.contains(name) && (name != "cookie" || hasCookieKey)
+            if adapted.contains(name) || name == "cookie" && isCookieFromJar { return .unknown }
+            if rules.isSelecting(name), name != "cookie" || request.identity == nil { return .key }
+            return filled.contains(name) ? .unknown : .value
         }
     }
 
@@ -80,12 +83,15 @@ struct ResponseStore: Sendable {
     func entry(of received: ReceivedResponse, to admitted: ExchangeRequest) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: received, to: plan.context)
-        guard isCurrent(received, decision: decision, admitted: admitted) else { return nil }
-        guard let new = decision.stored.flatMap({ plan.context.entry($0) }) else {
+        guard let target = target(of: decision, for: plan.context, at: received.receivedAt),
+            isCurrent(received, decision: decision, target: target.identity, admitted: admitted)
+        else { return nil }
+        guard let new = decision.stored else {
             if plan.context.wire.method != .head { erasePredecessor(of: received, plan: plan) }
             return nil
         }
-        return marked(new, admitted: admitted)
+        if let index = target.newIndex { cache?.store(index) }
+        return marked(plan.context.entry(new, under: target.identity), admitted: admitted)
     }
 
     /// Stores an entry.
@@ -97,10 +103,18 @@ struct ResponseStore: Sendable {
     }
 
     /// Whether a response may change the cache: it is not personal, was not erased, and nothing newer was stored meanwhile.
-    private func isCurrent(_ received: ReceivedResponse, decision: StoreDecision, admitted: ExchangeRequest) -> Bool {
+    ///
+    /// - Parameter target: the identity under which it would be stored.
+    private func isCurrent(
+        _ received: ReceivedResponse,
+        decision: StoreDecision,
+        target: ResolvedRequest.Identity,
+        admitted: ExchangeRequest
+    ) -> Bool {
         let plan = admitted.plan
         return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
-            && !isOvertaken(plan.stored?.response, admitted: admitted) && !isOlder(decision, plan: plan)
+            && !isOvertaken(plan.stored?.response, target: target, admitted: admitted)
+            && !isOlder(decision, target: target, plan: plan)
     }
 
     /// Erases the stored response if the new one may not be stored, because it is outdated. A status other than 2xx does not say
@@ -111,15 +125,17 @@ struct ResponseStore: Sendable {
         else { return }
         // Without a known entry there is nothing to write.
         guard plan.stored != nil || peek(identity) != nil else { return }
-        cache?.forget(identity.key)
+        cache?.forget(plan.stored?.identity.key ?? identity.key)
     }
 
     /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory only: a
     /// response that has left memory, or that another process has stored, counts as older.
-    private func isOlder(_ decision: StoreDecision, plan: ExchangePlan) -> Bool {
-        guard let latest = plan.context.identity.flatMap({ peek($0) }), latest.originTime > decision.originTime else {
-            return false
-        }
+    private func isOlder(
+        _ decision: StoreDecision,
+        target: ResolvedRequest.Identity,
+        plan: ExchangePlan
+    ) -> Bool {
+        guard let latest = peek(target), latest.originTime > decision.originTime else { return false }
         return plan.stored.map { !latest.isUnchanged(since: $0.response) } ?? true
     }
 
@@ -127,10 +143,14 @@ struct ResponseStore: Sendable {
     ///
     /// - Parameter old: the response that was stored when this one was requested. It may be unchanged: after many changes, the
     ///   log reports every URL as changed.
-    private func isOvertaken(_ old: StoredResponse?, admitted: ExchangeRequest) -> Bool {
-        let context = admitted.plan.context
-        guard invalidations.includes(context, since: admitted.sentAt),
-            let found = context.identity.flatMap({ cache?.find($0, for: kind) }), !found.flags.contains(.invalidated)
+    private func isOvertaken(
+        _ old: StoredResponse?,
+        target: ResolvedRequest.Identity,
+        admitted: ExchangeRequest
+    ) -> Bool {
+        guard invalidations.includes(admitted.plan.context, since: admitted.sentAt),
+            let found = cache?.find(target, for: kind), !found.flags.contains(.variants),
+            !found.flags.contains(.invalidated)
         else { return false }
         return old.map { !found.isUnchanged(since: $0) } ?? true
     }
@@ -158,8 +178,11 @@ struct ResponseStore: Sendable {
         }
     }
 
+    /// Returns the stored response in memory, or in the queue of writes; `nil` for the index of variants.
     private func peek(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
-        cache?.peek(identity.key, request: identity.canonicalForm).flatMap { $0.isOf(kind) ? $0 : nil }
+        cache?.peek(identity.key, request: identity.canonicalForm).flatMap {
+            $0.isOf(kind) && !$0.flags.contains(.variants) ? $0 : nil
+        }
     }
 
     // MARK: Confirming
@@ -172,8 +195,9 @@ struct ResponseStore: Sendable {
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ stored: StoredResponse, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
+    func confirm(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
         let context = admitted.plan.context
+        let stored = candidate.response
         let decision = StoreDecision(
             confirming: stored,
             by: received.headers,
@@ -184,40 +208,47 @@ struct ResponseStore: Sendable {
         // The confirmation of a personal request is not for other callers.
         guard !received.isPersonal else { return Confirmed(stored: decision.stored ?? stored, isToBeErased: false) }
         guard !invalidations.hasErased(context, since: admitted.sentAt) else {
-            if let key = context.identity?.key { cache?.forget(key) }
+            erase(candidate)
             return Confirmed(stored: stored, isToBeErased: false)
         }
-        guard let confirmed = decision.stored, let new = context.entry(confirmed) else {
-            return Confirmed(stored: stored, isToBeErased: true)
-        }
-        let entry = marked(new, admitted: admitted)
-        if !isOvertaken(stored, admitted: admitted) {
+        guard let confirmed = decision.stored else { return Confirmed(stored: stored, isToBeErased: true) }
+        // By a Vary that the 304 has changed, the response would be found for other requests: it is stored again when it is sent.
+        guard
+            decision.fields
+                == StoreDecision.fields(of: stored, rules: rules(for: context, adapted: received.adaptedHeaders))
+        else { return Confirmed(stored: confirmed, isToBeErased: true) }
+        let entry = marked(context.entry(confirmed, under: candidate.identity), admitted: admitted)
+        if !isOvertaken(stored, target: candidate.identity, admitted: admitted) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, admitted: admitted)
         }
         return Confirmed(stored: confirmed, isToBeErased: false)
     }
 
-    /// Erases the stored response for a request.
-    func erase(_ context: RequestContext) {
-        if let key = context.identity?.key { cache?.forget(key) }
-    }
+    /// Erases a stored response.
+    func erase(_ candidate: StoredCandidate) { cache?.forget(candidate.identity.key) }
 
     /// Updates or invalidates the stored response to GET by a response to HEAD (RFC 9111 section 4.3.5).
     func freshen(by received: ReceivedResponse, admitted: ExchangeRequest) {
         let context = admitted.plan.context
         guard context.wire.method == .head, let identity = context.identity,
-            let stored = admitted.plan.stored?.response ?? peek(identity),
-            isCurrent(received, decision: decision(on: received, to: context), admitted: admitted)
+            let stored = admitted.plan.stored ?? peek(identity).map({ StoredCandidate($0, of: identity) }),
+            isCurrent(
+                received, decision: decision(on: received, to: context), target: stored.identity, admitted: admitted)
         else { return }
-        switch HeadDecision(stored, status: received.status.code, headers: received.headers) {
-        case .update:
-            if confirm(stored, by: received, admitted: admitted).isToBeErased { cache?.forget(identity.key) }
+        switch HeadDecision(stored.response, status: received.status.code, headers: received.headers) {
+        case .update: if confirm(stored, by: received, admitted: admitted).isToBeErased { erase(stored) }
         case .invalidate:
-            var invalidated = stored
-            invalidated.flags.insert(.invalidated)
-            if let entry = context.entry(invalidated) { cache?.confirm(entry, replacing: stored) }
+            let entry = context.entry(stored.invalidated.response, under: stored.identity)
+            cache?.confirm(entry, replacing: stored.response)
         case .ignore: break
         }
+    }
+}
+
+extension Credential {
+    /// The header that the secret is filled into; `nil` for a parameter.
+    fileprivate var headerName: HTTPField.Name? {
+        if case .header(let name, _) = place { name } else { nil }
     }
 }

@@ -1,0 +1,85 @@
+import HTTPTypes
+
+/// The header fields by which a response varies, as far as they are not part of the request's key (RFC 9111 section 4.1).
+struct VariantFields: Hashable, Sendable {
+    /// The names in lower case, sorted, each once; at least one.
+    let names: [String]
+
+    /// - Returns: `nil` without names.
+    init?(_ names: some Sequence<String>) {
+        self.names = Set(names).sorted()
+        if self.names.isEmpty { return nil }
+    }
+
+    /// Returns the lines that select a variant: they follow the canonical form of the request.
+    ///
+    /// A field that the request does not have is a line with its name alone. Equal values have equal lines, whatever the blanks
+    /// around their elements, and however many lines a list is divided into. The value of a credential is a keyed digest.
+    func lines(for headers: HTTPFields, _ rules: KeyRules) -> [UInt8] {
+        names.flatMap { name in
+            let values = headers.filter { $0.name.canonicalName == name }.map { Self.normalized($0.value, of: name) }
+            guard !values.isEmpty else { return Array("vary \(name)\n".utf8) }
+            let value = values.joined(separator: ",")
+            let text =
+                rules.isCredential(name) ? Array(rules.digest(of: value.utf8).utf8) : PercentEncoding.encode(value.utf8)
+            return Array("vary \(name) ".utf8) + text + [0x0A]
+        }
+    }
+
+    /// The fields of content negotiation, whose values are compared without regard to case (RFC 9110 section 12.5).
+    private static let caseless: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
+
+    /// Returns a list with one form for all equal lists: without blanks at its commas, semicolons and ends. The order of its
+    /// elements stays, except in the fields of content negotiation, where it has no meaning.
+    private static func normalized(_ value: String, of name: String) -> String {
+        let isNegotiation = caseless.contains(name)
+        let elements = value.utf8.split(separator: UInt8(ascii: ",")).map { element in
+            let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
+                let words = part.split { $0 == 0x20 || $0 == 0x09 }
+                return words.map { String(Substring($0)) }.joined(separator: " ")
+            }
+            let text = parts.joined(separator: ";")
+            return isNegotiation ? text.lowercased() : text
+        }
+        let kept = elements.filter { !$0.isEmpty }
+        return (isNegotiation ? kept.sorted() : kept).joined(separator: ",")
+    }
+}
+
+extension VariantFields {
+    /// The meaning of the `Vary` of a response for its place in the cache.
+    enum Vary: Equatable {
+        /// The key of the request identifies the response.
+        case key
+        /// The response is one of several under the key.
+        case fields(VariantFields)
+        /// No request is known to select the response: `*`, or a field whose sent value is unknown.
+        case unknown
+    }
+
+    /// The part that a header field of the request has in the selection of a response.
+    enum Selection {
+        /// It is part of the key as it was sent.
+        case key
+        /// It was sent with the value that the request has.
+        case value
+        /// It was sent with a value that the request does not have.
+        case unknown
+    }
+
+    /// Reads the `Vary` fields of a response.
+    ///
+    /// - Parameter selection: returns the part of a field, whose name is in lower case.
+    static func vary(_ headers: HTTPFields, selection: (String) -> Selection) -> Vary {
+        var names: [String] = []
+        for name in headers[values: .vary].flatMap(\.listElements) where !name.isEmpty {
+            guard name != "*" else { return .unknown }
+            switch selection(name) {
+            case .key: break
+            case .value: names.append(name)
+            case .unknown: return .unknown
+            }
+        }
+        return VariantFields(names).map { .fields($0) } ?? .key
+    }
+}

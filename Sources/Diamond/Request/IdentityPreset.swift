@@ -1,0 +1,10 @@
+/// The header fields of a request that identify its stored response, besides method, URL, parameters and body.
+public enum IdentityPreset: String, Hashable, Sendable, CaseIterable, Codable {
+    /// Every field that may select among responses is part of the key, less a short list such as `User-Agent`. A response is
+    /// found without a look at its `Vary`. For the requests of an app, which sends the same fields with each.
+    case selectingHeaders
+    /// Method and target URI are the key, and the `Vary` of the stored responses selects among them (RFC 9111 section 4.1). For a
+    /// proxy, whose clients send what they like. In a private cache, credentials are part of the key, too, unless the request has
+    /// an ``Request/identity``.
+    case http
+}
