@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// The directives of the `Cache-Control` field of a request or response (RFC 9111 section 5.2), with those of RFC 5861 and
 /// RFC 8246.
@@ -6,49 +6,49 @@ import HTTPTypes
 /// Names are compared without case. Arguments are tokens or quoted strings. Of a repeated directive with seconds the first
 /// counts. Seconds that cannot be read count as 0, which makes a response stale (section 4.2.1). All durations are in
 /// seconds.
-struct CacheControl: Equatable {
+package struct CacheControl: Equatable, Sendable {
     // MARK: Of requests and responses
 
     /// The greatest age without validation. In a request: of the response that the client takes.
-    var maxAge: Int64?
+    package var maxAge: Int64?
     /// The staleness up to which the response stands in for an error (RFC 5861 section 4).
-    var staleIfError: Int64?
-    var noStore = false
+    package var staleIfError: Int64?
+    package var noStore = false
     /// `no-cache` without field names: no reuse without validation.
-    var noCache = false
-    var noTransform = false
+    package var noCache = false
+    package var noTransform = false
 
     // MARK: Of requests
 
     /// The staleness that the client accepts; ``anyStaleness`` where the directive has no argument.
-    var maxStale: Int64?
+    package var maxStale: Int64?
     /// The time for which the response has to stay fresh.
-    var minFresh: Int64?
-    var onlyIfCached = false
+    package var minFresh: Int64?
+    package var onlyIfCached = false
 
     // MARK: Of responses
 
     /// ``maxAge`` of shared caches.
-    var sharedMaxAge: Int64?
+    package var sharedMaxAge: Int64?
     /// The staleness up to which the response is served while it is validated (RFC 5861 section 3).
-    var staleWhileRevalidate: Int64?
+    package var staleWhileRevalidate: Int64?
     /// `private` without field names: not for shared caches.
-    var isPrivate = false
-    var isPublic = false
-    var mustRevalidate = false
-    var mustUnderstand = false
-    var proxyRevalidate = false
+    package var isPrivate = false
+    package var isPublic = false
+    package var mustRevalidate = false
+    package var mustUnderstand = false
+    package var proxyRevalidate = false
     /// The response does not change while it is fresh (RFC 8246).
-    var isImmutable = false
+    package var isImmutable = false
     /// The fields that `no-cache` names, in lower case. They are not reused without validation.
-    var noCacheFields: [String] = []
+    package var noCacheFields: [String] = []
     /// The fields that `private` names, in lower case. They are not for shared caches.
-    var privateFields: [String] = []
+    package var privateFields: [String] = []
 
     /// More seconds than any response is stale for, and few enough for arithmetic in milliseconds.
     static let anyStaleness = Int64.max / 1000
 
-    init(_ headers: HTTPFields) {
+    package init(_ headers: HTTPFields) {
         for field in headers where field.name == .cacheControl {
             field.value.withBytes { add(list: $0) }
         }

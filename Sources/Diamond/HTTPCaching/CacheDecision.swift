@@ -1,7 +1,7 @@
 /// The decision for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
-enum CacheDecision: Equatable {
+package enum CacheDecision: Equatable, Sendable {
     /// The failures of the server after which the stored response is served.
-    enum Fallback: Equatable {
+    package enum Fallback: Equatable, Sendable {
         case none
         /// Lost connections, and the statuses 500, 502, 503 and 504 (RFC 5861 section 4).
         case staleIfError

@@ -113,12 +113,12 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     /// Whether no lifetime counts: by the server's word, by the app's, or because the clock cannot be right.
-    func needsValidation(at now: Int64) -> Bool {
+    package func needsValidation(at now: Int64) -> Bool {
         !flags.isDisjoint(with: [.noCache, .invalidated]) || isFromTheFuture(now)
     }
 
     /// Milliseconds until it is stale; 0 or less for those since. Without a lifetime, it was stale when the origin made it.
-    func remainingLifetime(at now: Int64, maxAge: Int64?) -> Int64 {
+    package func remainingLifetime(at now: Int64, maxAge: Int64?) -> Int64 {
         // The app means good answers: an error is not pinned by it.
         if let maxAge, status < 400, lifetime == nil || flags.contains(.heuristic) {
             return maxAge - max(0, now - storedAt)

@@ -66,6 +66,9 @@ public struct CacheSelection: Hashable, Sendable {
     /// Selects the entries whose requests had the tag.
     public static func tag(_ name: String) -> CacheSelection { CacheSelection(criterion: .tag(name)) }
 
+    /// Selects the variants of a request.
+    package static func variants(of key: RequestKey) -> CacheSelection { .tag(CacheEntry.name(ofVariantsUnder: key)) }
+
     /// Selects the entries that were requested for an identity.
     public static func identity(_ identity: String) -> CacheSelection { CacheSelection(criterion: .identity(identity)) }
 

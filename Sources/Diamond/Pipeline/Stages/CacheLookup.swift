@@ -40,7 +40,7 @@ struct CacheLookup: Sendable {
         }
     }
 
-    private func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
+    func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
         CacheDecision(now: now(), stored: stored, policy: request.policy, request: request.control.value)
     }
 
@@ -78,7 +78,7 @@ struct CacheLookup: Sendable {
     }
 
     /// Returns the stored response; for a sink with a reader instead of the body.
-    private func find(for context: RequestContext) -> StoredCandidate? {
+    func find(for context: RequestContext) -> StoredCandidate? {
         guard let identity = context.identity else { return nil }
         return selected(by: identity, of: context.wire) { candidate(under: $0, for: context) }
     }
