@@ -217,7 +217,14 @@ public final class Cache: Sendable {
     }
 
     /// Counts and records a response from the cache.
-    package func count(_ source: Response.Source, of stored: StoredResponse, under key: RequestKey) {
+    ///
+    /// - Parameter bytes: the bytes of the body that are served; `nil` for all of them.
+    package func count(
+        _ source: Response.Source,
+        of stored: StoredResponse,
+        bytes: Int? = nil,
+        under key: RequestKey
+    ) {
         let now = now()
         writer.count(CacheAccess(key, stored, at: now, .hit), in: CacheCounts.hour(of: now)) { counts in
             switch source {
@@ -225,7 +232,7 @@ public final class Cache: Sendable {
             case .revalidated: counts.revalidations += 1
             default: counts.hits += 1
             }
-            counts.bytesServed = counts.bytesServed.addingSaturating(Int64(stored.bodySize))
+            counts.bytesServed = counts.bytesServed.addingSaturating(Int64(bytes ?? stored.bodySize))
             guard source != .revalidated else { return }
             counts.millisecondsSaved = counts.millisecondsSaved.addingSaturating(stored.duration)
         }

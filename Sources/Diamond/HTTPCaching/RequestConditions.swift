@@ -105,6 +105,14 @@ struct EntityTagList: Equatable {
         tags = values.contains { $0.isExactly("*") } ? nil : values.flatMap(Self.tags)
     }
 
+    /// Whether the field is `*`.
+    var isAny: Bool { tags == nil }
+
+    /// Whether there are tags, and each is a response's, by weak comparison.
+    func matchesOnly(_ tag: String) -> Bool {
+        tags?.isEmpty == false && tags?.allSatisfy { EntityTag.match($0, tag) } == true
+    }
+
     /// Whether one of them is a response's, by weak comparison.
     func matches(_ tag: String?) -> Bool {
         guard let tags else { return true }

@@ -108,9 +108,10 @@ struct StoreDecision {
         rules.vary(stored.headers).fields
     }
 
-    // A 206 is a part of a response, and a 304 updates a stored one.
+    // A 206 is a part of a response, and a 304 updates a stored one. 412 and 416 answer conditions or a range, which are not
+    // part of the key.
     private static func isFinal(_ status: Int) -> Bool {
-        status >= 200 && status != 206 && status != 304 && !neverStored.contains(status)
+        status >= 200 && ![206, 304, 412, 416].contains(status) && !neverStored.contains(status)
     }
 }
 

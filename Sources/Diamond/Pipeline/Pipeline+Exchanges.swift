@@ -75,7 +75,9 @@ extension Pipeline {
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
         }
-        guard plan.isConditional, let stored = plan.stored, received.status == .notModified else {
+        let meaning = plan.meaning(of: received)
+        guard let stored = plan.stored, let meaning, !meaning.isForCaller else {
+            if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: admitted) }
             if !store.isForAll(received, to: plan.context) { report(.personal) }
             // Code of the app may send requests through this engine, and writing to disk needs no permit.
             permit.release()
@@ -102,7 +104,7 @@ extension Pipeline {
     }
 
     /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored one is
-    /// erased, and requested again, once and without conditions (RFC 9111 section 4.3.4).
+    /// erased, and requested again, once and without its validators (RFC 9111 section 4.3.4).
     @inline(never)
     private func confirmed(
         _ stored: StoredCandidate,
@@ -114,10 +116,10 @@ extension Pipeline {
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        guard stored.response.isConfirmed(by: received.headers) else {
+        if case .askAgain(let isErasing) = plan.meaning(of: received) {
             resumeWriter?.end()
             // The answer to a personal request may not apply to other callers.
-            if !received.isPersonal { store.erase(stored) }
+            if isErasing, !received.isPersonal { store.erase(stored) }
             let next = try await admission.rebuilt(plan.unconditional(since: begin))
             return try await ending(of: next, since: begin, permit: &permit, report: report)
         }

@@ -104,7 +104,7 @@ import Testing
         case .post: (one.method, two.method) = (.post, .post)
         case .reload: (one.cache, two.cache) = (.reload, .reload)
         case .noStore: (one.cache, two.cache) = (.noStore, .noStore)
-        case .range: (one.headers[.range], two.headers[.range]) = ("bytes=0-1", "bytes=0-1")
+        case .range: (one.headers[.range], two.headers[.range]) = ("bytes=0-1", "bytes=0-2")
         case .secret:
             one.credentials = [.bearer(.secret("token"))]
             two.credentials = one.credentials

@@ -14,6 +14,10 @@ package struct BodyReader: Sendable {
     package let stored: StoredResponse
     private let source: Source
     private var number = 0
+    /// The bytes of the next chunk that come before the part.
+    private var skipped = 0
+    /// The bytes of the part that are left; `nil` if the whole body is read.
+    private var left: Int?
 
     init(_ stored: StoredResponse) {
         self.stored = stored.withoutBody
@@ -25,12 +29,33 @@ package struct BodyReader: Sendable {
         source = .disk(outline, cache)
     }
 
+    /// Returns a reader of a part of the body. Chunks that have none of its bytes are not read.
+    package func reading(_ part: Range<Int>) -> BodyReader {
+        var reader = self
+        reader.number = part.lowerBound / CacheTable.chunkSize
+        reader.skipped = part.lowerBound % CacheTable.chunkSize
+        reader.left = part.count
+        return reader
+    }
+
+    /// The bytes that are left of the part; those of the whole body if no part is read.
+    package var count: Int { left ?? stored.bodySize }
+
     /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. From disk it reads in the calling thread, for some
     /// hundred microseconds.
     ///
     /// - Throws: `entryGone` if the entry was replaced or removed in the meantime; `corrupt` if it is damaged; `cannotSeal`
     ///   if its seal cannot open it now.
     package mutating func next() throws(CacheError) -> Data? {
+        guard let left else { return try nextChunk() }
+        guard left > 0, let chunk = try nextChunk() else { return nil }
+        let piece = chunk.dropFirst(skipped).prefix(left)
+        skipped = 0
+        self.left = left - piece.count
+        return piece
+    }
+
+    private mutating func nextChunk() throws(CacheError) -> Data? {
         defer { number += 1 }
         switch source {
         case .memory(let chunks): return number < chunks.count ? chunks[number] : nil

@@ -90,11 +90,12 @@ final class RequestContext: Sendable {
     }
 
     /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's limit,
-    /// because the caller's limit is for the sink.
+    /// because the caller's limit is for the sink. The conditions and the range of the caller are left out.
     var inBackground: RequestContext {
         var traits = traits
         if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
-        return RequestContext(resolved, caller.inBackground, traits, begin: nil, resolvedAt: resolvedAt)
+        return RequestContext(
+            resolved.withoutConditions, caller.inBackground, traits, begin: nil, resolvedAt: resolvedAt)
     }
 
     var wire: WireRequest { resolved.wire }

@@ -41,6 +41,8 @@ final class ResolvedRequest: Sendable {
     /// Whether a response that breaks can be continued: the request is a GET without a range or a condition of its own (RFC 9110
     /// section 14.2).
     let isContinuable: Bool
+    /// The conditions and the range of its own that the cache evaluates; few have any.
+    let conditions: IndirectOptional<RequestConditions>
     /// Whether named secrets are filled in before it is sent.
     let hasNamedSecrets: Bool
     /// The fingerprints of the files that the identity was computed from.
@@ -50,7 +52,7 @@ final class ResolvedRequest: Sendable {
     init(_ request: borrowing Request, rules: KeyRules) throws(ConnectionError) {
         do throws(RequestError) {
             let wire = try WireRequest(request)
-            let isUnconditional = !Self.hasConditions(wire.headers)
+            let hasConditions = Self.hasConditions(wire.headers)
             self.wire = wire
             hasNamedSecrets = !wire.namedCredentials.isEmpty
             policy = request.cache
@@ -61,8 +63,10 @@ final class ResolvedRequest: Sendable {
             tags = request.tags
             permitScope = PermitScope(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
-            isContinuable = wire.method == .get && wire.body == nil && isUnconditional
-            guard isUnconditional, Self.isKeyed(wire, policy: policy, control: control.value) else {
+            isContinuable = wire.method == .get && wire.body == nil && !hasConditions
+            conditions = .init(hasConditions ? RequestConditions(wire.headers, method: wire.method) : nil)
+            let isForOrigin = hasConditions && RequestConditions.isForOrigin(wire.headers)
+            guard !isForOrigin, Self.isKeyed(wire, policy: policy, control: control.value) else {
                 identity = .none
                 files = []
                 return
@@ -77,6 +81,38 @@ final class ResolvedRequest: Sendable {
         } catch {
             throw ConnectionError(error)
         }
+    }
+
+    /// Creates a copy of a request, without the conditions and the range of its own.
+    private init(withoutConditions other: ResolvedRequest) {
+        var wire = other.wire
+        for name in Self.conditions { wire.headers[name] = nil }
+        self.wire = wire
+        policy = other.policy
+        control = other.control
+        timeout = other.timeout
+        ownRetry = other.ownRetry
+        bodyLimit = other.bodyLimit
+        tags = other.tags
+        permitScope = other.permitScope
+        url = other.url
+        identity = other.identity
+        isContinuable = wire.method == .get && wire.body == nil
+        conditions = .none
+        hasNamedSecrets = other.hasNamedSecrets
+        files = other.files
+    }
+
+    /// The request without the conditions and the range of its own.
+    var withoutConditions: ResolvedRequest {
+        Self.hasConditions(wire.headers) ? ResolvedRequest(withoutConditions: self) : self
+    }
+
+    /// Returns the form in which a stored response answers the request.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func form(of stored: StoredResponse, at now: Int64) -> RequestConditions.Form {
+        conditions.value?.form(of: stored, now: now) ?? .whole
     }
 
     /// The request's own retry policy; `nil` for the engine's.
@@ -106,7 +142,7 @@ final class ResolvedRequest: Sendable {
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
 
-    /// Whether the caller has set conditions or a range, which the cache does not answer.
+    /// Whether the caller has set conditions or a range.
     private static func hasConditions(_ headers: HTTPFields) -> Bool {
         headers.contains { conditions.contains($0.name) }
     }

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The purpose of an exchange: the request, the stored response that it replaces or confirms, and the instant of the look-up.
 ///
 /// It is a class because every step of the exchange has it.
@@ -48,6 +50,13 @@ final class ExchangePlan: Sendable {
 
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }
+
+    /// Returns the meaning of a 304; `nil` for other responses, and without a stored response.
+    func meaning(of received: ReceivedResponse) -> NotModifiedDecision? {
+        guard received.status == .notModified, let stored = stored?.response else { return nil }
+        return NotModifiedDecision(
+            received.headers, stored: stored, isValidating: isConditional, own: context.wire.headers)
+    }
 
     /// Whether secrets are filled in before the request is sent.
     var hasSecrets: Bool { context.resolved.hasNamedSecrets }

@@ -33,7 +33,9 @@ extension CacheLookup {
         for context: RequestContext,
         after attempts: [Attempt]
     ) async throws(ConnectionError) -> ServeResult {
-        let isSuccess = (200..<300).contains(stored.status)
+        let form = context.resolved.form(of: stored, at: now())
+        let isSuccess = form.isSuccess(ofStored: stored.status)
+        let reader = form.bytes.map { reader?.reading($0) } ?? reader
         var body = StoredBodyStream(reader, sink: sink, report: report)
         try body.check(limit: isSuccess ? sink.limit : Transfer.nonSuccessBodyLimit)
         do throws(StoredBodyStream.Failure) {
@@ -78,7 +80,7 @@ private struct StoredBodyStream {
     }
 
     func check(limit: Int) throws(ConnectionError) {
-        guard reader?.stored.bodySize ?? 0 <= limit else {
+        guard reader?.count ?? 0 <= limit else {
             throw ConnectionError(TransportError(bodyLargerThan: limit))
         }
     }

@@ -128,9 +128,13 @@ struct CacheLookup: Sendable {
         after attempts: [Attempt] = []
     ) -> Response {
         activity.report(.hit(source))
-        if let key = request.identity.value?.key { cache?.count(source, of: stored, under: key) }
+        let now = now()
+        let form = request.form(of: stored, at: now)
+        if let key = request.identity.value?.key {
+            cache?.count(source, of: stored, bytes: form.bytes?.count, under: key)
+        }
         let isHead = request.wire.method == .head
-        var response = stored.response(from: source, at: now(), url: request.url, isHead: isHead)
+        var response = stored.response(in: form, from: source, at: now, url: request.url, isHead: isHead)
         response.attempts = attempts
         return response
     }

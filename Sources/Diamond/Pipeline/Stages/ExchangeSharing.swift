@@ -18,7 +18,7 @@ struct ExchangeSharing: Sendable {
     /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
     ///
     /// Requests share an exchange if the cache may answer them, and the server gets the same. The following need exchanges of
-    /// their own: `reload` and `noStore`, ranges and conditions of the caller, secrets without an identity, sinks, durable
+    /// their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets without an identity, sinks, durable
     /// requests, requests that a shared exchange waits for, and requests whose stored response is without its body.
     @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {

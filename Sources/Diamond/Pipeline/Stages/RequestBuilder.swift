@@ -52,11 +52,7 @@ struct RequestBuilder: Sendable {
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"
         }
-        // RFC 9111 section 4.3.1.
-        if let headers = plan.validators?.headers {
-            if let tag = headers.validator(.eTag) { request.headers[.ifNoneMatch] = tag }
-            if let date = headers.validator(.lastModified) { request.headers[.ifModifiedSince] = date }
-        }
+        if let stored = plan.validators { request.headers.addValidators(of: stored.headers) }
         if let upload = context.caller.upload { request.body = upload.body }
         do throws(RequestError) {
             if let body = wire.body {

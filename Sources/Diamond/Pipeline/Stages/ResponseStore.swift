@@ -225,6 +225,12 @@ struct ResponseStore: Sendable {
         return Confirmed(stored: confirmed, isToBeErased: false)
     }
 
+    /// Updates the stored response by a 304 to the caller's own conditions, which names it.
+    func update(by received: ReceivedResponse, admitted: ExchangeRequest) {
+        guard let stored = admitted.plan.stored else { return }
+        if confirm(stored, by: received, admitted: admitted).isToBeErased { erase(stored) }
+    }
+
     /// Erases a stored response.
     func erase(_ candidate: StoredCandidate) { cache?.forget(candidate.identity.key) }
 

@@ -1,0 +1,103 @@
+import HTTPTypes
+
+/// The validators of a stored response that a request sends, beside the conditions of its own (RFC 9111 section 4.3.1).
+///
+/// | own conditions | stored validators | sent |
+/// |---|---|---|
+/// | none, or a date | tag, date | the stored tag and date |
+/// | tags | tag | all tags in one list |
+/// | tags | date alone | the own tags: with them no date is evaluated |
+/// | `*` | any | `*` |
+enum SentValidators: Hashable {
+    /// Only the request's own conditions, if it has any.
+    case none
+    /// Only those of the stored response.
+    case stored
+    /// The tag of the stored response in one list with other tags.
+    case both
+
+    /// - Parameters:
+    ///   - stored: the header fields of the stored response.
+    ///   - own: the header fields of the request, with the conditions of its own.
+    init(of stored: HTTPFields, with own: HTTPFields) {
+        let tag = stored.validator(.eTag)
+        guard let tags = EntityTagList(own) else {
+            self = tag != nil || stored.validator(.lastModified) != nil ? .stored : .none
+            return
+        }
+        guard let tag, !tags.isAny else {
+            self = .none
+            return
+        }
+        self = tags.matchesOnly(tag) ? .stored : .both
+    }
+}
+
+extension HTTPFields {
+    /// Adds the validators of a stored response to the conditions of a request.
+    ///
+    /// - Parameter stored: the header fields of the stored response.
+    mutating func addValidators(of stored: HTTPFields) {
+        guard SentValidators(of: stored, with: self) != .none else { return }
+        if let tag = stored.validator(.eTag) { addTag(tag) }
+        // The date of the request is evaluated on the result. The stored one stands for it meanwhile.
+        self[.ifModifiedSince] = stored.validator(.lastModified)
+    }
+
+    private mutating func addTag(_ tag: String) {
+        let own = EntityTagList(self)
+        guard own?.matches(tag) != true else { return }
+        self[.ifNoneMatch] = (self[values: .ifNoneMatch].filter { !$0.isEmpty } + [tag]).joined(separator: ", ")
+    }
+}
+
+/// The meaning of a 304 for the stored response and for the caller (RFC 9111 section 4.3.4). A value, computed without I/O.
+///
+/// | sent | 304 | decision |
+/// |---|---|---|
+/// | any stored validator | names the stored response | confirm |
+/// | the stored validators alone | names none | confirm |
+/// | the stored validators alone | names another | ask again, erase |
+/// | tags of both | names a tag of the request, or another date than the stored one | pass |
+/// | tags of both | names none | ask again |
+/// | tags of both | names an unknown tag | ask again, erase |
+/// | the request's conditions | names the stored response | pass, confirm |
+/// | the request's conditions | anything else | pass |
+enum NotModifiedDecision: Hashable {
+    /// The stored response is updated, and answers the request.
+    case confirm
+    /// The 304 answers the caller.
+    ///
+    /// - Parameter isConfirming: whether it updates the stored response, too.
+    case pass(isConfirming: Bool)
+    /// The request is sent again without the stored validators.
+    ///
+    /// - Parameter isErasing: whether the stored response is erased: the server has another representation.
+    case askAgain(isErasing: Bool)
+
+    /// Whether the 304 answers the caller.
+    var isForCaller: Bool { if case .pass = self { true } else { false } }
+
+    /// - Parameters:
+    ///   - headers: the header fields of the 304.
+    ///   - stored: the stored response.
+    ///   - isValidating: whether the validators of the stored response were sent, as far as there are any.
+    ///   - own: the header fields of the request, with the conditions of its own.
+    init(_ headers: HTTPFields, stored: StoredResponse, isValidating: Bool, own: HTTPFields) {
+        let isNaming = headers.contains(.eTag) || headers.contains(.lastModified)
+        let isConfirmed = stored.isConfirmed(by: headers)
+        switch isValidating ? SentValidators(of: stored.headers, with: own) : .none {
+        case .none:
+            let isAsked = own.contains(.ifNoneMatch) || own.contains(.ifModifiedSince)
+            self = .pass(isConfirming: isAsked && isNaming && isConfirmed)
+        case .stored: self = isConfirmed ? .confirm : .askAgain(isErasing: true)
+        case .both:
+            guard isNaming, !isConfirmed else {
+                self = isNaming ? .confirm : .askAgain(isErasing: false)
+                return
+            }
+            let isOwn = headers.single(.eTag).map { EntityTagList(own)?.matches($0) == true } ?? true
+            self = isOwn ? .pass(isConfirming: false) : .askAgain(isErasing: true)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+private let monday = "Mon, 07 Nov 1994 08:49:37 GMT"
+private let sunday = "Sun, 06 Nov 1994 08:49:37 GMT"
+private let both: HTTPFields = [.eTag: "\"a\"", .lastModified: monday]
+private let dated: HTTPFields = [.lastModified: monday]
+
+@Suite struct `RFC 9111 section 4.3.1, a validation with conditions of the caller` {
+    @Test(
+        arguments: [
+            (both, [:], .stored, [.ifNoneMatch: "\"a\"", .ifModifiedSince: monday]),
+            (both, [.ifNoneMatch: "\"b\""], .both, [.ifNoneMatch: "\"b\", \"a\"", .ifModifiedSince: monday]),
+            (both, [.ifNoneMatch: "W/\"a\""], .stored, [.ifNoneMatch: "W/\"a\"", .ifModifiedSince: monday]),
+            (
+                both, [.ifNoneMatch: "\"b\", \"a\""], .both,
+                [.ifNoneMatch: "\"b\", \"a\"", .ifModifiedSince: monday]
+            ),
+            (both, [.ifNoneMatch: "*"], .none, [.ifNoneMatch: "*"]),
+            (both, [.ifModifiedSince: sunday], .stored, [.ifNoneMatch: "\"a\"", .ifModifiedSince: monday]),
+            ([.eTag: "\"a\""], [.ifModifiedSince: sunday], .stored, [.ifNoneMatch: "\"a\""]),
+            (dated, [.ifModifiedSince: sunday], .stored, [.ifModifiedSince: monday]),
+            (dated, [.ifNoneMatch: "\"b\""], .none, [.ifNoneMatch: "\"b\""]),
+            ([:], [.ifModifiedSince: sunday], .none, [.ifModifiedSince: sunday]),
+            // A tag that is not ASCII is not sent.
+            ([.eTag: "\"\u{e9}\""], [.ifNoneMatch: "\"b\""], .none, [.ifNoneMatch: "\"b\""]),
+            (
+                both, [.range: "bytes=0-1", .ifRange: "\"b\""], .stored,
+                [.range: "bytes=0-1", .ifRange: "\"b\"", .ifNoneMatch: "\"a\"", .ifModifiedSince: monday]
+            ),
+        ] as [(HTTPFields, HTTPFields, SentValidators, HTTPFields)])
+    func `a validation sends the stored validators together with the caller's`(
+        stored: HTTPFields, own: HTTPFields, validators: SentValidators, sent: HTTPFields
+    ) {
+        #expect(SentValidators(of: stored, with: own) == validators)
+        var headers = own
+        headers.addValidators(of: stored)
+        #expect(Set(headers) == Set(sent))
+    }
+}
+
+@Suite struct `RFC 9111 section 4.3.4, a 304 to conditions of stored response and caller` {
+    private func decision(
+        _ headers: HTTPFields, own: HTTPFields, stored: HTTPFields = both, isValidating: Bool = true
+    ) -> NotModifiedDecision {
+        let response = StoredResponse(
+            status: 200, headerBlock: HeaderBlock.bytes(of: stored), body: Data(), storedAt: 0, initialAge: 0,
+            lifetime: nil, flags: [])
+        return NotModifiedDecision(headers, stored: response, isValidating: isValidating, own: own)
+    }
+
+    @Test(
+        arguments: [
+            ([:], [:], .confirm), ([:], [.eTag: "\"a\""], .confirm),
+            ([:], [.eTag: "\"b\""], .askAgain(isErasing: true)),
+            ([.ifModifiedSince: sunday], [:], .confirm),
+            ([.ifNoneMatch: "\"a\""], [:], .confirm), ([.ifNoneMatch: "\"a\""], [.eTag: "\"a\""], .confirm),
+            ([.ifNoneMatch: "\"b\""], [.eTag: "\"a\""], .confirm),
+            ([.ifNoneMatch: "\"b\""], [.eTag: "\"b\""], .pass(isConfirming: false)),
+            ([.ifNoneMatch: "\"b\""], [.lastModified: monday], .confirm),
+            ([.ifNoneMatch: "\"b\""], [.lastModified: sunday], .pass(isConfirming: false)),
+            ([.ifNoneMatch: "\"b\""], [:], .askAgain(isErasing: false)),
+            ([.ifNoneMatch: "\"b\""], [.eTag: "\"c\""], .askAgain(isErasing: true)),
+            ([.ifNoneMatch: "*"], [:], .pass(isConfirming: false)),
+            ([.ifNoneMatch: "*"], [.eTag: "\"a\""], .pass(isConfirming: true)),
+        ] as [(HTTPFields, HTTPFields, NotModifiedDecision)])
+    func `a 304 confirms what it names, and else answers the caller`(
+        own: HTTPFields, headers: HTTPFields, decision: NotModifiedDecision
+    ) {
+        #expect(self.decision(headers, own: own) == decision)
+    }
+
+    @Test func `a 304 to the caller's conditions alone answers the caller`() {
+        let own: HTTPFields = [.ifNoneMatch: "\"b\""]
+        #expect(decision([:], own: own, isValidating: false) == .pass(isConfirming: false))
+        #expect(decision([.eTag: "\"b\""], own: own, isValidating: false) == .pass(isConfirming: false))
+        #expect(decision([.eTag: "\"a\""], own: own, isValidating: false) == .pass(isConfirming: true))
+        #expect(decision([.eTag: "\"a\""], own: [:], isValidating: false) == .pass(isConfirming: false))
+    }
+}
