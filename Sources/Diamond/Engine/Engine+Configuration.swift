@@ -44,6 +44,10 @@ extension Engine {
         /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
         /// ``CacheKind/private``. An engine of one kind does not use the entries of the other.
         public var cacheKind = CacheKind.private
+        /// The targeted fields that a shared cache obeys, the most specific first (RFC 9213); `["CDN-Cache-Control"]`. The first
+        /// of them that a response has, and that is valid and not empty, replaces `Cache-Control` and `Expires`. A private
+        /// cache reads none.
+        public var targetedFields = ["CDN-Cache-Control"]
         /// The capacity of the memory tier in bytes, 32 MiB. ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
         /// The capacity of the disk tier in bytes, 256 MiB. ``Cache/diskCapacity`` changes it later.
@@ -123,6 +127,11 @@ extension Engine.Configuration {
     ///
     /// The value is computed on each access from the platform's current settings.
     public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
+
+    /// The targeted fields that count: none in a private cache.
+    var cacheTargets: [HTTPField.Name] {
+        cacheKind == .shared ? targetedFields.compactMap { HTTPField.Name($0) } : []
+    }
 
     /// Whether bodies are compressed; never without the trait.
     var isCompressing: Bool {

@@ -30,6 +30,7 @@ extension Pipeline {
             activity: activity,
             cache: cache,
             cacheKind: configuration.cacheKind,
+            cacheTargets: configuration.cacheTargets,
             lanes: lanes,
             environment: environment,
             retry: configuration.retry,

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The decision for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
 package enum CacheDecision: Equatable, Sendable {
     /// The failures of the server after which the stored response is served.
@@ -23,14 +25,27 @@ package enum CacheDecision: Equatable, Sendable {
     ///   - stored: the response stored under the request's key; `nil` if there is none.
     ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request.
     ///   - request: the request's own `Cache-Control`. Its `only-if-cached` counts under every policy.
-    init(now: Int64, stored: StoredResponse?, policy: CachePolicy, request: CacheControl? = nil) {
-        let decision = Self(at: now, stored: stored, policy: policy, request: request)
+    ///   - targets: the targeted fields that count before the response's `Cache-Control`.
+    init(
+        now: Int64,
+        stored: StoredResponse?,
+        policy: CachePolicy,
+        request: CacheControl? = nil,
+        targets: [HTTPField.Name] = []
+    ) {
+        let decision = Self(at: now, stored: stored, policy: policy, request: request, targets: targets)
         self =
             request?.onlyIfCached == true
             ? decision.withoutServer(at: now, stored: stored, policy: policy) : decision
     }
 
-    private init(at now: Int64, stored: StoredResponse?, policy: CachePolicy, request: CacheControl?) {
+    private init(
+        at now: Int64,
+        stored: StoredResponse?,
+        policy: CachePolicy,
+        request: CacheControl?,
+        targets: [HTTPField.Name]
+    ) {
         guard let stored else {
             self = policy.mode == .cacheOnly ? .fail : .ask(conditionally: false, elseStored: .none)
             return
@@ -41,7 +56,8 @@ package enum CacheDecision: Equatable, Sendable {
         case .automatic:
             self =
                 isFresh && request == nil
-                ? .serve(.cache) : Reuse(of: stored, at: now, maxAge: policy.maxAge, by: request).decision
+                ? .serve(.cache)
+                : Reuse(of: stored, at: now, maxAge: policy.maxAge, by: request, targets: targets).decision
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:

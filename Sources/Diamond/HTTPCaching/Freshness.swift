@@ -59,7 +59,7 @@ struct Freshness: Equatable {
     ) -> Int64? {
         if kind == .shared, let seconds = control.sharedMaxAge { return seconds * 1000 }
         if let seconds = control.maxAge { return seconds * 1000 }
-        guard headers.contains(.expires) else { return nil }
+        guard !control.isTargeted, headers.contains(.expires) else { return nil }
         // An Expires that cannot be read, such as "0", is in the past (section 5.3). So are several that differ (section
         // 4.2.1), and one whose Date cannot be read.
         guard let date, let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) })

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The reuse of a stored response by the rules of HTTP alone: what its server allows, within the limits of the request (RFC
 /// 9111 sections 4.2 and 5.2.1, RFC 5861).
 ///
@@ -13,6 +15,7 @@
 struct Reuse {
     private let stored: StoredResponse
     private let request: CacheControl?
+    private let targets: [HTTPField.Name]
     private let age: Int64
     private let remainingLifetime: Int64
     /// Whether the server has to validate the response, whatever its age.
@@ -22,7 +25,15 @@ struct Reuse {
     ///   - now: milliseconds since 1970.
     ///   - maxAge: the app's lifetime for a response without one.
     ///   - request: the request's own `Cache-Control`.
-    init(of stored: StoredResponse, at now: Int64, maxAge: Duration?, by request: CacheControl?) {
+    ///   - targets: the targeted fields that count before the response's `Cache-Control`.
+    init(
+        of stored: StoredResponse,
+        at now: Int64,
+        maxAge: Duration?,
+        by request: CacheControl?,
+        targets: [HTTPField.Name] = []
+    ) {
+        self.targets = targets
         self.stored = stored
         self.request = request
         age = stored.age(at: now)
@@ -33,7 +44,7 @@ struct Reuse {
     var decision: CacheDecision {
         guard !needsValidation else { return ask(elseStored: .none) }
         // Read from the headers only if needed: a fresh hit needs only the flags.
-        lazy var control = CacheControl(stored.headers)
+        lazy var control = CacheControl(stored.headers, targets: targets)
         if isFresh, accepts(age: { control.isImmutable }) { return .serve(.cache) }
         guard isFresh || !stored.flags.contains(.mustRevalidate) else { return ask(elseStored: .none) }
         if !isFresh, acceptsStale { return .serve(.stale) }

@@ -4,6 +4,8 @@ import HTTPTypes
 /// The rules of one cache for storing one response: who may receive it, and which fields are not stored.
 struct StoreRules {
     var kind = CacheKind.private
+    /// The targeted fields that count before `Cache-Control` (RFC 9213).
+    var targets: [HTTPField.Name] = []
     /// Whether the request has `Authorization`.
     var isAuthorized = false
     /// Secrets that must not stand in a file, whatever the rules of HTTP say.
@@ -36,7 +38,7 @@ struct StoreDecision {
         receivedAt: Int64,
         rules: StoreRules = StoreRules()
     ) {
-        let control = CacheControl(headers)
+        let control = CacheControl(headers, targets: rules.targets)
         let vary = rules.vary(headers)
         fields = vary.fields
         let freshness = Freshness(
@@ -75,7 +77,7 @@ struct StoreDecision {
         rules: StoreRules = StoreRules()
     ) {
         let merged = HeaderBlock.updated(old.headers, by: HeaderBlock.endToEnd(headers))
-        let control = CacheControl(merged)
+        let control = CacheControl(merged, targets: rules.targets)
         // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old Expires
         // must not be compared with the old Date.
         var dated = merged

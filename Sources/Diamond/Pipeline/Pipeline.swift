@@ -54,6 +54,7 @@ final class Pipeline: Sendable {
         activity: Activity,
         cache: Cache?,
         cacheKind: CacheKind,
+        cacheTargets: [HTTPField.Name],
         lanes: Lanes,
         environment: Environment,
         retry: RetryPolicy,
@@ -82,14 +83,15 @@ final class Pipeline: Sendable {
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
         lookup = CacheLookup(
-            cache: cache, kind: cacheKind, rules: environment.rules, activity: activity, now: exchangeEnvironment.now)
+            cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules, activity: activity,
+            now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
-            cache: cache, kind: cacheKind, environment: environment, invalidations: invalidations,
-            hasCookies: exchangeEnvironment.cookies != nil)
+            cache: cache, kind: cacheKind, targets: cacheTargets, environment: environment,
+            invalidations: invalidations, hasCookies: exchangeEnvironment.cookies != nil)
     }
 
     // MARK: One request

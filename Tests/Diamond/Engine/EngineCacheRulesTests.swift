@@ -159,6 +159,26 @@ import Testing
         func secret(_ name: String, for identity: String?) async throws -> String? { "s3cret" }
     }
 
+    @Test(
+        arguments: [
+            (.shared, nil, .cache), (.private, nil, .network), (.shared, [], .network),
+            (.shared, ["Own-Cache-Control", "not a name", "cdn-cache-control"], .cache),
+        ] as [(CacheKind, [String]?, Response.Source)])
+    func `obeys its targeted fields before Cache-Control`(
+        kind: CacheKind, fields: [String]?, source: Response.Source
+    ) async throws {
+        let name = try #require(HTTPField.Name("CDN-Cache-Control"))
+        let transport = StubTransport(headers: [name: "max-age=60", .cacheControl: "no-store"])
+        let engine = temporary.engine(transport, clock: clock) {
+            $0.cacheKind = kind
+            if let fields { $0.targetedFields = fields }
+        }
+        _ = try await engine.send(request)
+        let response = try await engine.send(request)
+        #expect(response.source == source && response.headers[name] == "max-age=60")
+        await engine.close()
+    }
+
     @Test(arguments: [(CacheKind.private, CacheKind.shared), (.shared, .private)])
     func `has no part in what the other kind has stored`(first: CacheKind, second: CacheKind) async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])

@@ -17,6 +17,8 @@ struct CacheLookup: Sendable {
 
     let cache: Cache?
     let kind: CacheKind
+    /// The targeted fields of a shared cache (RFC 9213).
+    let targets: [HTTPField.Name]
     /// The engine's rules for keys.
     let rules: KeyRules
     let activity: Activity
@@ -41,7 +43,8 @@ struct CacheLookup: Sendable {
     }
 
     func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
-        CacheDecision(now: now(), stored: stored, policy: request.policy, request: request.control.value)
+        CacheDecision(
+            now: now(), stored: stored, policy: request.policy, request: request.control.value, targets: targets)
     }
 
     /// A stored response that is served because the server has failed.

@@ -8,6 +8,8 @@ import HTTPTypes
 struct ResponseStore: Sendable {
     let cache: Cache?
     let kind: CacheKind
+    /// The targeted fields of a shared cache (RFC 9213).
+    let targets: [HTTPField.Name]
     let environment: Environment
     let invalidations: InvalidationLog
     let hasCookies: Bool
@@ -29,7 +31,8 @@ struct ResponseStore: Sendable {
 
     private func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
         StoreRules(
-            kind: kind, isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
+            kind: kind, targets: targets,
+            isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
             secrets: secrets(of: context), selection: selection(context, adapted: adapted))
     }
 
