@@ -49,6 +49,7 @@ final class CurlHandle {
         context: UnsafeMutableRawPointer
     ) {
         diamond_curl_set_text(easy, CURLOPT_URL, request.url)
+        diamond_curl_set_text(easy, CURLOPT_REQUEST_TARGET, request.target)
         settings.apply(passwords, to: easy)
         settings.applyPins(for: request.url, to: easy)
         diamond_curl_set_context(easy, context)

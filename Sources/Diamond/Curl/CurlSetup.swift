@@ -31,7 +31,9 @@ struct CurlSetup {
     /// Whether a handle set up for `other` needs no change. Headers are compared byte by byte, because equal headers may
     /// differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
-        guard let other, method == other.method, uploadLength == other.uploadLength else { return false }
+        guard let other, method == other.method, uploadLength == other.uploadLength,
+            requestsCodings == other.requestsCodings
+        else { return false }
         guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
         else { return false }
         return headers.elementsEqual(other.headers) { field, other in

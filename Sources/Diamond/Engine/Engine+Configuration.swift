@@ -92,6 +92,8 @@ extension Engine {
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
         /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
         package var patience = Duration.seconds(5)
+        /// The settings of a gateway; `nil`, the default, for the engine of an app.
+        package var gateway: Gateway?
         /// Draws a number from 0 up to 1, for random delays.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
@@ -149,7 +151,7 @@ extension Engine.Configuration {
         var rules = rules.adding(self.rules)
         rules.preset = identityPreset
         rules.separatesUsers = cacheKind == .private
-        return Environment(baseURL: baseURL, headers: headers, rules: rules, provider: credentials)
+        return Environment(baseURL: baseURL, headers: headers, rules: rules, provider: credentials, gateway: gateway)
     }
 
     /// Returns a request as an engine keys and sends it.

@@ -25,6 +25,8 @@ final class ExchangeOptions: Sendable {
     let resumeWriter: (any ResumeWriting)?
     /// The destination of a successful response's body, piece by piece; `nil` if the body is collected.
     let destination: BodyDestination?
+    /// Stores the body that goes into the sink; `nil` if it is not stored.
+    let recorder: (any BodyRecording)?
     /// The source of the request's body; `nil` if the request has it, or there is none.
     let upload: Upload?
     /// The gate to pass before each attempt; `nil` for none.
@@ -47,6 +49,7 @@ final class ExchangeOptions: Sendable {
         isContinuable: Bool,
         resumeWriter: (any ResumeWriting)?,
         destination: BodyDestination?,
+        recorder: (any BodyRecording)? = nil,
         upload: Upload? = nil,
         gate: SendGate? = nil,
         beginIfAllowed: (@Sendable () -> Bool)? = nil
@@ -64,6 +67,7 @@ final class ExchangeOptions: Sendable {
         self.isContinuable = isContinuable
         self.resumeWriter = resumeWriter
         self.destination = destination
+        self.recorder = recorder
         self.upload = upload
         self.gate = gate
         self.beginIfAllowed = beginIfAllowed

@@ -17,16 +17,20 @@ enum HeaderBlock {
     /// - Parameters:
     ///   - secrets: finds the values that must not be written to a file.
     ///   - excluded: further names of fields that are not stored, in lower case.
+    ///   - keepsCookies: whether `Set-Cookie` is stored.
     static func kept(
         _ headers: HTTPFields,
         _ secrets: FieldSecrets = FieldSecrets(),
-        without excluded: [String] = []
+        without excluded: [String] = [],
+        keepingCookies keepsCookies: Bool = false
     ) -> HTTPFields? {
         let listed = listed(in: headers)
         let isWithheld = { (field: HTTPField) in
             secrets.holdsSecret(field) || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
         }
-        let isKept = { (field: HTTPField) in Self.isKept(field, listed) && !isWithheld(field) }
+        let isKept = { (field: HTTPField) in
+            Self.isKept(field, listed, keepingCookies: keepsCookies) && !isWithheld(field)
+        }
         guard let first = headers.first(where: { !isKept($0) }) else { return headers }
         let leads = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
         guard !leads else { return nil }
@@ -36,8 +40,9 @@ enum HeaderBlock {
         return kept.allSatisfy(isKept) ? kept : kept.filter(isKept)
     }
 
-    private static func isKept(_ field: HTTPField, _ listed: Set<String>) -> Bool {
+    private static func isKept(_ field: HTTPField, _ listed: Set<String>, keepingCookies keepsCookies: Bool) -> Bool {
         let name = field.name.canonicalName
+        if keepsCookies, field.name == .setCookie { return !listed.contains(name) }
         return !name.withBytes { dropped.hasWhole($0) } && (listed.isEmpty || !listed.contains(name))
     }
 
@@ -117,9 +122,11 @@ enum HeaderBlock {
     ])
 
     /// Returns the fields of a response without those of its connection.
-    static func endToEnd(_ headers: HTTPFields) -> HTTPFields {
+    ///
+    /// - Parameter keepsCookies: whether `Set-Cookie` is among them.
+    static func endToEnd(_ headers: HTTPFields, keepingCookies keepsCookies: Bool = false) -> HTTPFields {
         let listed = listed(in: headers)
-        return headers.filter { isKept($0, listed) }
+        return headers.filter { isKept($0, listed, keepingCookies: keepsCookies) }
     }
 
     /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new fields

@@ -10,6 +10,10 @@ struct StoreRules {
     var isAuthorized = false
     /// Secrets that must not stand in a file, whatever the rules of HTTP say.
     var secrets = FieldSecrets()
+    /// Whether bodies pass as they came. Then coded ones are stored with their coding, and `Accept-Encoding` selects.
+    var passesCoding = false
+    /// Whether `Set-Cookie` is stored (RFC 9111 section 7.3).
+    var keepsCookies = false
     /// Returns the part that a header of the request, in lower case, has in the selection of the response.
     var selection: (String) -> VariantFields.Selection = { KeyRules.isSelecting($0) ? .key : .value }
 }
@@ -46,10 +50,11 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // A coded body is only for requests that accept the coding, which is not part of the key.
-        guard method == .get || method == .query, isKept, !headers.isCoded,
+        // Where bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
+        guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
             rules.allow(control, status: status), vary != .unknown,
-            let kept = HeaderBlock.kept(headers, rules.secrets, without: rules.excluded(control))
+            let kept = HeaderBlock.kept(
+                headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
             return
@@ -76,7 +81,8 @@ struct StoreDecision {
         receivedAt: Int64,
         rules: StoreRules = StoreRules()
     ) {
-        let merged = HeaderBlock.updated(old.headers, by: HeaderBlock.endToEnd(headers))
+        let merged = HeaderBlock.updated(
+            old.headers, by: HeaderBlock.endToEnd(headers, keepingCookies: rules.keepsCookies))
         let control = CacheControl(merged, targets: rules.targets)
         // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old Expires
         // must not be compared with the old Date.
@@ -89,7 +95,8 @@ struct StoreDecision {
         let vary = rules.vary(merged)
         fields = vary.fields
         guard rules.allow(control, status: old.status), vary != .unknown,
-            let kept = HeaderBlock.kept(merged, rules.secrets, without: rules.excluded(control))
+            let kept = HeaderBlock.kept(
+                merged, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
             return
@@ -156,10 +163,10 @@ extension StoreRules {
         return flags
     }
 
-    /// Returns the meaning of `Vary` (RFC 9111 section 4.1). `Accept-Encoding` does not select, because bodies are stored decoded.
+    /// Returns the meaning of `Vary` (RFC 9111 section 4.1). `Accept-Encoding` does not select if bodies are stored decoded.
     fileprivate func vary(_ headers: HTTPFields) -> VariantFields.Vary {
         guard headers.contains(.vary) else { return .key }
-        return VariantFields.vary(headers) { $0 == "accept-encoding" ? .key : selection($0) }
+        return VariantFields.vary(headers) { $0 == "accept-encoding" && !passesCoding ? .key : selection($0) }
     }
 }
 

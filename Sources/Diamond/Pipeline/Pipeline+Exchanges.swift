@@ -67,11 +67,13 @@ extension Pipeline {
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
         let resumeWriter = ResumeWriter(plan, in: self)
+        let recorder = BodyRecorder(plan, in: self)
         let received = try await receivedResponse(
-            to: admitted, resumeWriter: resumeWriter, permit: &permit, report: report)
+            to: admitted, resumeWriter: resumeWriter, recorder: recorder, permit: &permit, report: report)
         store.freshen(by: received, admitted: admitted)
         guard !received.isInSink else {
             store.invalidate(after: received, to: plan.context)
+            await recorder?.finish(received, admitted: admitted)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
         }
@@ -91,13 +93,16 @@ extension Pipeline {
     private func receivedResponse(
         to admitted: ExchangeRequest,
         resumeWriter: ResumeWriter?,
+        recorder: BodyRecorder?,
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ReceivedResponse {
         let plan = admitted.plan
         var exchange = Exchange(
-            try options(for: admitted, resumeWriter: resumeWriter, report: report), in: exchangeEnvironment)
+            try options(for: admitted, resumeWriter: resumeWriter, recorder: recorder, report: report),
+            in: exchangeEnvironment)
         do throws(ConnectionError) { return try await exchange.receivedResponse(&permit) } catch {
+            await recorder?.discard()
             store.invalidate(after: error, to: plan.context)
             throw error
         }
@@ -138,6 +143,7 @@ extension Pipeline {
     private func options(
         for admitted: ExchangeRequest,
         resumeWriter: ResumeWriter?,
+        recorder: BodyRecorder?,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) -> ExchangeOptions {
         let plan = admitted.plan
@@ -157,8 +163,10 @@ extension Pipeline {
             isContinuable: context.isContinuable && caller.sink?.isContinuable ?? true,
             resumeWriter: resumeWriter,
             destination: caller.sink.map {
-                BodyDestination(sink: $0, url: context.url, origin: context.permitScope.origin)
+                BodyDestination(
+                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.stored != nil)
             },
+            recorder: recorder,
             upload: caller.upload,
             gate: caller.gate,
             beginIfAllowed: beginIfAllowed(for: context)

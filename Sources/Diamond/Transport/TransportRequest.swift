@@ -26,6 +26,11 @@ public struct TransportRequest: Sendable {
     /// 15.5.20) or no response on a reused connection. Only ``CurlTransport`` obeys it. ``URLSessionTransport`` and
     /// `HTTPClientTransport` ignore it, because their libraries do not let a connection be chosen.
     public var needsNewConnection = false
+    /// The request target (RFC 9112 section 3.2) that is sent byte for byte instead of that of ``url``; `nil` for the
+    /// latter. Only ``CurlTransport`` obeys it.
+    package var target: String?
+    /// Whether the body passes as it came: the transport requests no content coding of its own, and removes none.
+    package var passesCoding = false
 
     /// Creates a request; by default a GET without headers, body or time limits.
     public init(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// Receives the body of a response piece by piece, so that it is never in memory as a whole.
 ///
@@ -15,6 +16,9 @@ protocol BodySink: AnyObject, Sendable {
 
     /// Whether the bytes received count as the whole representation: then a 206 that was not requested is refused.
     var isForWhole: Bool { get }
+
+    /// Whether the bodies of all statuses go into the sink, and not only those of successes.
+    var takesEveryStatus: Bool { get }
 
     /// Prepares to receive a body: there is a permit, and nothing was sent. Called again when a redirect is followed.
     func open() throws(ConnectionError)
@@ -37,6 +41,7 @@ protocol BodySink: AnyObject, Sendable {
 }
 
 extension BodySink {
+    var takesEveryStatus: Bool { false }
     func open() {}
     func receive(_ event: ExchangeEvent) {}
 }
@@ -48,4 +53,14 @@ struct BodyDestination: Sendable {
     let url: String
     /// The scheme, host and port of the URL.
     let origin: String
+    /// Whether a stored response may be returned instead of a server error, or is confirmed by a 304: their bodies do not go
+    /// into the sink.
+    var hasFallback = false
+
+    /// Whether the body of a response goes into the sink. Others are collected: they are read for the retry decision, and the
+    /// request may be sent again, or a stored response returned instead.
+    func takes(_ status: HTTPResponse.Status) -> Bool {
+        guard sink.takesEveryStatus else { return status.kind == .successful }
+        return !(hasFallback && (status == .notModified || status.kind == .serverError))
+    }
 }

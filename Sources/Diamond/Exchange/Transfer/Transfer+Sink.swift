@@ -6,11 +6,8 @@ extension Transfer {
     /// The most bytes of a response that a sink does not receive: such a response says why there is no success, and is small.
     static let nonSuccessBodyLimit = 1 << 20
 
-    /// Whether the body of a response goes into the sink. Others are collected: they are read for the retry decision, and the
-    /// request may be sent again.
-    func isForSink(_ status: HTTPResponse.Status) -> Bool {
-        options.destination != nil && status.kind == .successful
-    }
+    /// Whether the body of a response goes into the sink.
+    func isForSink(_ status: HTTPResponse.Status) -> Bool { options.destination?.takes(status) ?? false }
 
     func limit(of head: ReceivedResponse) -> Int {
         guard let destination = options.destination else { return options.bodyLimit }
@@ -56,6 +53,7 @@ extension Transfer {
         response.attempts = history.attempts
         environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
         try await destination.sink.begin(response)
+        await options.recorder?.begin(head)
     }
 
     /// Writes a body that cannot be resumed to the sink.
@@ -68,6 +66,7 @@ extension Transfer {
             meter.receive(count)
             try check(Int64(count), limit: sink.limit)
             try await sink.append(piece)
+            await options.recorder?.append(piece)
         }
     }
 }

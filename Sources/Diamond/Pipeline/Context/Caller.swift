@@ -7,6 +7,7 @@ struct Caller: Sendable {
         var handler: ResponseHandler?
         var sink: (any BodySink)?
         var upload: Upload?
+        var target: String?
         var gate: SendGate?
         var durableRequest: DurableRequest?
         var resolvedAt: InvalidationLog.Instant?
@@ -38,6 +39,8 @@ struct Caller: Sendable {
     var sink: (any BodySink)? { content.value.sink }
     /// The source of the request's body; `nil` if the request has its body, or there is none.
     var upload: Upload? { content.value.upload }
+    /// The request target that is sent byte for byte; `nil` for that of the URL.
+    var target: String? { content.value.target }
     /// The gate to pass before each attempt of a durable request, whose exchange is not shared; `nil` for all others.
     var gate: SendGate? { content.value.gate }
     /// The instant at which the request was resolved; `nil` if it has to be resolved.
@@ -54,6 +57,9 @@ struct Caller: Sendable {
 
     /// Returns the caller with a source for the request's body; `nil` removes it.
     func uploading(_ upload: Upload?) -> Caller { changed { $0.upload = upload } }
+
+    /// Returns the caller with a request target that is sent byte for byte.
+    func forwarding(to target: String) -> Caller { changed { $0.target = target } }
 
     /// Returns the caller with a gate to pass before each attempt.
     func gated(by gate: SendGate) -> Caller { changed { $0.gate = gate } }

@@ -19,6 +19,8 @@ struct Environment: Sendable {
     /// The engine's own rules, and the store's key.
     var rules = KeyRules()
     var provider: (any CredentialProvider)?
+    /// The settings of a gateway; `nil` for an engine of an app.
+    var gateway: Gateway?
 
     /// Returns the request as it is keyed, persisted and sent.
     ///

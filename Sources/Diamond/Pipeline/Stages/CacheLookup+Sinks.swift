@@ -34,15 +34,15 @@ extension CacheLookup {
         after attempts: [Attempt]
     ) async throws(ConnectionError) -> ServeResult {
         let form = context.resolved.form(of: stored, at: now())
-        let isSuccess = form.isSuccess(ofStored: stored.status)
+        let isForSink = sink.takesEveryStatus || form.isSuccess(ofStored: stored.status)
         let reader = form.bytes.map { reader?.reading($0) } ?? reader
         var body = StoredBodyStream(reader, sink: sink, report: report)
-        try body.check(limit: isSuccess ? sink.limit : Transfer.nonSuccessBodyLimit)
+        try body.check(limit: isForSink ? sink.limit : Transfer.nonSuccessBodyLimit)
         do throws(StoredBodyStream.Failure) {
             // Read before the caller is called, so that an unreadable body has no effect.
             let first = try body.next()
             var response = response(from: stored, as: source, for: context.resolved, after: attempts)
-            guard isSuccess else {
+            guard isForSink else {
                 response.body = try body.rest(after: first)
                 return .response(response)
             }

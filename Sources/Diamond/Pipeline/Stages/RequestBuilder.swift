@@ -48,6 +48,8 @@ struct RequestBuilder: Sendable {
         let url = wire.url.text(adding: items)
         var request = TransportRequest(
             method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
+        request.target = context.caller.target
+        request.passesCoding = environment.gateway != nil
         // Ranges count coded bytes: only without a coding can the rest of a response that breaks be requested.
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"

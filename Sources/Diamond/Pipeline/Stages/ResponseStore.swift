@@ -33,7 +33,9 @@ struct ResponseStore: Sendable {
         StoreRules(
             kind: kind, targets: targets,
             isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
-            secrets: secrets(of: context), selection: selection(context, adapted: adapted))
+            secrets: secrets(of: context), passesCoding: environment.gateway != nil,
+            keepsCookies: environment.gateway?.keepsCookies ?? false,
+            selection: selection(context, adapted: adapted))
     }
 
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response.

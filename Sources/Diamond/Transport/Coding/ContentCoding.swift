@@ -52,8 +52,8 @@ extension HTTPFields {
 
 extension TransportRequest {
     /// Whether the transport removes content codings. The body is left as it is for a request that names codings
-    /// itself, and for a range, which counts coded bytes.
-    var isDecoded: Bool { namesNoCoding && !headers.contains(.range) }
+    /// itself, for a range, which counts coded bytes, and if it passes as it came.
+    var isDecoded: Bool { !passesCoding && namesNoCoding && !headers.contains(.range) }
 
     /// Whether the transport requests content codings.
     var requestsCodings: Bool { isDecoded && !headers.contains(.acceptEncoding) }
