@@ -26,6 +26,12 @@ let observability: [Target.Dependency] = [
 ]
 .map { .product(name: $0, package: $1, condition: .when(traits: [$0])) }
 
+/// What cachectl's proxy is made of: the core of a server that the sample API brings anyway.
+let proxy: [Target.Dependency] = [
+    ("HummingbirdCore", "hummingbird"), ("Logging", "swift-log"), ("NIOConcurrencyHelpers", "swift-nio"),
+    ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"), ("NIOPosix", "swift-nio"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["Tools"])) }
+
 /// What their tests look at.
 let observabilityTests: [Target.Dependency] = [
     ("InMemoryLogging", "swift-log", "Logging"),
@@ -166,7 +172,7 @@ let package = Package(
                     condition: .when(traits: ["Tools"])
                 ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            ] + proxy
         ),
 
         .executableTarget(

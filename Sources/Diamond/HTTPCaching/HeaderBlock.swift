@@ -26,7 +26,8 @@ enum HeaderBlock {
     ) -> HTTPFields? {
         let listed = listed(in: headers)
         let isWithheld = { (field: HTTPField) in
-            secrets.holdsSecret(field) || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
+            !(keepsCookies && field.name == .setCookie) && secrets.holdsSecret(field)
+                || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
         }
         let isKept = { (field: HTTPField) in
             Self.isKept(field, listed, keepingCookies: keepsCookies) && !isWithheld(field)

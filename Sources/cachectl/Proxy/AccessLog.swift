@@ -1,0 +1,33 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+
+/// What the access log tells of a response.
+struct AccessRecord: Sendable {
+    var status = 0
+    var bytes = 0
+    var source = "none"
+
+    mutating func begin(_ response: Response) {
+        status = response.status.code
+        source = response.source.rawValue
+    }
+}
+
+/// Writes a line for each request to standard output.
+struct AccessLog: Sendable {
+    let isQuiet: Bool
+
+    /// - Parameters:
+    ///   - url: the URL of the request, whose secrets are masked.
+    ///   - start: the time when the request arrived.
+    func write(_ method: HTTPRequest.Method, url: String, _ record: AccessRecord, since start: ContinuousClock.Instant)
+    {
+        guard !isQuiet else { return }
+        let time = Quantity.time(ContinuousClock.now - start)
+        let line = "\(method) \(SecretNames.masked(url)) \(record.status) \(record.bytes) \(record.source) \(time)"
+        _ = Output.attempt(line: line)
+    }
+}
+#endif

@@ -1,0 +1,101 @@
+#if Tools
+import NIOCore
+
+/// Limits the time that a client takes: for a head, between two pieces of a body, and to read the response.
+///
+/// It stands next to the socket, and counts bytes. It is not `Sendable`: it belongs to the connection's event loop.
+final class ClientLimits: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// The time that an idle connection is kept.
+    private static let idleTime = TimeAmount.seconds(75)
+
+    private let phase: ConnectionPhase
+    private let limit: TimeAmount
+    private var known: ConnectionPhase.Value
+    /// The start of the phase, or the last progress in it.
+    private var start = NIODeadline.now()
+    /// Whether bytes have come in this phase.
+    private var hasRead = false
+    /// The writes that the socket has not taken yet.
+    private var pendingWrites = 0
+    private var isReading = false
+    private var check: RepeatedTask?
+
+    init(_ phase: ConnectionPhase, limit: TimeAmount) {
+        self.phase = phase
+        self.limit = limit
+        known = phase.value
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        check = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+            let (handler, context) = bound.value
+            handler.check(context)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { check?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        check?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReading = true
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        update()
+        isReading = false
+        hasRead = true
+        // A head that trickles in makes no progress.
+        if known.kind != .head { start = .now() }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let promise = promise ?? context.eventLoop.makePromise()
+        if pendingWrites == 0 { start = .now() }
+        pendingWrites += 1
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        promise.futureResult.whenComplete { _ in
+            bound.value.pendingWrites -= 1
+            bound.value.start = .now()
+        }
+        context.write(data, promise: promise)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        phase.quiesce()
+        update()
+        if known.kind == .head, !hasRead { context.close(promise: nil) }
+    }
+
+    private func update() {
+        let value = phase.value
+        guard value != known else { return }
+        known = value
+        start = .now()
+        hasRead = false
+    }
+
+    private func check(_ context: ChannelHandlerContext) {
+        update()
+        let time = NIODeadline.now() - start
+        switch known.kind {
+        case .head where !hasRead: if time > Self.idleTime { context.close(promise: nil) }
+        case .head: if time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
+        case .body: if isReading, time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
+        case .response: if pendingWrites > 0, time > limit { context.close(promise: nil) }
+        }
+    }
+}
+#endif

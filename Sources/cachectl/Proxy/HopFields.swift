@@ -1,0 +1,33 @@
+#if Tools
+import Foundation
+import HTTPTypes
+
+/// The fields of one connection, which a proxy does not forward, and those that it adds (RFC 9110 section 7.6).
+enum HopFields {
+    private static let names: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
+        "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+
+    /// Returns the fields without those of the connection, and without those that `Connection` lists (section 7.6.1).
+    static func removed(from fields: HTTPFields) -> HTTPFields {
+        let listed = Set(
+            fields[values: .connection].flatMap { $0.split(separator: ",") }
+                .map { $0.trimmingCharacters(in: .whitespaces).lowercased() })
+        return fields.filter { !names.contains($0.name.canonicalName) && !listed.contains($0.name.canonicalName) }
+    }
+
+    /// Returns the `Via` field of this proxy (section 7.6.3).
+    static func via(version: String) -> HTTPField { HTTPField(name: via, value: "\(version) diamond") }
+
+    static let host = name("Host")
+    static let via = name("Via")
+    static let maxForwards = name("Max-Forwards")
+    static let cacheStatus = name("Cache-Status")
+
+    private static func name(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a token") }
+        return name
+    }
+}
+#endif

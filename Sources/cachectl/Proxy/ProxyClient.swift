@@ -1,0 +1,105 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+import NIOCore
+
+/// The client of one request: writes its response to the connection, as fast as the client reads.
+actor ProxyClient: GatewayClient {
+    private enum State {
+        case waiting
+        case responding(ProxyResponse, missing: Int?)
+        case ended(keepsAlive: Bool)
+    }
+
+    private struct Broken: Error {}
+
+    private let request: ProxyRequest
+    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private let phase: ConnectionPhase
+    private let now: @Sendable () -> Int64
+    private var state = State.waiting
+    /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
+    private var hasWholeRequest: Bool
+    /// What the access log tells of the response.
+    private(set) var record = AccessRecord()
+
+    init(
+        _ request: ProxyRequest, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, phase: ConnectionPhase,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        self.request = request
+        self.outbound = outbound
+        self.phase = phase
+        self.now = now
+        hasWholeRequest = request.content == .none
+    }
+
+    /// Whether the response is complete, and the connection may serve another request.
+    var keepsAlive: Bool { if case .ended(let keepsAlive) = state { keepsAlive } else { false } }
+
+    var isWaiting: Bool { if case .waiting = state { true } else { false } }
+
+    func noteWholeRequest() { hasWholeRequest = true }
+
+    /// Asks the client for the body, unless the response has begun (RFC 9110 section 10.1.1).
+    func proceed() async throws {
+        guard isWaiting else { return }
+        try await outbound.write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
+    }
+
+    func begin(_ head: Response) async throws {
+        let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
+        let response = ProxyResponse(head, to: request, keepsAlive: keepsAlive, now: now())
+        record.begin(head)
+        var missing: Int?
+        if case .length(let count) = response.framing { missing = count }
+        state = .responding(response, missing: missing)
+        try await outbound.write(response.bytes)
+    }
+
+    func write(_ piece: Data) async throws {
+        guard case .responding(let response, let missing) = state, response.framing != .none, !piece.isEmpty else {
+            return
+        }
+        record.bytes += piece.count
+        // More than announced would be read as another response.
+        guard missing.map({ $0 >= piece.count }) ?? true else { throw Broken() }
+        state = .responding(response, missing: missing.map { $0 - piece.count })
+        var buffer = ByteBuffer()
+        guard response.framing == .chunked else {
+            buffer.writeBytes(piece)
+            return try await outbound.write(buffer)
+        }
+        buffer.writeString(String(piece.count, radix: 16) + "\r\n")
+        buffer.writeBytes(piece)
+        buffer.writeStaticString("\r\n")
+        try await outbound.write(buffer)
+    }
+
+    /// Ends the response.
+    func end() async throws {
+        guard case .responding(let response, let missing) = state, missing ?? 0 == 0 else { return }
+        if response.framing == .chunked { try await outbound.write(ByteBuffer(string: "0\r\n\r\n")) }
+        state = .ended(keepsAlive: response.keepsAlive)
+    }
+
+    /// Writes a whole response at once.
+    func send(_ whole: Response, closing closes: Bool = false) async throws {
+        if closes { hasWholeRequest = false }
+        let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
+        let response = ProxyResponse(whole, to: request, keepsAlive: keepsAlive, now: now())
+        guard case .length(let count) = response.framing, count == whole.body.count else {
+            try await begin(whole)
+            try await write(whole.body)
+            return try await end()
+        }
+        record.begin(whole)
+        record.bytes = count
+        state = .ended(keepsAlive: response.keepsAlive)
+        var buffer = response.bytes
+        buffer.writeBytes(whole.body)
+        try await outbound.write(buffer)
+    }
+}
+#endif

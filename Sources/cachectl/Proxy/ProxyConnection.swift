@@ -1,0 +1,167 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// A client's connection: serves one request after another.
+struct ProxyConnection: Sendable {
+    typealias Parts = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+
+    let proxy: ReverseProxy
+    let channel: any Channel
+    let phase: ConnectionPhase
+    let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+
+    /// Serves requests until the client leaves, or the connection cannot serve another one.
+    @concurrent
+    func run(_ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>) async {
+        var parts = inbound.makeAsyncIterator()
+        do {
+            while !phase.isQuiescing {
+                phase.begin(.head)
+                guard case .head(let head)? = try await parts.next() else { break }
+                phase.begin(.response)
+                guard try await serve(head, parts: &parts) else { break }
+            }
+        } catch {
+            await refuse(error)
+        }
+        await close()
+    }
+
+    /// Answers a request that cannot be read.
+    private func refuse(_ error: any Error) async {
+        guard let problem = ProxyProblem(reading: error) else { return }
+        let response = ProxyResponse(problem.response, to: nil, keepsAlive: false, now: proxy.now())
+        var buffer = response.bytes
+        buffer.writeBytes(problem.response.body)
+        try? await outbound.write(buffer)
+    }
+
+    // What the client has sent meanwhile is read first: a socket that is closed before resets the connection, and the
+    // client loses the response.
+    private func close() async {
+        outbound.finish()
+        let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+        try? await channel.closeFuture.get()
+        timer.cancel()
+    }
+
+    /// Serves a request.
+    ///
+    /// - Returns: whether the connection may serve another one.
+    @concurrent
+    private func serve(_ head: HTTPRequestHead, parts: inout Parts) async throws -> Bool {
+        let start = ContinuousClock.now
+        var request = try ProxyRequest(head, site: proxy.site)
+        let client = ProxyClient(request, outbound: outbound, phase: phase, now: proxy.now)
+        defer { withExtendedLifetime(client) {} }
+        let answer = request.ownAnswer()
+        if request.content == .none {
+            // The end of the request.
+            _ = try await parts.next()
+            await respond(to: request, own: answer, upload: nil, client: client)
+        } else {
+            try await receive(request, own: answer, client: client, parts: &parts)
+        }
+        proxy.log.write(
+            request.method, url: proxy.site.origin + request.target, await client.record, since: start)
+        return await client.keepsAlive
+    }
+
+    /// Reads the body of a request, while the exchange sends it.
+    @concurrent
+    private func receive(
+        _ request: ProxyRequest, own answer: ProxyRequest.OwnAnswer?, client: ProxyClient, parts: inout Parts
+    ) async throws {
+        let pipe = UploadPipe()
+        async let response: Void = respond(to: request, own: answer, upload: pipe, client: client)
+        do {
+            try await pump(request, into: pipe, client: client, parts: &parts)
+        } catch {
+            pipe.fail()
+            await response
+            // The exchange has failed because the body has, unless it has answered before.
+            guard await client.isWaiting else { return }
+            throw error
+        }
+        await response
+    }
+
+    @concurrent
+    private func pump(
+        _ request: ProxyRequest, into pipe: UploadPipe, client: ProxyClient, parts: inout Parts
+    ) async throws {
+        if request.expectsContinue {
+            guard await pipe.waitUntilWanted() else { return }
+            try await client.proceed()
+        }
+        while true {
+            phase.begin(.body)
+            let part = try await parts.next()
+            phase.begin(.response)
+            switch part {
+            case .body(let buffer): guard await pipe.send(Data(buffer.readableBytesView)) else { return }
+            case .end:
+                await client.noteWholeRequest()
+                return pipe.finish()
+            case .head, nil: throw UploadPipe.Broken()
+            }
+        }
+    }
+
+    private func respond(
+        to request: ProxyRequest, own answer: ProxyRequest.OwnAnswer?, upload pipe: UploadPipe?, client: ProxyClient
+    ) async {
+        defer { pipe?.stop() }
+        do {
+            if let answer { return try await client.send(answer.response) }
+            try await forward(request, upload: pipe, client: client)
+        } catch let error as ConnectionError {
+            guard await client.isWaiting, error.code != .cancelled, !(error.isOfBody) else { return abort() }
+            try? await client.send(ProxyProblem(error).response)
+        } catch {
+            abort()
+        }
+        // A body that is not read to its end: the connection closes after its response.
+        if let pipe, await !client.keepsAlive { endInput(pipe) }
+    }
+
+    private func forward(_ request: ProxyRequest, upload pipe: UploadPipe?, client: ProxyClient) async throws {
+        let forwarded = proxy.request(request)
+        if pipe == nil, let response = proxy.engine.responseInMemory(to: forwarded) {
+            return try await client.send(response)
+        }
+        var length: Int64?
+        if case .length(let count) = request.content { length = count }
+        let upload = pipe.map { UploadSource(once: $0, length: length) }
+        try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
+        try await client.end()
+    }
+
+    /// Ends the connection at once: what was written of the response is not all of it.
+    private func abort() { channel.close(promise: nil) }
+
+    private func endInput(_ pipe: UploadPipe) {
+        pipe.stop()
+        channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+    }
+}
+
+extension ConnectionError {
+    /// Whether the body of the request could not be read from the client.
+    fileprivate var isOfBody: Bool { (cause as? TransportError)?.code == .badRequestBody }
+}
+
+extension ProxyRequest.OwnAnswer {
+    fileprivate var response: Response {
+        switch self {
+        case .options: Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS, TRACE"], source: .generated)
+        case .trace(let body):
+            Response(status: .ok, headers: [.contentType: "message/http"], body: body, source: .generated)
+        }
+    }
+}
+#endif

@@ -1,0 +1,69 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+
+/// A failure that the proxy itself answers, with a body in `application/problem+json` (RFC 9457).
+struct ProxyProblem: Error {
+    let status: HTTPResponse.Status
+    let detail: String
+    /// Further fields of the response.
+    var fields: HTTPFields = [:]
+    /// Whether the connection is closed, because the rest of what the client sends cannot be understood.
+    var closes = false
+
+    init(_ status: HTTPResponse.Status, _ detail: String, fields: HTTPFields = [:], closes: Bool = false) {
+        self.status = status
+        self.detail = detail
+        self.fields = fields
+        self.closes = closes
+    }
+
+    /// A request that is malformed, or whose end is ambiguous.
+    static func badRequest(_ detail: String) -> ProxyProblem { ProxyProblem(.badRequest, detail, closes: true) }
+
+    /// A client that sends its request too slowly.
+    static let slowClient = ProxyProblem(.requestTimeout, "the request did not arrive in time", closes: true)
+
+    /// The failure of a forwarded request.
+    init(_ error: ConnectionError) {
+        switch error.code {
+        case .timedOut: self.init(.gatewayTimeout, error.message)
+        case .badRequest: self.init(.badRequest, error.message)
+        default: self.init(.badGateway, error.message)
+        }
+    }
+
+    /// The failure to read a request; `nil` for an error of the connection.
+    init?(reading error: any Error) {
+        if let problem = error as? ProxyProblem {
+            self = problem
+            return
+        }
+        guard let error = error as? HTTPParserError else { return nil }
+        switch error {
+        case .headerOverflow: self.init(.requestHeaderFieldsTooLarge, "the head is too large", closes: true)
+        case .invalidMethod: self.init(.notImplemented, "the method is unknown", closes: true)
+        case .invalidVersion: self.init(.httpVersionNotSupported, "the version is not HTTP/1", closes: true)
+        case .invalidEOFState, .closedConnection: return nil
+        default: self = .badRequest("the request is malformed")
+        }
+    }
+
+    var response: Response {
+        let body = Body(status: status.code, title: status.reasonPhrase, detail: detail)
+        var headers = fields
+        headers[.contentType] = "application/problem+json"
+        return Response(
+            status: status, headers: headers, body: Data((Output.text(of: body) + "\n").utf8), source: .generated)
+    }
+
+    private struct Body: Encodable {
+        var type = "about:blank"
+        var status: Int
+        var title: String
+        var detail: String
+    }
+}
+#endif

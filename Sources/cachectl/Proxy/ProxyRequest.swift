@@ -1,0 +1,122 @@
+#if Tools
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+
+/// A request of a client, checked, and with the fields that the proxy forwards.
+struct ProxyRequest: Sendable {
+    /// The body of a request.
+    enum Content: Hashable, Sendable {
+        case none
+        case length(Int64)
+        case chunked
+    }
+
+    let method: HTTPRequest.Method
+    /// The request target that is sent to the origin: a path with its query, or `*`.
+    let target: String
+    /// The fields that are sent to the origin.
+    private(set) var fields: HTTPFields
+    let content: Content
+    /// Whether the client waits for a 100 before it sends the body (RFC 9110 section 10.1.1).
+    let expectsContinue: Bool
+    /// Whether the client speaks HTTP/1.1, and understands chunks.
+    let isHTTP11: Bool
+    /// Whether the connection may serve another request.
+    let keepsAlive: Bool
+    /// The fields as they came, for TRACE.
+    private let received: HTTPFields
+
+    init(_ head: HTTPRequestHead, site: ProxySite) throws(ProxyProblem) {
+        isHTTP11 = head.version.minor >= 1
+        // swift-nio writes the method M-SEARCH without its hyphen.
+        let name = head.method == .MSEARCH ? "M-SEARCH" : head.method.rawValue
+        guard let method = HTTPRequest.Method(name) else { throw .badRequest("the method is malformed") }
+        guard method != .connect else {
+            throw ProxyProblem(.notImplemented, "CONNECT is not for a reverse proxy", closes: true)
+        }
+        self.method = method
+        received = Self.fields(of: head.headers)
+        try Self.checkHost(received, isHTTP11: isHTTP11)
+        content = try Self.content(of: received, isHTTP11: isHTTP11)
+        target = try RequestTarget.path(of: head.uri, method: method, site: site)
+        expectsContinue = isHTTP11 && received[.expect]?.lowercased() == "100-continue"
+        // After a request to upgrade, swift-nio reads no other request.
+        keepsAlive = head.isKeepAlive && !received.contains(.upgrade)
+        fields = HopFields.removed(from: received).filter {
+            ![.contentLength, .expect, HopFields.host].contains($0.name)
+        }
+        fields.append(HopFields.via(version: isHTTP11 ? "1.1" : "1.0"))
+    }
+
+    private static func fields(of headers: HTTPHeaders) -> HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(headers.count + 1)
+        for (name, value) in headers {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        return fields
+    }
+
+    // RFC 9112 section 3.2.
+    private static func checkHost(_ fields: HTTPFields, isHTTP11: Bool) throws(ProxyProblem) {
+        let hosts = fields[values: HopFields.host]
+        guard hosts.count == 1 || hosts.isEmpty && !isHTTP11 else {
+            throw .badRequest("the request needs one Host field")
+        }
+        let isValid = hosts.allSatisfy { host in
+            host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\\,".utf8.contains($0) }
+        }
+        guard isValid else { throw .badRequest("the Host field is malformed") }
+    }
+
+    // RFC 9112 section 6.3. A request whose end is ambiguous may hide another one.
+    private static func content(of fields: HTTPFields, isHTTP11: Bool) throws(ProxyProblem) -> Content {
+        let codings = fields[values: .transferEncoding]
+        let lengths = fields[values: .contentLength]
+        guard codings.isEmpty else {
+            guard lengths.isEmpty else {
+                throw .badRequest("the request has both Content-Length and Transfer-Encoding")
+            }
+            guard isHTTP11 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding") }
+            guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+                throw .badRequest("the Transfer-Encoding is not chunked")
+            }
+            return .chunked
+        }
+        guard let length = lengths.first else { return .none }
+        guard lengths.count == 1, length.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(length)
+        else {
+            throw .badRequest("the Content-Length is malformed")
+        }
+        return .length(count)
+    }
+
+    // MARK: Max-Forwards
+
+    /// Returns the response to an OPTIONS or TRACE request that is for this proxy (RFC 9110 section 7.6.2); `nil` for a
+    /// request to forward, whose `Max-Forwards` is then lower by one.
+    mutating func ownAnswer() -> OwnAnswer? {
+        guard method == .options || method == .trace, let value = fields[HopFields.maxForwards],
+            value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value)
+        else { return nil }
+        guard count == 0 else {
+            fields[HopFields.maxForwards] = String(count - 1)
+            return nil
+        }
+        return method == .options ? .options : .trace(traced)
+    }
+
+    enum OwnAnswer: Sendable {
+        case options
+        /// - Parameter body: the request as it was received, without credentials (section 9.3.8).
+        case trace(Data)
+    }
+
+    private var traced: Data {
+        let secrets: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
+        let lines = received.filter { !secrets.contains($0.name) }.map { "\($0.name.rawName): \($0.value)\r\n" }
+        return Data("TRACE \(target) HTTP/1.1\r\n\(lines.joined())\r\n".utf8)
+    }
+}
+#endif

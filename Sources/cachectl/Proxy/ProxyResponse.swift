@@ -1,0 +1,81 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// The head of a response as it is written to a client, and the framing of its body (RFC 9112 section 6).
+struct ProxyResponse: Sendable {
+    enum Framing: Hashable, Sendable {
+        case none
+        case length(Int)
+        case chunked
+        /// The end of the connection ends the body: for clients of HTTP/1.0.
+        case close
+    }
+
+    let status: HTTPResponse.Status
+    let framing: Framing
+    let keepsAlive: Bool
+    private var fields: HTTPFields
+
+    /// - Parameters:
+    ///   - response: the response from the engine, or of the proxy itself.
+    ///   - keepsAlive: whether the connection may serve another request.
+    ///   - now: the time, in milliseconds since 1970.
+    init(_ response: Response, to request: ProxyRequest?, keepsAlive: Bool, now: Int64) {
+        status = response.status
+        fields = HopFields.removed(from: response.headers)
+        let isHTTP11 = request?.isHTTP11 ?? true
+        let framing = Self.framing(of: response, isHead: request?.method == .head, isHTTP11: isHTTP11)
+        self.framing = framing
+        self.keepsAlive = keepsAlive && framing != .close
+        switch framing {
+        case .length(let count): fields[.contentLength] = String(count)
+        case .chunked:
+            fields[.contentLength] = nil
+            fields[.transferEncoding] = "chunked"
+        case .close: fields[.contentLength] = nil
+        case .none: if response.status == .noContent { fields[.contentLength] = nil }
+        }
+        if fields[.date] == nil { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
+        if response.source != .generated || request != nil { fields.append(HopFields.via(version: "1.1")) }
+        if let request { fields.append(ProxyCacheStatus.field(of: response, to: request)) }
+        if !self.keepsAlive {
+            fields[.connection] = "close"
+        } else if !isHTTP11 {
+            fields[.connection] = "keep-alive"
+        }
+    }
+
+    // RFC 9110 section 6.6.1: a message without Date gets the time of its receipt.
+    private static func time(of response: Response, now: Int64) -> Int64 {
+        let age = response.source == .network ? nil : response.headers[.age].flatMap { Int64($0) }
+        return now - (age ?? 0) * 1000
+    }
+
+    private static func framing(of response: Response, isHead: Bool, isHTTP11: Bool) -> Framing {
+        if isHead || response.status == .noContent || response.status == .notModified { return .none }
+        let lengths = response.headers[values: .contentLength]
+        if let length = lengths.first.flatMap({ Int($0) }), lengths.count == 1, length >= 0 { return .length(length) }
+        if response.source == .generated || !response.body.isEmpty { return .length(response.body.count) }
+        return isHTTP11 ? .chunked : .close
+    }
+
+    var bytes: ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(64 * (fields.count + 1))
+        let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
+        buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
+        for field in fields {
+            buffer.writeString(field.name.rawName)
+            buffer.writeStaticString(": ")
+            field.withUnsafeBytesOfValue { _ = buffer.writeBytes($0) }
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+        return buffer
+    }
+}
+#endif

@@ -1,0 +1,99 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// A caching reverse proxy in front of one origin.
+struct ReverseProxy: Sendable {
+    let site: ProxySite
+    let engine: Engine
+    let log: AccessLog
+    /// Whether only the cache answers.
+    let isOffline: Bool
+    /// The time without progress after which an exchange with the origin fails.
+    let timeout: Duration
+    /// The time that a client may take without progress.
+    let clientTimeout: Duration
+    /// The greatest number of clients' connections.
+    let width: Int
+    let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    /// The greatest size of a request's head, in bytes.
+    static let headLimit = 64 << 10
+    /// The greatest number of fields.
+    static let fieldLimit = 256
+
+    /// Returns the request that the engine forwards.
+    func request(_ request: ProxyRequest) -> Diamond.Request {
+        var forwarded = Diamond.Request(
+            forwarding: request.method, origin: site.origin, target: request.target, headers: request.fields)
+        forwarded.timeout = timeout
+        if isOffline { forwarded.cache = .cacheOnly }
+        return forwarded
+    }
+
+    /// Serves clients until the server stops.
+    ///
+    /// - Parameter whenListening: called with the port.
+    func server(
+        at address: ListenAddress, whenListening: @escaping @Sendable (Int) -> Void
+    ) -> Server<ProxyChannel> {
+        let logger = Logger(label: "cachectl", factory: { _ in SwiftLogNoOpLogHandler() })
+        return Server(
+            childChannelSetup: ProxyChannel(proxy: self),
+            configuration: ServerConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(width)),
+            onServerRunning: { whenListening($0.localAddress?.port ?? address.port) },
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: logger)
+    }
+}
+
+/// Makes the connections of clients.
+struct ProxyChannel: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let connection: NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>
+        let phase: ConnectionPhase
+        var channel: any Channel { connection.channel }
+    }
+
+    let proxy: ReverseProxy
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            let phase = ConnectionPhase()
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderFieldSize = ReverseProxy.headLimit
+            limits.maxHeaderListSize = ReverseProxy.headLimit
+            limits.maxHeaderFieldCount = ReverseProxy.fieldLimit
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(ClientLimits(phase, limit: .nanoseconds(proxy.clientTimeout.nanoseconds)))
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+            let connection = try NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>(
+                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            return Value(connection: connection, phase: phase)
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        try? await value.connection.executeThenClose { inbound, outbound in
+            let connection = ProxyConnection(
+                proxy: proxy, channel: value.channel, phase: value.phase, outbound: outbound)
+            await connection.run(inbound)
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+#endif
