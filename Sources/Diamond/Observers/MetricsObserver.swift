@@ -9,13 +9,14 @@ public import Metrics
 /// |---|---|---|
 /// | `http.client.request.duration` | timer of attempts | method, server, lane, status class and error (or empty) |
 /// | `diamond.request.duration` | timer of connections, and of calls that contact a server, waits and retries included | the same |
-/// | `diamond.queue.duration` | timer of waits for a permit | server, lane |
+/// | `diamond.permit.wait` | timer of waits for a permit | server, lane |
 /// | `diamond.retries` | counter of attempts after the first, hedges included | server, lane |
-/// | `diamond.codings.kept` | counter of bodies with a content coding that is not removed | |
+/// | `diamond.codings.unknown` | counter of bodies with a content coding that is not removed | |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
-/// | `diamond.queue.transitions` | counter of the transitions of jobs | verb |
-/// | `diamond.queue.failures`, `diamond.redirects.odd` | counters | |
+/// | `diamond.queue.transitions` | counter of the transitions of replay jobs | verb |
+/// | `diamond.queue.failures` | counter of failures of the replay queue | |
+/// | `diamond.redirects.malformed` | counter | |
 ///
 /// No label contains a URL. The first 100 servers and the first 100 lanes have labels of their own. The others are
 /// `other`.
@@ -38,7 +39,7 @@ public final class MetricsObserver: ActivityObserver {
         switch event {
         case .began(let interval): begin(interval)
         case .ended(let interval, let outcome): end(interval, outcome: outcome)
-        case .unknownContentCoding: count("diamond.codings.kept")
+        case .unknownContentCoding: count("diamond.codings.unknown")
         case .hit(let source): count("diamond.cache.hits", dimensions: [("source", source.rawValue)])
         case .miss: count("diamond.cache.misses")
         case .stored: count("diamond.cache.stores")
@@ -47,7 +48,7 @@ public final class MetricsObserver: ActivityObserver {
         case .job(let transition):
             count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
-        case .malformedRedirect: count("diamond.redirects.odd")
+        case .malformedRedirect: count("diamond.redirects.malformed")
         }
     }
 
@@ -74,7 +75,7 @@ public final class MetricsObserver: ActivityObserver {
 
     private static let timers: [ActivityInterval.Kind: String] = [
         .attempt: "http.client.request.duration", .request: "diamond.request.duration",
-        .queue: "diamond.queue.duration",
+        .queue: "diamond.permit.wait",
     ]
 
     private func dimensions(of interval: ActivityInterval) -> [(String, String)] {

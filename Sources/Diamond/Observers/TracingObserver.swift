@@ -10,7 +10,7 @@ public import Tracing
 /// span. Names follow OpenTelemetry's conventions for HTTP clients. The parent of a request's span is the span of the task
 /// that enqueues or sends it. The parent of an attempt that several requests share is the first of them.
 ///
-/// The context is not sent to the server.
+/// The context of a span is not sent to the server: no `traceparent` field is added.
 public final class TracingObserver: ActivityObserver {
     private let tracer: any Tracer
     private let spans = Guarded<[ActivityInterval.ID: any Span]>([:])

@@ -61,7 +61,7 @@ import Testing
         activity.begin(.queue, "images").end()
         activity.begin(.attempt).end(ActivityOutcome(error: "timedOut"))
         activity.begin(.backoff).end()
-        let wait = try #require(metrics.timers(label: "diamond.queue.duration").first)
+        let wait = try #require(metrics.timers(label: "diamond.permit.wait").first)
         #expect(dimensions(of: wait) == ["server.address=h", "diamond.lane=images"])
         let attempt = try #require(metrics.timers(label: "http.client.request.duration").first)
         #expect(dimensions(of: attempt).contains("error.type=timedOut"))
