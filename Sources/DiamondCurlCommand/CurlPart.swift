@@ -19,7 +19,8 @@ struct CurlPart {
 
     private var option: String { isLiteral ? "--form-string" : "-F" }
 
-    /// Whether the content is written literally. The shell removes line feeds at the end of a `printf` substitution.
+    /// Whether `--form-string` sends the content as it is. Content that ends in a line feed is put in curl's quotes
+    /// instead, because the shell removes line feeds at the end of `$(printf …)`.
     private var isLiteral: Bool {
         guard case .bytes(let data) = part.content, part.filename == nil, part.contentType == nil else { return false }
         return variable != nil || data.last != UInt8(ascii: "\n")

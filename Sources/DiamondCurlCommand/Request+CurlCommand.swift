@@ -8,8 +8,8 @@ extension Request {
     /// // curl 'https://api.example.com/cities?page=2' -H "Authorization: Bearer $AUTHORIZATION"
     /// ```
     ///
-    /// A credential is a shell variable named after its header or parameter. A repeated name has a number. A name that
-    /// shells have set already begins with `SECRET_`.
+    /// A credential is a shell variable named after its header or parameter. A repeated name gets a number. A name that
+    /// shells themselves set gets the prefix `SECRET_`.
     ///
     /// | variable | value |
     /// |---|---|

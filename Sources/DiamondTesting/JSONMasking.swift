@@ -4,8 +4,8 @@ import Foundation
 /// Masks secrets in JSON: the strings and numbers in members with secret names, at any depth, and secret items of URLs in
 /// other strings.
 ///
-/// Everything else keeps its spelling. A masked number becomes 0, so that it still decodes. Other text is read as if it were
-/// JSON. It is read as bytes, because a quote followed by a combining mark is another `Character`.
+/// Everything else keeps its spelling. A masked number becomes 0, so that it still decodes. Text that is not JSON is
+/// read as if it were. All text is read as bytes, because a quote followed by a combining mark is another `Character`.
 struct JSONMasking {
     private let bytes: [UInt8]
     private var position = 0

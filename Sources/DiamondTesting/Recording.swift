@@ -81,7 +81,7 @@ extension Recording {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let version = try container.decode(Int.self, forKey: .version)
         guard version == Self.current else {
-            let message = "a recording of version \(version), and \(Self.current) is what is read here: record it again"
+            let message = "the recording has version \(version), not \(Self.current): record it again"
             throw DecodingError.dataCorruptedError(forKey: .version, in: container, debugDescription: message)
         }
         self.init(exchanges: try container.decode([Exchange].self, forKey: .exchanges))

@@ -52,7 +52,7 @@ public final class ReplayingTransport: Transport {
 extension TransportResponse {
     fileprivate init(_ exchange: Recording.Exchange) throws(TransportError) {
         guard HTTPResponse.Status(received: exchange.status) != nil else {
-            let message = "\(exchange.status) was recorded for \(exchange.url), and is no status: give it three digits"
+            let message = "\(exchange.status), recorded for \(exchange.url), is not a status: give it three digits"
             throw TransportError(.badResponse, message)
         }
         var headers: HTTPFields = [:]

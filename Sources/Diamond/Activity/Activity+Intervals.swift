@@ -26,7 +26,8 @@ extension Activity {
 
     /// Ends the interval of a token.
     ///
-    /// - Parameter outcome: called only if the begin was observed; `nil` for the outcome that was set before.
+    /// - Parameter outcome: called only if the begin was observed; `nil` to report the outcome that was set on the
+    ///   token.
     func end(_ token: ActivityToken, _ outcome: () -> ActivityOutcome?) {
         let notifications = state.withLock { state -> ActivityNotifications? in
             guard token.isOpen else { return nil }

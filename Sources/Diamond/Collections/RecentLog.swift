@@ -23,8 +23,8 @@ struct RecentLog<Element> {
     ///
     /// - Parameters:
     ///   - predicate: the predicate for the later elements.
-    ///   - isLater: whether an element is later. It must be `false` for all elements before the first for which it is
-    ///     `false`, from the newest on.
+    ///   - isLater: whether an element is later. Called from the newest element backward. If it is `false` for an
+    ///     element, it must be `false` for all older ones.
     func contains(where predicate: (Element) -> Bool, since isLater: (Element) -> Bool) -> Bool {
         for number in (count - recent.count..<count).reversed() {
             let element = recent[number % capacity]

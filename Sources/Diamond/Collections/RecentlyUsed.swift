@@ -1,7 +1,7 @@
 /// A bounded dictionary with an initial value for each key. At the limit, the least recently used half is removed.
 ///
-/// A removed key starts again with the initial value. A lookup and a change take constant time; the rare removal sorts
-/// the keys.
+/// A removed key that is used again starts with the initial value. A lookup and a change take constant time; the rare
+/// removal sorts the keys.
 struct RecentlyUsed<Key: Hashable, Value> {
     private struct Entry {
         var value: Value

@@ -1,6 +1,6 @@
 /// A time limit that calls a function when it expires, unless it is canceled before.
 ///
-/// The function decides what happens to the late work.
+/// It stops no work itself: the function has to.
 package struct Deadline: Sendable {
     private let timer: Task<Void, Never>
 

@@ -1,7 +1,7 @@
 /// Numbered listeners, in the order in which they were added. It is one word until the first is added.
 ///
-/// It is part of its owner's state and guarded by the owner's lock. Call functions that listen outside the lock.
-/// Continuations of streams may be called under it, because they run no other code.
+/// It is part of its owner's state and guarded by the owner's lock. Release the lock before you call listeners that are
+/// functions. Listeners that are continuations of streams may be called under the lock, because they run no other code.
 struct Listeners<Listener: Sendable>: Sendable {
     private struct Storage {
         var all: [Listener] = []

@@ -1,6 +1,7 @@
 import DiamondSQLite
 
-/// A signal that wakes a waiting task. A wake without a waiting task counts for the next wait; several count once.
+/// A signal that wakes a waiting task. A wake while no task waits ends the next wait at once. Several such wakes count
+/// as one.
 ///
 /// Only one task may wait at a time.
 final class Signal: Sendable {

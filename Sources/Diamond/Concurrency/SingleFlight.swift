@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// A runner of operations that runs one at a time for each key and shares its value among all callers.
+/// Runs one operation at a time for each key, and shares its value among all callers.
 ///
 /// An operation runs in its own task, without the task-local values of its callers. It is canceled when the last caller
 /// leaves. It accesses its callers only through its ``Flight``.
@@ -31,7 +31,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
     ///
     /// - Parameters:
     ///   - waiter: the caller. The operation has the highest priority of its callers.
-    ///   - instant: the instant of a new flight (``Flight/startedAt``).
+    ///   - instant: the ``Flight/startedAt`` of a new flight.
     ///   - isCurrent: whether a running operation may be joined. If not, its existing callers remain.
     ///   - isNeeded: whether to start an operation if none can be joined.
     ///   - onEvent: called with each event of the operation. A late caller first receives the events that it missed.

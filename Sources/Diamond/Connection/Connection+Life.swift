@@ -85,7 +85,8 @@ extension Connection {
         // Released outside the lock.
         withExtendedLifetime(rest) {}
         file?.close()
-        // First: a waiter that is resumed, or finds the engine idle, must not find the connection among its members.
+        // Before the waiters are resumed: a task that resumes, or that sees the engine idle, must not find the
+        // connection among the engine's members.
         if let membership { registry?.remove(membership) }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         if let outcome { for waiter in waiters { waiter.resume(returning: outcome) } }

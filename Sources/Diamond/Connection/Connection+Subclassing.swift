@@ -92,6 +92,7 @@ extension ConnectionError {
     fileprivate init(invalid response: Response, _ error: any Error) {
         let place = RequestURL.masked(Array(response.url.utf8))
         self.init(.invalidResponse, "the answer of \(place) is refused: see the cause", cause: error)
-        (self.response, attempts) = (response, response.attempts)
+        self.response = response
+        attempts = response.attempts
     }
 }

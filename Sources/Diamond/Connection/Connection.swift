@@ -28,7 +28,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// Whether a subclass has prepared ``updatedRequest``.
         var isPrepared = false
         /// The secrets whose refresh waits for the connection.
-        var making: Set<CredentialRefreshes.Secret> = []
+        var secretsInRefresh: Set<CredentialRefreshes.Secret> = []
         /// The engine that runs the connection, until it has finished.
         var registry: ConnectionRegistry?
         /// A weak reference to the engine, for copies and callbacks after the connection has finished.
@@ -127,8 +127,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     public final override func cancel() {
         super.cancel()
         performInCore(notifyingKVO: false) { core in
-            let ticket = core.durableRequest
-            return core.life.cancel(of: ticket?.cancel())
+            let durable = core.durableRequest
+            return core.life.cancel(of: durable?.cancel())
         }
         if DependencyGraph.stopWaiting(self) { start() }
         finishCallbacksIfNeverRun()

@@ -66,7 +66,7 @@ struct ConnectionLife {
         case .finished: return .finished(outcome.map(\.ending) ?? .cancelled)
         case .ready: return pauses > 0 ? .paused : .ready
         case .started:
-            // Also if it was canceled during the pause, until the end: it does not continue.
+            // Also after a cancel during the pause: the connection does not continue.
             if pauses > 0 { return .paused }
             return waitsUntil.map { .waiting(until: $0) } ?? .executing(attempt: attempt)
         }
@@ -77,7 +77,7 @@ struct ConnectionLife {
         if case .some = settled { true } else { false }
     }
 
-    /// The outcome. While the connection is paused, it takes effect when the last pause ends.
+    /// The outcome, even if it takes effect only when the last pause ends.
     var known: Outcome? { outcome ?? held.value }
 
     /// Finishes a connection that has not started, with a known outcome.
@@ -160,7 +160,8 @@ struct ConnectionLife {
     /// - Returns: `false` if the connection already has an outcome, or the run is no longer under way.
     mutating func concludeIfAllowed() -> Bool { outcome == nil && recordIfAllowed() }
 
-    /// Lets the run record its outcome, wanted or not. From then on no pause abandons the run.
+    /// Lets the run record its outcome, even if the connection has an outcome already. From then on no pause abandons
+    /// the run.
     ///
     /// - Returns: `false` if the run is no longer under way.
     mutating func recordIfAllowed() -> Bool {

@@ -33,7 +33,7 @@ struct IdentityCookies: Sendable {
 
     // MARK: Setting
 
-    /// Stores a cookie in place of the one with the same key. An expired cookie removes it.
+    /// Stores a cookie in place of the one with the same key. An expired cookie only removes that one.
     ///
     /// - Parameter isTrusted: whether the cookie may replace a secure one. A server without TLS is not trusted.
     mutating func set(_ cookie: Cookie, isTrusted: Bool, at now: Date) {

@@ -2,7 +2,7 @@
 import CDiamondCurl
 import Foundation
 
-/// The callbacks of an easy handle, which lead back to its transfer.
+/// The callbacks of an easy handle. They call its transfer.
 enum CurlCallbacks {
     static func install(on easy: UnsafeMutableRawPointer) {
         diamond_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, receiveHeader)

@@ -9,7 +9,7 @@ enum CurlFailure {
         guard result != CURLE_OK else { return nil }
         // The bytes were left over from the previous response, or a proxy miscounted. Another connection works.
         if isInvalidResponse(result), transfer.isOnReusedConnection {
-            let reason = "a kept connection brought what is no answer: try again"
+            let reason = "a reused connection brought an invalid answer: try again"
             return error(.connectionLost, reason: reason, transfer: transfer)
         }
         let (code, reason) =
@@ -83,7 +83,7 @@ enum CurlFailure {
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             (.certificateRejected, "TLS failed: the server's public key is none of its pins: check server and pins")
         case CURLE_NOT_BUILT_IN:
-            (.badSettings, "libcurl was built without what the settings ask for: see `curl --version`")
+            (.badSettings, "libcurl was built without support for the settings: see `curl --version`")
         case CURLE_COULDNT_RESOLVE_HOST:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
         case CURLE_COULDNT_CONNECT:

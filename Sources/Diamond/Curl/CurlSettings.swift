@@ -30,7 +30,7 @@ struct CurlSettings: Sendable {
             roots: try own.map { own throws(TransportError) in try Self.combined(own, settings: settings, easy: easy) })
         // Applied once here, so that nothing is sent if libcurl does not support a setting.
         guard [apply(to: easy), apply(settings.tls.pins.values.first ?? [], to: easy)] == [CURLE_OK, CURLE_OK] else {
-            throw .badSettings("libcurl was built without what they ask for: see `curl --version`")
+            throw .badSettings("libcurl was built without support for them: see `curl --version`")
         }
     }
 
@@ -43,7 +43,7 @@ struct CurlSettings: Sendable {
         guard case .systemAnd = settings.tls.roots else { return own }
         guard let system = systemRoots(easy) else {
             throw .badSettings(
-                "where the system keeps its trusted certificates is not known: name a file with all of them")
+                "the system's file of trusted certificates was not found: name a file with all of them")
         }
         return system + Data("\n".utf8) + own
     }
@@ -108,7 +108,7 @@ struct CurlSettings: Sendable {
     /// Applies the public keys that the host of a URL may have.
     func applyPins(for url: String, to easy: UnsafeMutableRawPointer) {
         guard !settings.tls.pins.isEmpty else { return }
-        // No key has this digest: a host that cannot be determined is not reached.
+        // If the host cannot be determined, the digest is one that no key has, so that the connection fails.
         apply(settings.tls.pins(for: url) ?? [Data(count: 32).base64EncodedString()], to: easy)
     }
 

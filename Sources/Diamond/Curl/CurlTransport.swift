@@ -74,8 +74,8 @@ public final class CurlTransport: Transport {
         return try outcome.get()
     }
 
-    // A cancellation of the caller ends the wait at once, because the provider may ignore it. Requests that the provider
-    // sends share no exchange that waits for it.
+    // A cancellation of the caller ends the wait at once, because the provider may ignore it. Requests that the
+    // provider sends must not join an exchange that waits for the provider.
     private func passwords() async throws(TransportError) -> TransportPasswords {
         guard let credentials, settings.namesSecrets else {
             return try await TransportPasswords.resolved(for: settings, from: credentials)

@@ -4,7 +4,7 @@ import Foundation
 extension Exchange {
     /// Waits until the next attempt may begin.
     ///
-    /// - Returns: the time since the begin of the exchange after which no attempt begins, if that has passed meanwhile.
+    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has passed.
     mutating func ready(
         for decision: RetryDecision,
         permit: inout LanePermit
@@ -14,14 +14,14 @@ extension Exchange {
         } else {
             try await refreshCredential(&permit)
         }
-        // A paused connection does not queue for a permit; and it may be paused while it does.
+        // Twice: a paused connection must not queue for a permit, and it may be paused while it queues.
         try beginAttempt()
         let end = try await reacquire(&permit)
         try beginAttempt()
         return end
     }
 
-    /// Returns the payment for an attempt that was not made to the budget.
+    /// Puts the payment for an attempt that was not made back into the budget.
     func refund(_ decision: RetryDecision) {
         if case .retry(_, isFree: false, _) = decision { retryCoordinator.refund(to: options.origin) }
     }
@@ -50,7 +50,7 @@ extension Exchange {
 
     /// Acquires the permit again.
     ///
-    /// - Returns: the time after which no attempt begins, if that has passed meanwhile.
+    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has passed.
     private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
         guard let end = options.policy.lastStart else {
             _ = try await permit.reacquire(countedIn: options.scope, attempt: number, within: nil)

@@ -199,7 +199,8 @@ struct Exchange: Sendable {
         )
     }
 
-    /// Pays for a retry, and returns the decision; gives up if the budget was spent meanwhile.
+    /// Withdraws the cost of a retry from the budget, and returns the decision; gives up if the budget was spent
+    /// meanwhile.
     private func paid(_ decision: RetryDecision) -> RetryDecision {
         guard case .retry(_, isFree: false, _) = decision else { return decision }
         return retryCoordinator.withdraw(from: options.origin) ? decision : .giveUp(.budgetEmpty)

@@ -5,6 +5,7 @@ import HTTPTypes
 struct ExchangeAttempt: Sendable {
     /// The limit for the time of an attempt.
     struct Limit: Sendable {
+        /// The time that is left for the attempt.
         let rest: Duration
         /// The part of the attempt's time that interceptors have already spent on its request.
         let spent: Duration
@@ -20,7 +21,8 @@ struct ExchangeAttempt: Sendable {
 
     /// Sends the request, and receives the whole response, or the rest of it.
     ///
-    /// - Parameter limit: the limit for its time, which ends with the head if the body goes to a sink; `nil` for none.
+    /// - Parameter limit: the limit for its time, or for the time until the head if the body goes to a sink; `nil` for
+    ///   none.
     init(_ transfer: Transfer, limit: Limit?) async {
         startedAt = Date(milliseconds: transfer.environment.now())
         let completion = await Self.completion(of: transfer, within: limit)
@@ -96,8 +98,8 @@ struct ExchangeAttempt: Sendable {
     func mayHaveArrived(at now: Int64) -> Bool {
         switch outcome {
         case .answered(let status, let headers):
-            let isAsking = RetryAfter.duration(headers, now: now) != nil
-            return Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: isAsking)
+            let hasRetryAfter = RetryAfter.duration(headers, now: now) != nil
+            return Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: hasRetryAfter)
         case .failed(let error, let isAfterHead): return error.requestMayHaveBeenSent || isAfterHead
         }
     }

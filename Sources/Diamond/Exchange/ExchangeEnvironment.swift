@@ -2,12 +2,12 @@ import Foundation
 
 /// The transport of an engine's exchanges, and the settings and services that all their attempts share.
 ///
-/// It is a class because every step of every exchange has it.
+/// It is a class so that each step of an exchange stores only a reference.
 final class ExchangeEnvironment: Sendable {
     let transport: any Transport
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
-    /// The most bytes of a response's body, for requests without a limit of their own.
+    /// The maximum number of bytes of a response's body, for requests without a limit of their own.
     let bodyLimit: Int
     let retryCoordinator: RetryCoordinator
     let interceptors: [any Interceptor]

@@ -1,6 +1,6 @@
 /// The parameters of one exchange: its request, policies, and the functions that it reports to.
 ///
-/// It is a class because every step of an exchange has it.
+/// It is a class so that each step of an exchange stores only a reference.
 final class ExchangeOptions: Sendable {
     let request: TransportRequest
     let policy: RetryPolicy
@@ -11,7 +11,7 @@ final class ExchangeOptions: Sendable {
     /// The scope that its attempts are counted in.
     let scope: ActivityScope
     let report: @Sendable (ExchangeEvent) -> Void
-    /// The most bytes of a body.
+    /// The maximum number of bytes of a body.
     let bodyLimit: Int
     /// The identity on whose behalf it is sent; `nil` if it is unknown.
     let identity: String?

@@ -17,7 +17,7 @@ struct LanePermit: ~Copyable {
 
     deinit { if isHeld { lanes.release(scope) } }
 
-    /// Acquires a permit if there is one without a wait; otherwise returns `nil`.
+    /// Acquires a permit if one is available without a wait; otherwise returns `nil`.
     ///
     /// - Parameter waiter: the waiter of ``reacquire(countedIn:attempt:within:)``.
     static func acquireIfAvailable(
@@ -91,7 +91,8 @@ struct LanePermit: ~Copyable {
         lanes.release(scope)
     }
 
-    /// Acquires another permit of the same scope, if there is one without a wait. The result releases it.
+    /// A function that acquires another permit of the same scope, if one is available without a wait. The function that
+    /// it returns releases that permit.
     var spare: Spare { Self.spare(of: scope, lanes) }
 
     typealias Spare = @Sendable () -> (@Sendable () -> Void)?

@@ -8,11 +8,11 @@ struct ReceivedResponse: Sendable {
     var body: Data
     var sentAt: Int64
     var receivedAt: Int64
-    /// Whether an interceptor has sent a credential of an unknown user with the request. The response is then for its
-    /// caller only.
+    /// Whether cookies or an interceptor have added a credential of an unknown user to the request. The response is
+    /// then for its caller only.
     var isPersonal = false
-    /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not have
-    /// their values.
+    /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not
+    /// contain their values.
     var adaptedHeaders: Set<String> = []
     /// Whether the body goes into a ``BodySink``, and is not here.
     var isInSink = false

@@ -14,7 +14,8 @@ final class SendGate: Sendable {
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - open: returns whether the request may be sent. `isUnderWay` says whether the exchange continues one that was sent.
+    ///   - open: returns whether the request may be sent. `isUnderWay` says whether the request was sent before: by the
+    ///     first of two parallel attempts, or before a redirect.
     ///   - onUnprocessed: called when the attempt that was sent last was certainly not processed.
     ///   - onBackoff: called when nothing will be sent for a while.
     init(
@@ -40,7 +41,7 @@ final class SendGate: Sendable {
         guard isOpen else {
             // A refused hedge leaves the first attempt on its way.
             if !isHedge { state.withLock { $0.hasRefused = true } }
-            throw ConnectionError(.cancelled, "the request is sent by somebody else, or may not be sent now")
+            throw ConnectionError(.cancelled, "another process sends the request, or it must not be sent now")
         }
     }
 

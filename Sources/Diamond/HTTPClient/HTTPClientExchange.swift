@@ -19,7 +19,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     // Used on `loop` only.
     private(set) var task: HTTPClient.Task<Void>?
     var upload: HTTPClientUpload?
-    /// The promise to read on, set while the consumer holds the body back.
+    /// The promise that lets async-http-client read on; set while the consumer holds the body back.
     var readPromise: EventLoopPromise<Void>?
     private(set) var hasHead = false
     /// Whether a response has come that may be a redirect the client follows.

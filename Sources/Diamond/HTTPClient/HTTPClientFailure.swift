@@ -8,8 +8,8 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// A translator of async-http-client's errors into the transport's. None becomes a cause, because some show the fields
-/// of the request.
+/// A translator of async-http-client's errors into the transport's. The originals do not become causes, because some of
+/// them show header fields of the request.
 enum HTTPClientFailure {
     static func error(_ error: any Error, exchange: HTTPClientExchange) -> TransportError {
         if let error = error as? TransportError { return error }
@@ -41,18 +41,18 @@ enum HTTPClientFailure {
 
     static let switchedProtocols = TransportError(
         .badResponse,
-        "the server switched to a protocol nobody asked for: check that it speaks HTTP",
+        "the server switched to a protocol that was not requested: check that it speaks HTTP",
         requestMayHaveBeenSent: true
     )
 
     static let transferCoding = TransportError(
         .badResponse,
-        "the server sent a transfer coding nobody asked for: check that it speaks HTTP",
+        "the server sent a transfer coding that was not requested: check that it speaks HTTP",
         requestMayHaveBeenSent: true
     )
 
     static let noStatus = TransportError(
-        .badResponse, "the server's status is none: check that it speaks HTTP", requestMayHaveBeenSent: true)
+        .badResponse, "the server sent no valid status: check that it speaks HTTP", requestMayHaveBeenSent: true)
 
     static let followsRedirects = TransportError(
         .other,

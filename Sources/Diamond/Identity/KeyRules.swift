@@ -64,8 +64,8 @@ package struct KeyRules: Sendable {
             && preset == .selectingHeaders && own.nonSelecting.isEmpty && own.secrets.isEmpty && filledHeaders.isEmpty
     }
 
-    /// Whether an identity replaces a header. It does so only for certain credentials, not for those recognized by
-    /// their names.
+    /// Whether the identity stands for a header in the key. This holds for `Authorization`, `Cookie`, listed secrets
+    /// and filled-in secrets, but not for headers that are credentials only by their names.
     package func isReplaced(_ name: HTTPField.Name) -> Bool { isReplaced(name.canonicalName) }
 
     /// - Parameter header: the name in lower case.
@@ -89,7 +89,7 @@ package struct KeyRules: Sendable {
         names.isSecret(parameter: name, letters: letters) || isReplaced(parameter: name)
     }
 
-    /// Whether an identity replaces a parameter, because it is listed as a secret.
+    /// Whether the identity stands for a parameter in the key, because the parameter is listed as a secret.
     package func isReplaced(parameter name: Span<UInt8>) -> Bool { !own.secrets.isEmpty && isListed(parameter: name) }
 
     package func isIgnored(parameter name: Span<UInt8>) -> Bool { !own.ignoring.isEmpty && isListedAsIgnored(name) }

@@ -5,7 +5,7 @@ extension Lanes {
     /// Waits for a permit, which ``release(_:)`` releases.
     ///
     /// - Parameters:
-    ///   - waiter: has the priority of the wait, and may change it.
+    ///   - waiter: the source of the wait's priority, which may change during the wait.
     ///   - activityScope: the scope that counts the wait; evaluated only if there is a wait.
     ///   - attempt: the number of the attempt that the permit is for.
     /// - Returns: `false` if the waiting task was canceled, and there is no permit to release.

@@ -25,7 +25,7 @@ public struct LogObserver: ActivityObserver {
         case .evicted(let count): logger.trace("evicted", metadata: ["count": "\(count)"])
         case .cacheEntryDropped(let reason): warn("an entry of the cache was dropped", reason: reason)
         case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason: reason)
-        case .cacheSetAside(let file): logger.warning("the cache's file was damaged and moved", metadata: ["file": "\(file)"])
+        case .cacheSetAside(let file): logger.warning("the cache's file was moved", metadata: ["file": "\(file)"])
         case .cacheFailed(let reason): warn("the cache failed", reason: reason)
         case .malformedRedirect(let reason): warn("a redirect was malformed", reason: reason)
         case .job(let transition): logger.debug("\(transition)")

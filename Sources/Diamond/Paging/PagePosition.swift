@@ -10,7 +10,7 @@ public enum PagePosition: Hashable, Sendable, Codable {
     case number(Int, after: Int)
     /// The page at a server's cursor.
     case cursor(JSONValue)
-    /// The page after the item with an id.
+    /// The page of the items before (usually older than) the item with an id.
     case before(JSONValue)
     /// The page with a URL.
     case url(String)

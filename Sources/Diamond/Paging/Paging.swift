@@ -219,7 +219,7 @@ extension Paging {
 extension PagingError {
     static let otherOrigin = PagingError(
         .otherOrigin,
-        "the next page is at another origin, which would be sent what the request brings: load it by a request of its own"
+        "the next page is at another origin, which would receive the request's credentials: load it with its own request"
     )
 }
 

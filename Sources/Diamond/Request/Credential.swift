@@ -67,7 +67,7 @@ extension Credential {
         } else {
             let header = try form.string("header") ?? "Authorization"
             let prefix = try form.string("prefix") ?? ""
-            // A prefix ends in a space, which no whole value does.
+            // Completed with a letter, because a prefix ends in a space, which a field value may not.
             place = .header(try HTTPField(checking: header, prefix + "x").name, prefix: prefix)
         }
         try form.finish()

@@ -1,7 +1,7 @@
-/// The conditions under which nothing more is sent to an origin, and the time for which nothing is. Its shape is that of
-/// Polly's, with counts that a single app reaches.
+/// The conditions under which a circuit breaker stops sending to an origin, and the time for which it does. The
+/// properties are those of Polly's circuit breaker, with defaults for the traffic of a single app.
 ///
-/// Durations are kept in whole milliseconds, from none to a hundred years.
+/// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
 public struct CircuitPolicy: Hashable, Sendable {
     /// The number of outcomes in the window below which the circuit stays closed; 10.
     public var minimumCalls: Int
@@ -12,7 +12,7 @@ public struct CircuitPolicy: Hashable, Sendable {
     /// The time in which nothing is sent, before one exchange is let through to try; 5 seconds.
     public var openTime: Duration { didSet { openTime = openTime.bounded } }
 
-    /// Creates a policy from its properties' values, by default those named there; at least one call.
+    /// Creates a policy. Each argument has the default of its property. `minimumCalls` is at least 1.
     public init(
         minimumCalls: Int = 10,
         failureShare: Double = 0.5,

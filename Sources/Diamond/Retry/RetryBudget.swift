@@ -26,7 +26,7 @@ struct RetryBudget: Hashable, Sendable {
         balance.sum(at: now) + reserve >= Self.repetition
     }
 
-    /// Pays a repetition.
+    /// Withdraws the cost of a repetition.
     ///
     /// - Returns: whether there was enough; otherwise the balance does not change.
     mutating func withdraw(at now: Int64) -> Bool {
@@ -35,6 +35,6 @@ struct RetryBudget: Hashable, Sendable {
         return true
     }
 
-    /// Returns the payment for a repetition that was not sent.
+    /// Puts the payment for a repetition that was not sent back.
     mutating func refund(at now: Int64) { balance.add(Self.repetition, at: now) }
 }

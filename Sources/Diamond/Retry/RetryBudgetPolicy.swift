@@ -7,11 +7,11 @@ public struct RetryBudgetPolicy: Hashable, Sendable {
     public var share: Double { didSet { share = Self.bounded(share) } }
     /// The number of additional repetitions in each window; 10, and a million at most.
     public var reserve: Int { didSet { reserve = Self.bounded(reserve) } }
-    /// The time after which requests and repetitions are forgotten; 10 seconds. Kept in whole milliseconds, a hundred
+    /// The time after which requests and repetitions are forgotten; 10 seconds. Rounded to whole milliseconds, 100
     /// years at most.
     public var window: Duration { didSet { window = window.bounded } }
 
-    /// Creates a policy from its properties' values, by default those named there.
+    /// Creates a policy. Each argument has the default of its property.
     public init(share: Double = 0.1, reserve: Int = 10, window: Duration = .seconds(10)) {
         self.share = Self.bounded(share)
         self.reserve = Self.bounded(reserve)

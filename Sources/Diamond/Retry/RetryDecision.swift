@@ -1,8 +1,8 @@
 /// The decision after an attempt. A value, computed without I/O; the pipeline obeys it.
 ///
-/// The rule is that of gRPC's A6. A request that was certainly not processed is sent again. Any other is sent again
-/// only if a repetition does no harm (RFC 9110 section 9.2.2), and never after bytes of the response have reached the
-/// caller.
+/// The rule is that of gRPC's retry design (proposal A6). A request that was certainly not processed is sent again. Any
+/// other is sent again only if a repetition does no harm (RFC 9110 section 9.2.2), and never after bytes of the
+/// response have reached the caller.
 enum RetryDecision: Hashable, Sendable {
     /// Send the request again.
     ///

@@ -4,17 +4,17 @@ extension RetryReason {
     /// Whether the request is sent again without a delay, on another connection.
     var isAtOnce: Bool { code == .misdirected || code == .connectionClosed }
 
-    static let misdirected = RetryReason(.misdirected, "421: the server does not answer for this origin here")
+    static let misdirected = RetryReason(.misdirected, "421: the server does not serve this origin on this connection")
     static let connectionClosed = RetryReason(.connectionClosed, "the connection ended before a byte of the answer")
     static let throttled = RetryReason(.throttled, "429: the server wants fewer requests")
-    static let stillRunning = RetryReason(.stillRunning, "409: the first request with this idempotency key is at work")
-    static let credential = RetryReason(.credential, "401: the credential is made anew")
+    static let stillRunning = RetryReason(.stillRunning, "409: the first request with this key is being processed")
+    static let credential = RetryReason(.credential, "401: the credential is refreshed")
     static let restarted = RetryReason(
-        .restarted, "what was received before cannot be gone on with: the whole is asked for")
-    static let hedged = RetryReason(.hedged, "another attempt beside it counts")
-    static let committed = RetryReason(.committed, "bytes of the answer are with the caller already")
+        .restarted, "the partial response cannot be continued: the whole is requested")
+    static let hedged = RetryReason(.hedged, "another attempt in parallel counts")
+    static let committed = RetryReason(.committed, "bytes of the response have reached the caller")
     static let bodyConsumed = RetryReason(
-        .bodyConsumed, "the body could be read only once: give a source that makes it anew to send it again")
+        .bodyConsumed, "the body could be read only once: give a source that can be read again")
     static let circuitOpen = RetryReason(.circuitOpen, "most requests to this origin failed lately: try again later")
     static let unauthorized = RetryReason(.unauthorized, "401, and there is no newer credential: sign in again")
     static let budgetEmpty = RetryReason(
@@ -32,10 +32,10 @@ extension RetryReason {
         RetryReason(.permanent, "a repetition would not help (\(error.code))")
     }
 
-    static func status(_ status: Int) -> RetryReason { RetryReason(.status, "status \(status) may pass") }
+    static func status(_ status: Int) -> RetryReason { RetryReason(.status, "status \(status) may be temporary") }
 
     static func final(_ status: Int) -> RetryReason {
-        RetryReason(.final, "status \(status) is the same a second time")
+        RetryReason(.final, "a repetition does not change status \(status)")
     }
 
     static func retryAfter(_ time: Duration) -> RetryReason {
@@ -44,7 +44,7 @@ extension RetryReason {
 
     static func retryAfterTooLong(_ time: Duration, limit: Duration) -> RetryReason {
         let message =
-            "the server asks to wait \(time.inSeconds), more than \(limit.inSeconds) of patience: try again then"
+            "the server asks to wait \(time.inSeconds), more than the limit of \(limit.inSeconds): try again then"
         return RetryReason(.retryAfterTooLong, message)
     }
 

@@ -169,7 +169,7 @@ struct BodyPipe: Sendable {
             stop(.cancelled(requestMayHaveBeenSent: true))
         }
         guard isAlone else {
-            let message = "a body is read by one at a time: let one reader hand it on to the others"
+            let message = "a body has one reader at a time: let that reader pass the bytes on"
             throw TransportError(.other, message, requestMayHaveBeenSent: true)
         }
     }

@@ -41,8 +41,8 @@ extension RequestURL {
         let shown = masked(Array(reference.utf8))
         let reason =
             isNetworkPath
-            ? "it names another host: write a whole URL with https://, or escape what comes from elsewhere"
-            : "'..' leads out of where it stands: write the path that is meant, or escape what comes from elsewhere"
+            ? "it names another host: write a whole URL with https://, or escape its untrusted parts"
+            : "'..' leaves its directory: write the intended path, or escape its untrusted parts"
         return MalformedURL(message: "the URL \(shown) leaves the engine's base URL: \(reason)")
     }
 

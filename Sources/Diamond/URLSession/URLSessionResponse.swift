@@ -32,7 +32,7 @@ enum URLSessionResponse {
     /// Returns the error for a body that cannot be read; `nil` for any other.
     static func refusal(of response: HTTPURLResponse, headers: HTTPFields) -> TransportError? {
         if headers.hasUnrequestedTransferCoding {
-            return badResponse("the server sent a transfer coding nobody asked for: check that it speaks HTTP")
+            return badResponse("the server sent a transfer coding that was not requested: check that it speaks HTTP")
         }
         #if canImport(FoundationNetworking)
         let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""

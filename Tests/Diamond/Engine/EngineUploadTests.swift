@@ -190,7 +190,7 @@ import Testing
         #expect(try await iterator.next()?.count == 256 << 10)
         let error = await #expect(throws: RequestError.self) { try await iterator.next() }
         #expect(error?.code == .unreadableFile)
-        #expect(error?.message.contains("changed since it was looked at: send a copy") == true)
+        #expect(error?.message.contains("changed since it was checked: send a copy") == true)
     }
 
     /// Changes a file when only the sending is left.

@@ -1,5 +1,5 @@
-/// The state machine of an activity indicator, as a value. The indicator is not shown for short work, and does not flicker
-/// between two exchanges. The states are AFNetworking's (`AFNetworkActivityIndicatorManager` 3).
+/// The state machine of an activity indicator, as a value. The indicator is not shown for short work, and does not
+/// flicker between two exchanges. The states are those of AFNetworking 3 (`AFNetworkActivityIndicatorManager`).
 ///
 /// | | first exchange begins | last exchange ends | timer fires |
 /// |---|---|---|---|

@@ -3,8 +3,8 @@ public import Foundation
 
 /// An executor that calls callbacks, such as a queue.
 ///
-/// Each callback is called once, and asynchronously: never within the call that causes it. On an executor with other
-/// threads it may run at the same time as the end of that call.
+/// Each callback is called once, and asynchronously: never within the call that causes it. If the executor has threads
+/// of its own, it may run before that call returns.
 public struct CallbackExecutor: Sendable {
     private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 

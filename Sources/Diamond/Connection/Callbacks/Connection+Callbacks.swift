@@ -3,8 +3,8 @@ import Foundation
 
 /// Callbacks that report the result of a connection, without a task that waits for it.
 extension Connection {
-    /// Adds a callback that is called once with the response or the error, as soon as it is known. After a cancel it is
-    /// called with `cancelled`. So it is when a connection that was never run is deallocated. A callback that is added
+    /// Adds a callback that is called once with the response or the error, as soon as it is known. It is called with
+    /// `cancelled` after a cancel, and when a connection that was never run is deallocated. A callback that is added
     /// after the result is known is called as well.
     ///
     /// ```swift

@@ -86,7 +86,7 @@ extension Dependency.References {
         of dependency: Connection
     ) throws(ConnectionError) {
         do { try update?(&request, response) } catch {
-            let message = "the response of \(dependency.request) is of no use to what depends on it: see the cause"
+            let message = "the response of \(dependency.request) could not be applied to the request: see the cause"
             throw ConnectionError(.dependencyFailed, message, cause: error)
         }
     }
@@ -99,7 +99,7 @@ extension ConnectionError {
 
     init(dependencyCycle cycle: [String]) {
         let names = cycle.joined(separator: " → ")
-        let advice = "remove one of these dependencies; standing behind another in a serial lane is one, too"
+        let advice = "remove one of these dependencies; a place behind another in a serial lane is one, too"
         self.init(.dependencyCycle, "it would wait for itself: \(names): \(advice)")
     }
 }

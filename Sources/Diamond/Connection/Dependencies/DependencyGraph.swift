@@ -265,7 +265,7 @@ enum DependencyGraph {
         withExtendedLifetime(references) {}
     }
 
-    /// Ends an edge that stands for a turn in a serial line, because the turn has come.
+    /// Ends the edge on which a connection waits for its turn in a serial line, because the turn has come.
     static func end(_ edge: Dependency) { end { [edge] } }
 
     /// Ends edges. Outside of the lock, it ends gates for Foundation and starts connections that are ready.

@@ -52,7 +52,7 @@ struct DependencyOrder {
         return lowest
     }
 
-    /// Distributes the positions of both groups among them, the first group before the second.
+    /// Reassigns the positions of both groups: the first group gets the lower ones.
     private static func rearrange(_ first: [DependencyNode], before second: [DependencyNode]) {
         let nodes = [first, second].flatMap { $0.sorted { ($0.order ?? 0) < ($1.order ?? 0) } }
         let places = nodes.compactMap(\.order).sorted()

@@ -26,7 +26,7 @@ extension Connection {
             guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
             core.isInFlight = Hook.isInFlight
-            core.making = CredentialRefreshes.currentSecrets
+            core.secretsInRefresh = CredentialRefreshes.currentSecrets
             former = core.registry
             core.registry = registry
             core.weakRegistry = registry
@@ -101,8 +101,8 @@ extension Connection {
     /// that the run does, code of the app included.
     @inline(never)
     private func outcomeForWaiters(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
-        let making = core.withLock { $0.making }
-        return await CredentialRefreshes.$currentSecrets.withValue(making) {
+        let secretsInRefresh = core.withLock { $0.secretsInRefresh }
+        return await CredentialRefreshes.$currentSecrets.withValue(secretsInRefresh) {
             await Hook.run(isInFlight: true) { await self.outcome(of: run, in: pipeline) }
         }
     }

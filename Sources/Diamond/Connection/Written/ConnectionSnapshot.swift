@@ -56,7 +56,7 @@ extension Connection {
     /// Returns the outcome `queued` if the request is a job already.
     private func queuedOutcome(of durableRequest: DurableRequest?) -> ConnectionLife.Outcome? {
         guard let id = durableRequest?.jobID else { return nil }
-        var error = ConnectionError(.queued, "\(request) is kept as job \(id), which was being sent")
+        var error = ConnectionError(.queued, "\(request) is queued as job \(id), which was being sent")
         error.jobID = id
         return .failure(error)
     }

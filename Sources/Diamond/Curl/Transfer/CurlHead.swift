@@ -121,7 +121,7 @@ struct CurlHead {
         isInField = true
     }
 
-    // Values that are sent back to a server keep their bytes: a cookie unchanged, a URL escaped, which is the same URL.
+    // Values that are sent back to a server keep their bytes: a cookie unchanged, a URL percent-encoded.
     private static func field(_ name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>) -> HTTPField {
         guard !value.allSatisfy({ $0 < 0x80 }), String(validating: value, as: UTF8.self) == nil else {
             return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))

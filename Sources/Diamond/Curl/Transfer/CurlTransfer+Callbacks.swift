@@ -11,7 +11,7 @@ extension CurlTransfer {
     /// - Returns: Whether the request may be sent.
     func beginIfAllowed() -> Bool {
         guard !hasBegun || request.method.isIdempotent else {
-            let message = "the kept connection was closed before an answer, and \(request.method) is not repeated"
+            let message = "the reused connection was closed before an answer, and \(request.method) is not repeated"
             failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
             return false
         }
@@ -45,10 +45,11 @@ extension CurlTransfer {
 
     /// The reason to refuse the head; `nil` for a valid one.
     private var headRefusal: String? {
-        if head.status == 101 { return "the server switched to a protocol nobody asked for" }
+        if head.status == 101 { return "the server switched to a protocol that was not requested" }
         guard hasBody else { return nil }
         if head.isContradictory { return "the server contradicts itself on where its answer ends" }
-        return head.fields.hasUnrequestedTransferCoding ? "the server sent a transfer coding nobody asked for" : nil
+        guard head.fields.hasUnrequestedTransferCoding else { return nil }
+        return "the server sent a transfer coding that was not requested"
     }
 
     private var hasBody: Bool { request.mayHaveBody(status: head.status) }

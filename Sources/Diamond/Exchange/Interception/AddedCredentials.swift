@@ -63,7 +63,8 @@ struct AddedCredentials {
         let all = url.queryItems().items
         let remaining = all.filter { known.contains($0) || !rules.isSecret($0) }
         guard remaining.count < all.count || url.userInfo != nil else { return text }
-        // Secrets of the request itself, which a redirect may have given it, and which the added ones have replaced.
+        // The secrets that the request had before (a redirect may have brought them) and that the added ones have
+        // replaced.
         let replaced = old.filter { rules.isSecret($0) && !remaining.contains($0) }
         var items = QueryItems()
         for item in remaining + replaced { items.append { $0 += item.text } }

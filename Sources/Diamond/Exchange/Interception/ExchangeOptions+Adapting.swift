@@ -26,8 +26,8 @@ extension ExchangeOptions {
         return AdaptedRequest(request: sent, isPersonal: identity == nil)
     }
 
-    /// Returns the request as changed by the interceptors. A redirect to another origin takes no credential along, nor
-    /// one that they add.
+    /// Returns the request as changed by the interceptors. A redirect to another origin is sent without credentials,
+    /// including those that interceptors add.
     ///
     /// - Parameters:
     ///   - environment: the environment with the interceptors and the jar.
@@ -40,7 +40,7 @@ extension ExchangeOptions {
         var request = try await environment.interceptors.adapt(outgoing.request, attempt: attempt)
         let added = AddedCredentials(request, from: outgoing.request, rules: rules)
         if isForeign { added.remove(from: &request, restoring: outgoing.request, rules: rules) }
-        // The response to a request without its credentials is not for callers that request it with them.
+        // The response to a request whose credentials were removed is not for callers that send them.
         let isPersonal = added.hasRemoved || !added.isEmpty && (isForeign || identity == nil)
         let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
         var adapted = AdaptedRequest(request: request, isPersonal: outgoing.isPersonal)

@@ -17,7 +17,8 @@ final class PendingWaits: Sendable {
 
     init(by clock: ExchangeClock) { self.clock = clock }
 
-    /// Waits for the value of a body. When the wait ends without it, the body is canceled, and need not obey.
+    /// Waits for the value of a body. When the wait ends without it, the body is canceled. It may ignore the
+    /// cancellation.
     ///
     /// - Parameters:
     ///   - limit: the limit for the time; `nil` for none.

@@ -25,7 +25,7 @@ struct RemainingTime: Sendable {
 
     static let forever = RemainingTime()
 
-    /// Returns the value of the code, if it comes in time. The code need not obey its cancellation; a later value is
+    /// Returns the value of the code, if it comes in time. The code may ignore its cancellation; a later value is
     /// dropped.
     ///
     /// - Throws: `timedOut` if the time is up, `cancelled` with the waiting task, `noEngine` if the engine is closed,

@@ -7,7 +7,7 @@ import HTTPTypes
 /// ``append(_:)``, or the latter alone for the rest of a response that an earlier attempt has begun; ``complete()`` once, at the
 /// end of the body.
 protocol BodySink: AnyObject, Sendable {
-    /// The most bytes of a body.
+    /// The maximum number of bytes of a body.
     var limit: Int { get }
     /// Whether bytes of a response were passed on and cannot be taken back: then nothing is sent again.
     var isCommitted: Bool { get }
@@ -20,7 +20,8 @@ protocol BodySink: AnyObject, Sendable {
     /// Whether the bodies of all statuses go into the sink, and not only those of successes.
     var takesEveryStatus: Bool { get }
 
-    /// Prepares to receive a body: there is a permit, and nothing was sent. Called again when a redirect is followed.
+    /// Prepares to receive a body. Called with a permit, before anything is sent, and again when a redirect is
+    /// followed.
     func open() throws(ConnectionError)
 
     /// Begins the body of a response, and discards what was received before.

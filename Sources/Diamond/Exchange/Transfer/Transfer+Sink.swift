@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// The transfer of a body into a sink.
 extension Transfer {
-    /// The most bytes of a response that a sink does not receive: such a response says why there is no success, and is small.
+    /// The maximum number of bytes of a response that does not go into the sink. Such a response describes a failure,
+    /// and is small.
     static let nonSuccessBodyLimit = 1 << 20
 
     /// Whether the body of a response goes into the sink.
@@ -43,7 +44,7 @@ extension Transfer {
         // RFC 9110 section 15.3.7.
         let isRequested = head.status != .partialContent || request.headers.contains(.range)
         guard isRequested || !destination.sink.isForWhole else {
-            let message = "the server sent a part that nobody has asked for: try again, or ask for it with Range"
+            let message = "the server sent a part that was not requested: try again, or request it with Range"
             throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
         }
         try check(meter.progress.expectedToReceive ?? 0, limit: destination.sink.limit)

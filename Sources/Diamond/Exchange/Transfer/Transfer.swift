@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Sends the request of one attempt, and receives its response: a whole one, or the rest of a partial response.
 ///
-/// It is a class because every step of an attempt has it.
+/// It is a class so that each step of an attempt stores only a reference.
 // Functions that are not inlined keep the async frames of waiting callers small.
 final class Transfer: Sendable {
     enum End: Sendable {

@@ -84,7 +84,7 @@ extension TransportBody {
     }
 }
 
-/// The pieces of a request's body, counted as the transport takes them.
+/// The pieces of a request's body, counted as the transport reads them.
 private struct CountedPieces: AsyncSequence, Sendable {
     let pieces: any AsyncSequence<Data, any Error> & Sendable
     let meter: TransferMeter

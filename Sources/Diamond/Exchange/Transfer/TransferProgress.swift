@@ -2,8 +2,8 @@
 ///
 /// No number decreases within one attempt; the next attempt begins at zero.
 public struct TransferProgress: Hashable, Sendable {
-    /// The bytes of the request's body that the wire has taken. A body in memory counts as a whole, when the response
-    /// begins.
+    /// The bytes of the request's body that the transport has read for sending. A body in memory counts as a whole,
+    /// when the response begins.
     public var sent: Int64
     /// The length of the request's body, 0 if there is none; `nil` if it is unknown.
     public var expectedToSend: Int64?

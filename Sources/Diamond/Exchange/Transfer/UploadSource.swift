@@ -1,7 +1,7 @@
 import DiamondSQLite
 public import Foundation
 
-/// The body of a request that the app makes while it is sent, piece by piece, no faster than the wire takes it.
+/// The body of a request that the app makes while it is sent, piece by piece, no faster than it can be sent.
 ///
 /// ```swift
 /// let source = UploadSource(length: backup.size) { backup.pieces() }
@@ -55,7 +55,8 @@ public struct UploadSource: Sendable {
 
 extension RequestError {
     static let consumedSource = RequestError(
-        .malformedRequest, "the source can be read only once, and was: make another, or one that makes its pieces anew")
+        .malformedRequest, "the source can be read only once, and was read: make another, or one that can be read again"
+    )
 }
 
 extension Guarded<Bool> {

@@ -1,4 +1,4 @@
-/// A set of the letters of a name, one bit each. It rules out almost every name that does not contain a word.
+/// A set of the letters of a name, one bit each. It quickly rules out most names that do not contain a given word.
 ///
 /// Upper and lower case share a bit. Some other characters share a bit with a letter.
 struct LetterSet: Hashable, Sendable {

@@ -48,6 +48,6 @@ struct LaneQueue {
         runningByOrigin.subtract(origin)
     }
 
-    /// Returns the most urgent entry of the origins that do not have all running exchanges of the lane.
+    /// Returns the most urgent entry, without those of an origin that all running exchanges of the lane go to.
     func firstElsewhere() -> Entry? { first { runningByOrigin[$0] < running } }
 }

@@ -2,8 +2,8 @@
 ///
 /// It does not change while others begin, so that waiters need not be compared again.
 struct Urgency: Hashable, Comparable {
-    /// The number of exchanges that begin before a waiter counts as much as one that arrives then with the next higher
-    /// priority. It prevents starvation.
+    /// The number of exchanges that raises a waiter by one priority: after so many have begun, it counts as much as one
+    /// that arrives then with the next higher priority. It prevents starvation.
     static let aging = 64
 
     /// The priority times ``aging``, less the number of exchanges that had begun when the waiter arrived.

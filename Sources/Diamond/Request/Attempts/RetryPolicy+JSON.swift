@@ -62,7 +62,7 @@ extension RetryPolicy {
         guard case .integer(let number) = value.normalized, let count = Int(exactly: number),
             allowedAttempts.contains(count)
         else {
-            throw form.failure(at: "attempts", "is no count: write a whole number from 1 to 1000")
+            throw form.failure(at: "attempts", "is not a count: write a whole number from 1 to 1000")
         }
         return count
     }
@@ -77,7 +77,7 @@ extension RetryPolicy {
                     allowedStatuses.contains(status)
                 else {
                     throw form.failure(
-                        at: "statuses", "holds what is no status of an error: write numbers from 400 to 599")
+                        at: "statuses", "holds a value that is not an error status: write numbers from 400 to 599")
                 }
                 return status
             })

@@ -29,7 +29,7 @@ extension RequestError {
 
     static func changed(_ path: String) -> RequestError {
         RequestError(
-            .unreadableFile, "the file '\(path)' changed since it was looked at: send a copy that nobody writes to")
+            .unreadableFile, "the file '\(path)' changed since it was checked: send a copy that no program writes to")
     }
 }
 

@@ -14,9 +14,9 @@ public indirect enum RequestBody: Hashable, Sendable {
     case bytes(Data, contentType: String? = nil)
     /// A file, read in pieces each time it is sent, and once for the request's key.
     ///
-    /// The file must stay unchanged from the computation of the key until its last byte is sent. A file that only grew
-    /// or was touched meanwhile fails with ``RequestError/Code-swift.struct/unreadableFile``. Send a copy of a file
-    /// that is always written to, such as a log.
+    /// The file must stay unchanged from the computation of the key until its last byte is sent. A file that has grown,
+    /// or has a new modification time, fails with ``RequestError/Code-swift.struct/unreadableFile``. Send a copy of a
+    /// file that is always written to, such as a log.
     case file(URL, contentType: String? = nil)
     /// The parts of a `multipart/form-data` body (RFC 7578), sent in pieces with a new random boundary each time.
     case multipart([MultipartPart])

@@ -7,7 +7,7 @@ import HTTPTypes
 /// {"status": 200, "headers": [["Content-Type", "application/json"]], "body": {"text": "{}"}, "source": "cache",
 ///  "url": "https://api.example.com/cities",
 ///  "attempts": [{"number": 1, "startedAt": 1767225600.25, "status": 503, "delay": 0.05,
-///                "reason": {"code": "status", "message": "status 503 may pass"}},
+///                "reason": {"code": "status", "message": "status 503 may be temporary"}},
 ///               {"number": 2, "startedAt": 1767225600.3, "status": 200}]}
 /// ```
 ///

@@ -77,7 +77,7 @@ extension TransportError {
             self = .cancelled(requestMayHaveBeenSent: true)
             return
         }
-        let message = "the sink does not take the body: \(error)".printable
+        let message = "the sink refused the body: \(error)".printable
         self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
     }
 }

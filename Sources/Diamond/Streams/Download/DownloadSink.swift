@@ -33,7 +33,7 @@ public protocol DownloadSink: Sendable {
     /// Receives the next piece of the body, its content coding removed. The transfer waits until this returns, so that at
     /// most a few mebibytes are in memory.
     ///
-    /// - Parameter piece: bytes of any number except 0.
+    /// - Parameter piece: one byte or more.
     func write(_ piece: Data) async throws
 
     /// Ends the complete body. If this throws, such as for a wrong checksum, the download fails. The default does nothing.

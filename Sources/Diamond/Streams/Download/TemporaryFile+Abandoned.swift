@@ -40,7 +40,7 @@ extension TemporaryFile {
     }
 
     private static func removeIfAbandoned(_ path: String) {
-        // The flags avoid following a link, or blocking on a pipe, of such a name.
+        // The name may be a link or a pipe: the flags avoid following the one and blocking on the other.
         let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

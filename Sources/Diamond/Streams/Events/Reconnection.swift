@@ -25,8 +25,8 @@ struct Reconnection: Sendable {
             && RetryableRequest(request.method, headers: request.headers).isRepeatable(by: policy)
     }
 
-    /// The policy for the attempts of one connection. The first follows the request's policy. After that each makes one
-    /// attempt, and this type waits between them.
+    /// The policy for the attempts of one connection. The first connection follows the request's policy. Each later one
+    /// makes one attempt, and this type sets the waits between them.
     var attempts: RetryPolicy {
         var policy = policy
         if hasOpened { policy.attempts = 1 }

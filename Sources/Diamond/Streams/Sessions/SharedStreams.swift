@@ -43,9 +43,9 @@ final class SharedStreams: Sendable {
             return try await StreamSession.open(request, limit: limit, over: pipeline)
         }
         // Resolved once, so that the credential provider is not called again.
-        let (resolved, epoch) = try await pipeline.resolved(request)
-        guard let (key, context) = try pipeline.sharingKey(of: resolved, at: epoch, limit: limit) else {
-            return try await StreamSession.open(resolved, resolvedAt: epoch, limit: limit, over: pipeline)
+        let (resolved, instant) = try await pipeline.resolved(request)
+        guard let (key, context) = try pipeline.sharingKey(of: resolved, at: instant, limit: limit) else {
+            return try await StreamSession.open(resolved, resolvedAt: instant, limit: limit, over: pipeline)
         }
         return try await open(key, context: context, over: pipeline)
     }
@@ -87,8 +87,9 @@ final class SharedStreams: Sendable {
 }
 
 extension Pipeline {
-    /// Returns whether a request may share an exchange, as far as that is known before it is resolved. A request that code of
-    /// the app sends within another request may not. In a shared cache, whether others may have a response is known only when it is here.
+    /// Returns whether a request may share an exchange, as far as that is known before it is resolved. A request that
+    /// code of the app sends within another request may not. With a shared cache, only the response says whether other
+    /// callers may have it.
     fileprivate func canShare(_ request: Request) -> Bool {
         cacheKind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
@@ -104,19 +105,19 @@ extension Pipeline {
             && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
     }
 
-    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, epoch: Int) {
-        let epoch = invalidations.now
-        return (try await environment.resolve(request, within: time.left(of: request)), epoch)
+    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, instant: Int) {
+        let instant = invalidations.now
+        return (try await environment.resolve(request, within: time.left(of: request)), instant)
     }
 
     /// Returns the key of a request; `nil` if it needs an exchange of its own, as for ``ExchangeSharing/key(of:)``.
     fileprivate func sharingKey(
         of resolved: Request,
-        at epoch: Int,
+        at instant: Int,
         limit: Int
     ) throws(ConnectionError) -> (SharedStreams.Key, RequestContext)? {
         let context = RequestContext(
-            try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: epoch,
+            try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: instant,
             cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.date)
         return context.identity.map { identity in

@@ -42,15 +42,15 @@ final class StreamSession: BodySink {
     /// Sends a request and returns the response when its head has arrived. The exchange continues in a task of its own, until
     /// its body has ended or has no readers.
     ///
-    /// - Parameter epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    /// - Parameter instant: the instant at which the request was resolved; `nil` if it is still to be resolved.
     static func open(
         _ request: Request,
-        resolvedAt epoch: InvalidationLog.Instant? = nil,
+        resolvedAt instant: InvalidationLog.Instant? = nil,
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let session = StreamSession(limit: limit)
-        session.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
+        session.start(request, resolvedAt: instant, over: pipeline, isDetached: false)
         // The only consumer is never dismissed.
         guard let response = try await session.first.response else { throw .cancelled }
         return response
@@ -75,13 +75,13 @@ final class StreamSession: BodySink {
     /// Sends the request, once.
     ///
     /// - Parameters:
-    ///   - epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    ///   - instant: the instant at which the request was resolved; `nil` if it is still to be resolved.
     ///   - isDetached: whether the task inherits no task-local values, because the exchange may serve several callers.
     func start(
-        _ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
+        _ request: Request, resolvedAt instant: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
     ) {
         let task = pipeline.streams.add(isDetached: isDetached) { [self] in
-            await run(request, resolvedAt: epoch, over: pipeline)
+            await run(request, resolvedAt: instant, over: pipeline)
         }
         let isLeft = state.withLock { state in
             state.task = task
@@ -90,9 +90,9 @@ final class StreamSession: BodySink {
         if isLeft { task.cancel() }
     }
 
-    private func run(_ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline) async {
+    private func run(_ request: Request, resolvedAt instant: InvalidationLog.Instant?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        let caller = epoch.map { Caller().resolved(at: $0) } ?? Caller()
+        let caller = instant.map { Caller().resolved(at: $0) } ?? Caller()
         do throws(ConnectionError) {
             outcome = .success(try await pipeline.stream(request, into: self, for: caller))
         } catch {
@@ -129,10 +129,10 @@ final class StreamSession: BodySink {
     // MARK: The exchange's side
 
     var isCommitted: Bool { state.withLock { $0.isCommitted } }
-    /// Always `false`: the readers have the head.
+    /// Always `false`: the readers can see a status of 206 in the head.
     var isForWhole: Bool { false }
     var isComplete: Bool { state.withLock { $0.isComplete } }
-    /// The consumers know the first head.
+    /// Always `false`: the consumers have the first head, and the rest may come with another.
     var isContinuable: Bool { false }
 
     func begin(_ head: Response) async throws(TransportError) {

@@ -35,12 +35,12 @@ public struct Proxy: Hashable, Sendable {
     var refusal: TransportError? {
         guard let scheme = url.firstRange(of: "://").map({ url[..<$0.lowerBound].lowercased() }),
             ["http", "https", "socks5", "socks5h"].contains(scheme)
-        else { return .badSettings("the proxy's URL is none: begin it with http, https, socks5 or socks5h") }
+        else { return .badSettings("the proxy's URL is not valid: begin it with http, https, socks5 or socks5h") }
         guard !url.contains("@") else {
             return .badSettings("the proxy's URL holds a user: give username and password by themselves")
         }
         guard !exceptions.contains(where: { $0.isEmpty || $0.contains { ", \r\n".contains($0) } }) else {
-            return .badSettings("an exception of the proxy is no host: give one name or address each")
+            return .badSettings("an exception of the proxy is not a host: give one name or address for each")
         }
         return nil
     }

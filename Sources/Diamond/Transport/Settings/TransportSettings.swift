@@ -24,7 +24,7 @@ public struct TransportSettings: Hashable, Sendable {
 extension TransportError {
     /// Returns the error for settings that cannot be applied.
     static func badSettings(_ reason: String) -> TransportError {
-        TransportError(.badSettings, "the transport's settings cannot be kept to: \(reason)")
+        TransportError(.badSettings, "the transport's settings cannot be applied: \(reason)")
     }
 }
 
