@@ -9,18 +9,18 @@ extension Activity {
     ///   - request: called only if there is an observer.
     func begin(
         _ kind: ActivityInterval.Kind,
-        _ subject: ActivitySubject,
+        for subject: ActivitySubject,
         of parent: ActivityInterval.ID? = nil,
         attempt: Int? = nil,
         request: () -> ActivityRequest
     ) -> ActivityToken {
-        let (beginning, notifications) = state.withLock { $0.begin(kind, subject) }
+        let beginning = state.withLock { $0.begin(kind, for: subject) }
         let interval =
-            notifications.observers.isEmpty
+            beginning.notifications.observers.isEmpty
             ? nil
             : ActivityInterval(
                 id: beginning.id, kind: kind, subject: subject, parent: parent, attempt: attempt, request: request())
-        notifications.deliver { interval.map { .began($0) } }
+        beginning.notifications.deliver { interval.map { .began($0) } }
         return ActivityToken(beginning, kind: kind, interval: interval, in: self)
     }
 
@@ -32,7 +32,7 @@ extension Activity {
         let notifications = state.withLock { state -> ActivityNotifications? in
             guard token.isOpen else { return nil }
             token.isOpen = false
-            return state.end(token.kind, account: token.account)
+            return state.end(token.kind, entry: token.entry)
         }
         // Read without the lock: the outcome of an ended interval no longer changes.
         notifications?.deliver { token.observed.map { .ended($0.interval, outcome() ?? $0.outcome) } }

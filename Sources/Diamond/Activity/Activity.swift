@@ -34,13 +34,13 @@ public final class Activity: Sendable {
     // MARK: Counts
 
     /// The number of exchanges on the wire. Requests that wait, or that the cache answers, do not count.
-    public var inFlight: Int { state.withLock { $0.ledger.total.inFlight } }
+    public var inFlight: Int { state.withLock { $0.counters.total.inFlight } }
 
     /// The current counts of the whole engine.
-    public var counts: ActivityCounts { state.withLock { $0.ledger.total } }
+    public var counts: ActivityCounts { state.withLock { $0.counters.total } }
 
     /// The current counts: in all, by lane, by origin and by tag, taken at one moment.
-    public var snapshot: ActivitySnapshot { state.withLock { $0.ledger.snapshot } }
+    public var snapshot: ActivitySnapshot { state.withLock { $0.counters.snapshot } }
 
     /// The snapshots of the activity: first the current one, then one whenever it changes. The sequence ends with the engine,
     /// or with the waiting task.

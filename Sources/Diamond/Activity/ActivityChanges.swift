@@ -14,7 +14,7 @@ struct ActivityChanges: AsyncSequence, Sendable {
 
         mutating func next() async -> ActivitySnapshot? {
             if let seen, await !state.wait(for: .change(since: seen)) { return nil }
-            let (version, snapshot) = state.withLock { ($0.version, $0.ledger.snapshot) }
+            let (version, snapshot) = state.withLock { ($0.version, $0.counters.snapshot) }
             seen = version
             return snapshot
         }

@@ -13,8 +13,8 @@ package final class ActivityToken: @unchecked Sendable {
     }
 
     let id: ActivityInterval.ID
-    /// The index of the account in the ledger.
-    let account: Int
+    /// The index of the entry in the counters.
+    let entry: Int
     /// The reported interval; `nil` if its begin had no observer.
     let observed: Observed?
     private let activity: Activity
@@ -29,7 +29,7 @@ package final class ActivityToken: @unchecked Sendable {
         in activity: Activity
     ) {
         id = beginning.id
-        account = beginning.account
+        entry = beginning.entry
         self.kind = kind
         self.activity = activity
         observed = interval.map(Observed.init)

@@ -19,7 +19,7 @@ public final class Batch: Sendable {
     /// The connections, in the order given.
     public let connections: [Connection]
 
-    let ledger: BatchLedger
+    let coordinator: BatchCoordinator
 
     /// Creates a batch of connections, of one engine or of several. They may have been enqueued already, or have finished.
     ///
@@ -34,18 +34,18 @@ public final class Batch: Sendable {
         isFailure: @escaping @Sendable (Response) -> Bool = { _ in false }
     ) {
         self.connections = connections
-        ledger = BatchLedger(connections, isFailingFast: isFailingFast, isFailure: isFailure)
-        ledger.open(connections)
+        coordinator = BatchCoordinator(connections, isFailingFast: isFailingFast, isFailure: isFailure)
+        coordinator.open(connections)
     }
 
     /// Whether the first failure cancels the others.
-    public var isFailingFast: Bool { ledger.isFailingFast }
+    public var isFailingFast: Bool { coordinator.isFailingFast }
 
     /// The number of items.
     public var count: Int { connections.count }
 
     /// The number of items that have ended. It never decreases.
-    public var completed: Int { ledger.progress.completed }
+    public var completed: Int { coordinator.progress.completed }
 
     /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over.
     ///
@@ -53,7 +53,7 @@ public final class Batch: Sendable {
     public var results: [Result<Response, ConnectionError>] {
         get async {
             await withTaskCancellationHandler {
-                await ledger.end()
+                await coordinator.end()
             } onCancel: {
                 cancel()
             }
@@ -72,13 +72,13 @@ public final class Batch: Sendable {
     }
 
     /// Cancels every connection that has not finished. Other batches with that connection see the cancel as well.
-    public func cancel() { ledger.cancel() }
+    public func cancel() { coordinator.cancel() }
 
     /// Pauses every connection that has not finished, as ``Connection/pause()`` does, until ``resume()``.
     ///
     /// Pauses nest, and add to the pauses of the connections. Keep a reference to the batch: nothing else ends its pause.
-    public func pause() { ledger.pause() }
+    public func pause() { coordinator.pause() }
 
     /// Resumes the connections once this has been called as often as ``pause()``.
-    public func resume() { ledger.resume() }
+    public func resume() { coordinator.resume() }
 }

@@ -32,7 +32,7 @@ struct BatchItems: AsyncSequence, Sendable {
         }
 
         private mutating func nextEnded() -> BatchItem? {
-            guard let index = batch.ledger.index(endedAt: count) else { return nil }
+            guard let index = batch.coordinator.index(endedAt: count) else { return nil }
             count += 1
             return BatchItem(index: index, result: batch.result(at: index))
         }

@@ -1,4 +1,4 @@
-/// The state machine of a batch: a value that returns actions, which ``BatchLedger`` performs.
+/// The state machine of a batch: a value that returns actions, which ``BatchCoordinator`` performs.
 ///
 /// One thread at a time reports the newest state to the outside (Foundation's `Progress`, the end). A thread that finds
 /// another one reporting leaves the report to it.

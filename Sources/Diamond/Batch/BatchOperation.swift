@@ -7,21 +7,21 @@ import Foundation
 final class BatchOperation: Operation, @unchecked Sendable {
     private let hasEnded = Guarded(false)
     // Never changed; `weak let` needs Swift 6.3.
-    private weak var ledger: BatchLedger?
+    private weak var coordinator: BatchCoordinator?
 
-    init(_ ledger: BatchLedger) { self.ledger = ledger }
+    init(_ coordinator: BatchCoordinator) { self.coordinator = coordinator }
 
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.withLock { $0 } }
 
     /// The connections of the batch; empty once it has ended. Added dependencies are ignored.
-    override var dependencies: [Operation] { isFinished ? [] : ledger?.connections ?? [] }
+    override var dependencies: [Operation] { isFinished ? [] : coordinator?.connections ?? [] }
 
     override func start() {}
 
     override func cancel() {
         super.cancel()
-        ledger?.cancel()
+        coordinator?.cancel()
     }
 
     /// Finishes the operation. Call this even if the batch was over before: Foundation on Linux relies on the posted change

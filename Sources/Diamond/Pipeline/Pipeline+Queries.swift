@@ -48,7 +48,7 @@ extension Pipeline {
         let known = ResolvedRequest.known(by: request.memo, in: environment.number)
         let origin = known?.permitScope.origin ?? environment.origin(of: request)
         let subject = ActivitySubject(lane: request.lane, origin: origin, tags: request.tags)
-        return activity.begin(kind, subject, of: parent) {
+        return activity.begin(kind, for: subject, of: parent) {
             ActivityRequest(method: request.method) { [environment] in environment.printableURL(of: request) }
         }
     }

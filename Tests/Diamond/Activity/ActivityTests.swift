@@ -73,15 +73,15 @@ import Testing
     }
 
     @Test func `an activity counter keeps no keys of intervals that ended long ago`() {
-        var ledger = ActivityLedger()
+        var counters = ActivityCounters()
         let places = (0..<1000).map {
-            ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "\($0)", tags: []))
+            counters.begin(.attempt, for: ActivitySubject(lane: .default, origin: "\($0)", tags: []))
         }
         #expect(Set(places).count == 1000)
-        for place in places { ledger.end(.attempt, account: place) }
-        #expect(ledger.count == 64 && ledger.total == ActivityCounts())
-        let again = ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "new", tags: []))
-        #expect(ledger.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
+        for place in places { counters.end(.attempt, entry: place) }
+        #expect(counters.count == 64 && counters.total == ActivityCounts())
+        let again = counters.begin(.attempt, for: ActivitySubject(lane: .default, origin: "new", tags: []))
+        #expect(counters.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
     }
 
     @Test func `an activity counter reports nothing to an observer whose observation is released`() {
@@ -232,7 +232,7 @@ extension Activity {
         _ origin: String = "http://h",
         tags: Set<String> = []
     ) -> ActivityToken {
-        begin(kind, ActivitySubject(lane: lane, origin: origin, tags: tags)) {
+        begin(kind, for: ActivitySubject(lane: lane, origin: origin, tags: tags)) {
             ActivityRequest(method: .get) { origin + "/" }
         }
     }

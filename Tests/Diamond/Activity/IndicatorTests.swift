@@ -47,10 +47,10 @@ import Testing
     @Test func `an indicator's lifecycle does not restart the delay where one activity follows another`() {
         var life = IndicatorLife()
         life.take(.begins)
-        let wait = life.wait
+        let wait = life.timerNumber
         life.take(.ends)
         life.take(.begins)
-        #expect(life.wait == wait)
+        #expect(life.timerNumber == wait)
     }
 
     @Test func `an indicator's lifecycle ignores the timer of an earlier state`() {
@@ -58,10 +58,10 @@ import Testing
         life.take(.begins)
         life.take(.timeIsUp)
         life.take(.ends)
-        let old = life.wait
+        let old = life.timerNumber
         life.take(.begins)
         life.take(.ends)
-        life.timerFired(old)
+        life.timerFired(number: old)
         #expect(life.state == .delayingEnd)
     }
 }
@@ -71,7 +71,7 @@ extension IndicatorLife {
         switch input {
         case .begins: change(isBusy: true)
         case .ends: change(isBusy: false)
-        case .timeIsUp: timerFired(wait)
+        case .timeIsUp: timerFired(number: timerNumber)
         }
     }
 }

@@ -75,7 +75,7 @@ import Tracing
     @Test func `a tracing observer names errors by their codes, and all unusual methods by one name`() throws {
         let activity = Activity(observers: [TracingObserver(tracer: tracer)])
         let method = try #require(HTTPRequest.Method("BREW"))
-        let token = activity.begin(.attempt, ActivitySubject(lane: .default, origin: "http://h", tags: [])) {
+        let token = activity.begin(.attempt, for: ActivitySubject(lane: .default, origin: "http://h", tags: [])) {
             ActivityRequest(method: method) { "http://h/" }
         }
         token.end(ActivityOutcome(error: "timedOut"))

@@ -2,8 +2,8 @@ import DiamondSQLite
 
 /// The state of an ``Activity``, behind its lock.
 struct ActivityState {
-    private(set) var ledger = ActivityLedger()
-    /// The number of changes of the ledger.
+    private(set) var counters = ActivityCounters()
+    /// The number of changes of the counters.
     private(set) var version = 0
     var observers = Listeners<ActivityEventHandler>()
     /// Called when the first exchange on the wire begins and when the last one ends.
@@ -33,33 +33,35 @@ struct ActivityState {
 
     // MARK: Counting
 
-    mutating func begin(_ kind: ActivityInterval.Kind, _ subject: ActivitySubject) -> (Beginning, ActivityNotifications)
-    {
-        let wasBusy = ledger.total.inFlight > 0
-        let account = ledger.begin(kind, subject)
-        return (Beginning(id: ActivityInterval.ID(number: number()), account: account), changed(wasBusy: wasBusy))
+    mutating func begin(_ kind: ActivityInterval.Kind, for subject: ActivitySubject) -> Beginning {
+        let wasBusy = counters.total.inFlight > 0
+        let entry = counters.begin(kind, for: subject)
+        return Beginning(
+            id: ActivityInterval.ID(number: number()), entry: entry, notifications: changed(wasBusy: wasBusy))
     }
 
-    mutating func end(_ kind: ActivityInterval.Kind, account: Int) -> ActivityNotifications {
-        let wasBusy = ledger.total.inFlight > 0
-        ledger.end(kind, account: account)
+    mutating func end(_ kind: ActivityInterval.Kind, entry: Int) -> ActivityNotifications {
+        let wasBusy = counters.total.inFlight > 0
+        counters.end(kind, entry: entry)
         return changed(wasBusy: wasBusy)
     }
 
     private mutating func changed(wasBusy: Bool) -> ActivityNotifications {
         version += 1
         var notifications = ActivityNotifications(observers: observers.all)
-        if wasBusy != (ledger.total.inFlight > 0) { notifications.wireObservers = wireObservers.all }
+        if wasBusy != (counters.total.inFlight > 0) { notifications.wireObservers = wireObservers.all }
         if !waiters.isEmpty {
-            notifications.waiters = waiters.removeSatisfied(version: version, isIdle: ledger.total.isIdle)
+            notifications.waiters = waiters.removeSatisfied(version: version, isIdle: counters.total.isIdle)
         }
         return notifications
     }
 
+    /// The result of beginning an interval.
     struct Beginning {
         let id: ActivityInterval.ID
-        /// The index of the account, for the end.
-        let account: Int
+        /// The index of the entry, for the end.
+        let entry: Int
+        let notifications: ActivityNotifications
     }
 
     // MARK: Waiting
@@ -68,7 +70,7 @@ struct ActivityState {
     ///
     /// - Returns: whether the condition is satisfied; `nil` if the waiter has to wait.
     mutating func wait(_ waiter: ActivityWaiters.Waiter, for condition: ActivityWaiters.Condition) -> Bool? {
-        if condition.isSatisfied(version: version, isIdle: ledger.total.isIdle) { return true }
+        if condition.isSatisfied(version: version, isIdle: counters.total.isIdle) { return true }
         if isClosed { return false }
         waiters.add(waiter, for: condition)
         return nil

@@ -32,7 +32,7 @@ struct ActivityScope: Sendable {
     let rules: IdentityRules
 
     func begin(_ kind: ActivityInterval.Kind, attempt: Int = 1) -> ActivityToken {
-        activity.begin(kind, subject, of: parent, attempt: attempt) { request }
+        activity.begin(kind, for: subject, of: parent, attempt: attempt) { request }
     }
 
     /// The request as an interval reports it.

@@ -71,17 +71,17 @@ public final class ActivityIndicator: Sendable {
             if state.life.isVisible != before.isVisible {
                 for observer in state.observers.values { observer.yield(state.life.isVisible) }
             }
-            if state.life.wait != before.wait { restart(&state) }
+            if state.life.timerNumber != before.timerNumber { restart(&state) }
         }
     }
 
     private func restart(_ state: inout State) {
         state.timer?.cancel()
-        let wait = state.life.wait
+        let number = state.life.timerNumber
         let delay = state.life.isVisible ? hideDelay : showDelay
         state.timer =
             state.life.isWaiting
-            ? Self.timer(delay, by: clock) { [weak self] in self?.apply { $0.timerFired(wait) } } : nil
+            ? Self.timer(delay, by: clock) { [weak self] in self?.apply { $0.timerFired(number: number) } } : nil
     }
 
     private static func timer(

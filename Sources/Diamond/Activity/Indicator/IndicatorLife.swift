@@ -13,11 +13,11 @@ struct IndicatorLife: Equatable {
     private(set) var state = State.notActive
     private var isBusy = false
     /// The number of the current state's timer. Earlier timers have lower numbers.
-    private(set) var wait = 0
+    private(set) var timerNumber = 0
 
     var isVisible: Bool { state == .active || state == .delayingEnd }
 
-    /// Whether the state ends with ``timerFired(_:)``.
+    /// Whether the state ends with ``timerFired(number:)``.
     var isWaiting: Bool { state == .delayingStart || state == .delayingEnd }
 
     /// Sets whether something is on the wire.
@@ -33,9 +33,9 @@ struct IndicatorLife: Equatable {
 
     /// Handles the end of a timer.
     ///
-    /// - Parameter wait: the number of the timer. An earlier timer has no effect.
-    mutating func timerFired(_ wait: Int) {
-        guard wait == self.wait else { return }
+    /// - Parameter number: the number of the timer. An earlier timer has no effect.
+    mutating func timerFired(number: Int) {
+        guard number == timerNumber else { return }
         switch state {
         case .delayingStart: enter(isBusy ? .active : .notActive)
         case .delayingEnd: enter(.notActive)
@@ -45,6 +45,6 @@ struct IndicatorLife: Equatable {
 
     private mutating func enter(_ state: State) {
         self.state = state
-        wait += 1
+        timerNumber += 1
     }
 }

@@ -170,7 +170,7 @@ extension RequestContext {
 
     /// Counts a request or a refresh.
     func begin(_ kind: ActivityInterval.Kind, in activity: Activity) -> ActivityToken {
-        activity.begin(kind, activitySubject) { scope(in: activity, of: nil).request }
+        activity.begin(kind, for: activitySubject) { scope(in: activity, of: nil).request }
     }
 
     private var activitySubject: ActivitySubject {

@@ -3,10 +3,10 @@ import Foundation
 
 /// Records the outcomes of a batch's connections, and performs the actions of ``BatchLife``.
 ///
-/// The connections retain the ledger, and it retains none of them. If the batch is released, the ledger still records
-/// outcomes and, if the batch fails fast, still cancels the other connections after the first failure. The ledger of
-/// a batch that is never run is freed with its connections.
-final class BatchLedger: Sendable {
+/// The connections retain the coordinator, and it retains none of them. If the batch is released, the coordinator still
+/// records outcomes and, if the batch fails fast, still cancels the other connections after the first failure. The
+/// coordinator of a batch that is never run is freed with its connections.
+final class BatchCoordinator: Sendable {
     struct State {
         var life: BatchLife
         var observers = Listeners<AsyncStream<BatchProgress>.Continuation>()
@@ -127,7 +127,7 @@ final class BatchLedger: Sendable {
     }
 }
 
-extension BatchLedger.State {
+extension BatchCoordinator.State {
     /// Sends the progress to the observers. Yielding runs no code of theirs.
     func yieldProgress() { observers.yield(life.progress) }
 
