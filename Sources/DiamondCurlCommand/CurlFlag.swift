@@ -19,7 +19,7 @@ enum CurlFlag: Hashable {
         }
     }
 
-    static let long = shaping.merging(changingNothing) { flag, _ in flag }
+    static let long = supported.merging(withoutEffect) { flag, _ in flag }
 
     static let short: [Character: CurlFlag] = [
         "X": .method, "H": .header, "G": .get, "I": .head, "u": .user, "A": .userAgent, "e": .referer, "b": .cookie,
@@ -29,7 +29,7 @@ enum CurlFlag: Hashable {
         "w": .ignoredValue, "y": .ignoredValue, "Y": .ignoredValue,
     ]
 
-    private static let shaping: [String: CurlFlag] = [
+    private static let supported: [String: CurlFlag] = [
         "request": .method, "header": .header, "json": .json, "get": .get, "head": .head, "user": .user,
         "user-agent": .userAgent, "referer": .referer, "cookie": .cookie, "url": .url, "max-time": .maxTime,
         "globoff": .globoff, "data": .data(.text), "data-ascii": .data(.text), "data-raw": .data(.raw),
@@ -39,7 +39,7 @@ enum CurlFlag: Hashable {
 
     /// The options for output, display, open connections, limits and retries. Every other option of curl is refused by
     /// name, because it would change what is sent, to which server, or over which connection.
-    private static let changingNothing: [String: CurlFlag] = {
+    private static let withoutEffect: [String: CurlFlag] = {
         let switches = [
             "basic", "buffer", "clobber", "compressed", "create-dirs", "fail", "fail-early", "fail-with-body",
             "http1.1",

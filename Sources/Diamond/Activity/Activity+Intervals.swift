@@ -28,7 +28,7 @@ extension Activity {
     ///
     /// - Parameter outcome: called only if the begin was observed; `nil` to report the outcome that was set on the
     ///   token.
-    func end(_ token: ActivityToken, _ outcome: () -> ActivityOutcome?) {
+    func end(_ token: ActivityToken, outcome: () -> ActivityOutcome?) {
         let notifications = state.withLock { state -> ActivityNotifications? in
             guard token.isOpen else { return nil }
             token.isOpen = false

@@ -49,8 +49,8 @@ public final class Activity: Sendable {
     /// something has changed since the last one.
     public var changes: some AsyncSequence<ActivitySnapshot, Never> & Sendable { ActivityChanges(state: state) }
 
-    /// Waits until nothing is queued, on the wire, between two attempts, or refreshed, and only paused connections are left.
-    /// The `completionBlock` of a finished connection may still be about to run.
+    /// Waits until no work is waiting or under way, except paused connections (``ActivityCounts/isIdle``). The
+    /// `completionBlock` of a finished connection may still be about to run.
     ///
     /// - Returns: `false` if the waiting task was canceled before.
     @discardableResult

@@ -44,5 +44,5 @@ package final class ActivityToken: @unchecked Sendable {
 
     package func end() { activity.end(self) { nil } }
 
-    func end(_ outcome: @autoclosure () -> ActivityOutcome) { activity.end(self, outcome) }
+    func end(_ outcome: @autoclosure () -> ActivityOutcome) { activity.end(self, outcome: outcome) }
 }

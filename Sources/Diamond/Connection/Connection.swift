@@ -73,8 +73,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Whether a queue may know the connection. A gate then makes the queue wait for the dependencies. Only
     /// ``DependencyGraph`` uses it.
     var isWatched = Connection.isWatchedFromStart
-    /// Whether a plain operation waits, or has waited, for the connection, directly or through others, and a connection
-    /// waits for that operation. Only ``DependencyGraph`` uses it.
+    /// Whether an operation that is no connection waits, or has waited, for this connection, directly or through
+    /// others. Operations that no connection waits for do not count. Only ``DependencyGraph`` uses it.
     var isAwaitedByForeign = false
 
     /// Makes a connection without an engine; it gets one when it is enqueued.

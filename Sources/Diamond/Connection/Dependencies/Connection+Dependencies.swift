@@ -63,7 +63,8 @@ extension Connection {
         return request
     }
 
-    /// Fails the connection and removes its dependencies on plain operations, if one of these waits for the connection.
+    /// Fails the connection and removes its dependencies on operations that are no connections, if one of these waits
+    /// for the connection.
     func breakCycle(over foreign: [Dependency.Foreign]) {
         guard let cycle = CycleSearch.cycle(of: self, over: foreign.map(\.operation)) else { return }
         fail(with: cycle)

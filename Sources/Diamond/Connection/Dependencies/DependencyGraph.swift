@@ -151,7 +151,7 @@ enum DependencyGraph {
 
     static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
 
-    // MARK: Cycles through plain operations
+    // MARK: Cycles through operations that are no connections
 
     /// Returns the operations that a connection waits for and that are no connections.
     static func foreign(of connection: Connection) -> [Dependency.Foreign] {

@@ -3,7 +3,8 @@
 /// A response with an error status is no failure: read the needed part of it in
 /// ``Connection/addDependency(_:updatingRequest:)``, and throw if that part is missing.
 public enum FailedDependencies: Sendable {
-    /// The connection fails with `dependencyFailed`, and its `isCancelled` is `true`. Its state ends as a failure.
+    /// The connection fails with `dependencyFailed`, and its `isCancelled` is `true`. Its last state is
+    /// `finished(.failure)`.
     case cancel
     /// The connection runs as though the dependency had succeeded. The request is not updated, because there is no
     /// response.

@@ -85,8 +85,8 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Handles the deallocation of the engine. Cancels the paused connections that only the engine could resume. A
-    /// connection that waits for one that was never enqueued is canceled as well, when that one has no other owner, now or
-    /// later.
+    /// connection that depends on one that was never enqueued is canceled, too, as soon as nothing else retains that
+    /// one.
     func abandon() {
         // First, because connections that are added from now on check the flag themselves.
         state.withLock { $0.isAbandoned = true }

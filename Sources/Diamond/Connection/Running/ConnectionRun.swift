@@ -97,7 +97,7 @@ extension ConnectionRun: CallerRun {
             state.waits += isWaiting ? 1 : -1
             return state.waits == (isWaiting ? 1 : 0)
         }
-        if isNew { gate.stepAside(isWaiting) }
+        if isNew { gate.recordWait(isBeginning: isWaiting) }
     }
 
     func receive(_ event: ExchangeEvent) { connection.receive(event, of: self) }

@@ -34,7 +34,7 @@ final class StartGate: Sendable {
 
     /// Counts the begin or the end of a run's wait for something other than the wire. A run that continues does not wait for
     /// the gate.
-    func stepAside(_ isAside: Bool) { change { $0.active += isAside ? -1 : 1 } }
+    func recordWait(isBeginning: Bool) { change { $0.active += isBeginning ? -1 : 1 } }
 
     /// Counts the end of an active run.
     func leave() { change { $0.active -= 1 } }

@@ -39,7 +39,8 @@ extension ConnectionSnapshot {
         if file != nil, size == nil, case .success = result {
             throw form.failure(at: "size", "is missing: write the bytes of the file")
         }
-        self.init(request: request, state: try Self.state(&form, result), result: result, file: file, size: size)
+        self.init(
+            request: request, state: try Self.state(&form, result: result), result: result, file: file, size: size)
         try form.finish()
     }
 
@@ -52,7 +53,7 @@ extension ConnectionSnapshot {
 
     private static func state(
         _ form: inout WrittenObject,
-        _ result: ConnectionLife.Outcome?
+        result: ConnectionLife.Outcome?
     ) throws(RequestError) -> ConnectionState {
         let word: Word = try form.choice(try form.string("state") ?? "ready", for: "state")
         switch word {

@@ -27,7 +27,7 @@ final class Transfer: Sendable {
         var partialResponse = IndirectOptional<PartialResponse>.none
     }
 
-    /// The request that is sent: for the rest, if ``before`` has a partial response.
+    /// The request that is sent: for the rest, if ``resumed`` has a partial response.
     let request: TransportRequest
     let options: ExchangeOptions
     /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
@@ -35,7 +35,7 @@ final class Transfer: Sendable {
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
     /// The partial response that is resumed.
-    let before: IndirectOptional<PartialResponse>
+    let resumed: IndirectOptional<PartialResponse>
     let resumeWriter: (any ResumeWriting)?
     /// The attempts that have led to this transfer.
     let history: RetryHistory
@@ -48,7 +48,7 @@ final class Transfer: Sendable {
         _ outgoing: ExchangeOptions.AdaptedRequest,
         of options: ExchangeOptions,
         removals: Int?,
-        resuming before: IndirectOptional<PartialResponse>,
+        resuming resumed: IndirectOptional<PartialResponse>,
         resumeWriter: (any ResumeWriting)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
@@ -58,7 +58,7 @@ final class Transfer: Sendable {
         isPersonal = outgoing.isPersonal
         adaptedHeaders = outgoing.adaptedHeaders
         self.removals = removals
-        self.before = before
+        self.resumed = resumed
         self.resumeWriter = resumeWriter
         self.history = history
         self.admission = admission
@@ -80,7 +80,7 @@ final class Transfer: Sendable {
             if let whole = wholeResponse(response.body, head: head) { return whole }
             return await receive(response.body, head: head)
         } catch {
-            return Completion(end: .failed(error), partialResponse: before)
+            return Completion(end: .failed(error), partialResponse: resumed)
         }
     }
 
@@ -106,17 +106,17 @@ final class Transfer: Sendable {
     }
 
     private func wholeResponse(_ body: BodyStream, head: ReceivedResponse) -> Completion? {
-        guard case .none = before else { return nil }
+        guard case .none = resumed else { return nil }
         return whole(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
     }
 
     @inline(never)
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
-        guard let before = before.value else { return await receiveNew(body, head: head) }
-        switch ResumeDecision(for: before.content, status: head.status.code, headers: head.headers) {
-        case .append: return await receiveParts(of: before.continued(by: head), body: body, head: head)
-        case .complete: return Completion(end: .received(before.completed(by: head), answered: head.status))
-        case .keep: return await receiveAll(body, head: head, leaving: self.before)
+        guard let resumed = resumed.value else { return await receiveNew(body, head: head) }
+        switch ResumeDecision(for: resumed.content, status: head.status.code, headers: head.headers) {
+        case .append: return await receiveParts(of: resumed.continued(by: head), body: body, head: head)
+        case .complete: return Completion(end: .received(resumed.completed(by: head), answered: head.status))
+        case .keep: return await receiveAll(body, head: head, leaving: self.resumed)
         case .replace:
             await resumeWriter?.discard()
             return await receiveNew(body, head: head)

@@ -72,7 +72,7 @@ struct PermitQueue<Payload> {
         arrived += 1
         let waiter = Waiter(scope: scope, priority: priority, arrival: arrived, begun: begun, payload: payload)
         let number = waiters.add(waiter)
-        enqueue(number, waiter)
+        enqueue(waiter, number: number)
         return number
     }
 
@@ -82,7 +82,7 @@ struct PermitQueue<Payload> {
     @discardableResult
     mutating func remove(_ number: SlotNumber) -> Waiter? {
         guard let waiter = waiters.remove(number) else { return nil }
-        dequeue(number, waiter)
+        dequeue(waiter, number: number)
         if isFavored(number) { favored = nil }
         return waiter
     }
@@ -90,19 +90,19 @@ struct PermitQueue<Payload> {
     /// Changes the priority of a waiter. It keeps its age, and comes after the waiters of equal urgency.
     mutating func change(_ number: SlotNumber, to priority: RequestPriority) {
         guard var waiter = waiters[number], waiter.priority != priority else { return }
-        dequeue(number, waiter)
+        dequeue(waiter, number: number)
         waiter.priority = priority
         waiters[number] = waiter
-        enqueue(number, waiter)
+        enqueue(waiter, number: number)
     }
 
-    private mutating func enqueue(_ number: SlotNumber, _ waiter: Waiter) {
+    private mutating func enqueue(_ waiter: Waiter, number: SlotNumber) {
         let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
         lanes[waiter.scope.lane, default: LaneQueue()].append(
             entry, to: waiter.scope.origin, priority: waiter.priority)
     }
 
-    private mutating func dequeue(_ number: SlotNumber, _ waiter: Waiter) {
+    private mutating func dequeue(_ waiter: Waiter, number: SlotNumber) {
         let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
         lanes[waiter.scope.lane]?.remove(entry, from: waiter.scope.origin, priority: waiter.priority)
         removeIfIdle(waiter.scope.lane)

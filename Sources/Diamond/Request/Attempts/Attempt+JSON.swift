@@ -14,7 +14,7 @@ extension Attempt {
         self.init(number: number, startedAt: startedAt, outcome: try Self.outcome(&form))
         delay = try form.duration("delay", default: nil)
         if let value = form.consume("reason") {
-            let reason = try Note(written: value, in: "the reason of an attempt")
+            let reason = try CodedMessage(written: value, in: "the reason of an attempt")
             self.reason = RetryReason(RetryReason.Code(description: reason.code), reason.message)
         }
         try form.finish()
@@ -25,7 +25,7 @@ extension Attempt {
         guard let value = form.consume("error") else {
             throw form.failure(at: "status", "is missing, and so is \"error\"")
         }
-        let error = try Note(written: value, in: "the error of an attempt")
+        let error = try CodedMessage(written: value, in: "the error of an attempt")
         return .failed(code: error.code, message: error.message)
     }
 
@@ -33,17 +33,19 @@ extension Attempt {
         var members: [String: JSONValue] = ["number": JSONValue(number), "startedAt": startedAt.written]
         switch outcome {
         case .answered(let status): members["status"] = JSONValue(status.code)
-        case .failed(let code, let message): members["error"] = Note(code: code, message: message).written
+        case .failed(let code, let message): members["error"] = CodedMessage(code: code, message: message).written
         }
         if let delay { members["delay"] = .number(delay.writtenSeconds) }
-        if let reason { members["reason"] = Note(code: reason.code.description, message: reason.message).written }
+        if let reason {
+            members["reason"] = CodedMessage(code: reason.code.description, message: reason.message).written
+        }
         return .object(members)
     }
 }
 
 /// A code and its message, `{"code": …, "message": …}`. A newer Diamond may have written a code that this one does not
 /// know.
-private struct Note {
+private struct CodedMessage {
     var code: String
     var message: String
 
