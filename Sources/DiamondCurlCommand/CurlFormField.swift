@@ -55,7 +55,7 @@ struct CurlFormField {
         guard path != "-" else { throw word.failure("a part is read from standard input: name its file") }
         try readAttributes()
         guard isAttached || filename == nil else {
-            throw word.failure("curl tells no filename with '<': write '@', or remove it")
+            throw word.failure("curl sends no filename with '<': write '@', or remove it")
         }
         let sent = isAttached ? filename ?? String(path.split(separator: "/").last ?? "") : nil
         let type = try typeText() ?? CurlMediaType.guess(path: path, filename: sent)
@@ -96,7 +96,7 @@ struct CurlFormField {
         let minor = rest[major.endIndex...].dropFirst().prefix { !"\n;, ".utf8.contains($0) }
         guard (1...127).contains(major.count), rest[major.endIndex...].first == UInt8(ascii: "/"), !minor.isEmpty
         else {
-            throw word.failure("the type of a part is none: write ;type=text/plain")
+            throw word.failure("the type of a part is not valid: write ;type=text/plain")
         }
         rest = rest[minor.endIndex...]
         type = start..<rest.startIndex

@@ -117,7 +117,7 @@ struct CurlLine {
     }
 
     private static func dataAndForm(_ value: ShellWord) -> RequestError {
-        value.failure("curl sends either data or a form: remove -F, or -d and its kin")
+        value.failure("curl sends either data or a form: remove -F, or -d and its variants")
     }
 
     private static func method(_ value: ShellWord) throws(RequestError) -> HTTPRequest.Method {
@@ -130,7 +130,7 @@ struct CurlLine {
     /// Returns the value of `-m`; `nil` for zero, which sets no limit.
     private static func duration(_ value: ShellWord) throws(RequestError) -> Duration? {
         guard let seconds = Double(try value.text()), (0...Double(Duration.longest / 1000)).contains(seconds) else {
-            throw value.failure("that is no time: write seconds")
+            throw value.failure("that is not a time: write seconds")
         }
         return seconds == 0 ? nil : .milliseconds(Int64((seconds * 1000).rounded(.up)))
     }

@@ -78,7 +78,7 @@ struct CurlPart {
             throw refusal("has a NUL in its name: remove it")
         }
         guard !part.name.isEmpty, !part.name.utf8.contains(UInt8(ascii: "=")) else {
-            throw refusal("has a name that is empty or has a '=', which curl cannot send: name it otherwise")
+            throw refusal("has a name that is empty or has a '=', which curl cannot send: give it another name")
         }
     }
 
@@ -96,7 +96,7 @@ struct CurlPart {
             throw refusal("would be sent with another type by curl, \(type): give it one that curl takes")
         }
         guard read.filename == part.filename, read.hasSameContent(as: part) else {
-            throw refusal("would be sent otherwise by curl: simplify its type, its filename or its path")
+            throw refusal("would be sent differently by curl: simplify its type, its filename or its path")
         }
     }
 

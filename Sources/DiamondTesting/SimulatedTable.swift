@@ -99,7 +99,7 @@ public final class SimulatedTable {
             return try rows(of: section, from: old, in: before, batch: batch, source: source)
         }
         guard source.counts == shown.map(\.count) else {
-            throw InvalidBatch("the source answers otherwise after the batch")
+            throw InvalidBatch("the source returns other counts after the batch")
         }
     }
 
@@ -132,7 +132,7 @@ public final class SimulatedTable {
         }
         for path in paths {
             guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row) else {
-                throw InvalidBatch("the update of \(path) names no row")
+                throw InvalidBatch("the update of \(path) is for no row")
             }
             let cell = source.cell(at: path)
             guard cell.id == shown[path.section][path.row].id else {

@@ -59,7 +59,7 @@ enum CurlFailure {
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
-    private static let lateTrailers = "the trailers behind the body do not end: have the server send none"
+    private static let lateTrailers = "the trailers after the body do not end: have the server send none"
     private static let lateConnection = "no connection in time: try again, or allow more time"
     private static let closedReason = "the transport was closed: make a new engine"
 
@@ -105,7 +105,7 @@ enum CurlFailure {
             (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
         // The caller has stopped waiting, or the transfer has stored the reason.
         case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
-            (.cancelled, "the exchange was given up")
+            (.cancelled, "the exchange was canceled")
         default:
             (.other, "libcurl failed, \(text(result)): try again")
         }

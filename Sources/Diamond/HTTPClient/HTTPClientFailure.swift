@@ -87,7 +87,7 @@ enum HTTPClientFailure {
     private static let largeHead =
         "the server sent more than 256 header fields, or one longer than 80 KiB: have it send fewer"
     private static let trailers =
-        "the server sent more than 256 trailers behind the body, or one longer than 80 KiB: have it send fewer"
+        "the server sent more than 256 trailers after the body, or one longer than 80 KiB: have it send fewer"
     private static let refused: Meaning = (
         .cannotConnect, "the connection is refused or the host unreachable: check that the server runs"
     )
@@ -136,7 +136,7 @@ enum HTTPClientFailure {
         case .invalidURL, .emptyHost, .emptyScheme: (.badURL, "the URL cannot be sent: give an http or https URL")
         case .alreadyShutdown: (.closed, "the HTTPClient was shut down: close the engine before it")
         case .remoteConnectionClosed, .uncleanShutdown: ended(stage)
-        case .cancelled: (.cancelled, "the exchange was given up")
+        case .cancelled: (.cancelled, "the exchange was canceled")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout,
             .socksHandshakeTimeout:
             (.timedOut, lateConnection)

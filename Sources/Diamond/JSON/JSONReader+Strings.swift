@@ -7,7 +7,7 @@ extension JSONReader {
             switch byte {
             case UInt8(ascii: "\""): return try decoded(text)
             case UInt8(ascii: "\\"): try readEscape(into: &text)
-            case 0..<0x20: throw failure("a control character stands bare in a string: escape it")
+            case 0..<0x20: throw failure("a string has an unescaped control character: escape it")
             default: text.append(byte)
             }
         }
@@ -39,7 +39,7 @@ extension JSONReader {
         let unit = try readCodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
         if unit < 0xDC00, let scalar = try readPair(after: unit) { return scalar }
-        recordAmbiguity("a surrogate stands alone", at: start)
+        recordAmbiguity("a surrogate has no partner", at: start)
         return "\u{FFFD}"
     }
 

@@ -67,7 +67,7 @@ extension RequestURL.Parser {
         let isClosed = text[literal.upperBound - 1] == UInt8(ascii: "]")
         let content = String(decoding: text.array(literal).dropFirst().dropLast(), as: UTF8.self)
         guard isClosed, let address = IPv6Address(content) else {
-            throw Self.failure(in: text, "what stands in brackets is not an IPv6 address without a zone")
+            throw Self.failure(in: text, "the text in brackets is not an IPv6 address without a zone")
         }
         url.bytes.append(contentsOf: "[\(address)]".utf8)
     }

@@ -40,7 +40,7 @@ enum URLSessionResponse {
         guard !isEmpty, !coding.listElements.allSatisfy(["", "identity", "none"].contains) else { return nil }
         let name = "Content-Encoding \(String(coding.prefix(40)).printable)"
         return badResponse(
-            "the server sent a body with \(name), whose end URLSession does not tell on Linux: "
+            "the server sent a body with \(name), whose end URLSession does not report on Linux: "
                 + "have it send the coding identity, or use the transport over libcurl")
         #else
         return nil

@@ -50,7 +50,7 @@ extension ShellLine.Scanner {
             value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
         }
         guard value != 0, let scalar = Unicode.Scalar(value) else {
-            throw failure(at: start, "the digits name no character: mend them")
+            throw failure(at: start, "the digits name no character: correct them")
         }
         return Array(String(scalar).utf8)
     }

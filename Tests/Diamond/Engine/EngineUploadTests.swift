@@ -265,7 +265,7 @@ import Testing
     @Test(arguments: [
         (#"{"multipart": 1}"#, "is no array"), (#"{"multipart": [{"text": "a"}]}"#, "name the field"),
         (#"{"multipart": [{"name": "a"}]}"#, "give one"),
-        (#"{"multipart": [{"name": "a", "base64": "%"}]}"#, "mend it"),
+        (#"{"multipart": [{"name": "a", "base64": "%"}]}"#, "correct it"),
         (#"{"multipart": [{"name": "a", "text": "b", "file": "c"}]}"#, "not known here"),
     ]) func `an invalid encoded body is refused with the remedy`(body: String, remedy: String) {
         let text = #"{"url": "http://h/", "body": \#(body)}"#

@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         ("[]", "the response is an array"), ("{}", #"key "status""#), (#"{"status":99}"#, "from 100 to 999"),
         (#"{"status":"200"}"#, "from 100 to 999"), (#"{"status":200,"extra":1}"#, #"key "extra""#),
-        (#"{"status":200,"body":{}}"#, "none of text and base64"),
+        (#"{"status":200,"body":{}}"#, "neither text nor base64"),
         (#"{"status":200,"body":"x"}"#, "the body is a string"),
         (#"{"status":200,"body":{"text":"a","base64":"YQ=="}}"#, #"key "base64" of the body"#),
         (#"{"status":200,"body":{"base64":"*"}}"#, "is not base64"), (#"{"status":200,"source":"x"}"#, "write one of"),

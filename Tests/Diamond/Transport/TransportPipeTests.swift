@@ -61,7 +61,7 @@ import Testing
             #expect {
                 try refused?.get()
             } throws: {
-                ($0 as? TransportError)?.code == .other && "\($0)".contains("one at a time")
+                ($0 as? TransportError)?.code == .other && "\($0)".contains("one reader at a time")
             }
             _ = pipe.yield(Data("a".utf8))
             let read = await readers.next()

@@ -110,7 +110,9 @@ extension MultipartPart {
         guard let text = try form.string("base64") else {
             throw form.failure(at: "text", "is missing, and so are base64 and file: give one")
         }
-        guard let data = Data(base64Encoded: text) else { throw form.failure(at: "base64", "is not base64: mend it") }
+        guard let data = Data(base64Encoded: text) else {
+            throw form.failure(at: "base64", "is not base64: correct it")
+        }
         return .bytes(data)
     }
 

@@ -113,7 +113,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         case .form(let parameters): Data(try parameters.items(encoding).bytes)
         case .bytes(let data, _): data
         case .file, .multipart:
-            throw RequestError(.malformedRequest, "the body is not whole in memory: it is sent in segments")
+            throw RequestError(.malformedRequest, "the body is not in memory: it is sent in segments")
         }
     }
 }

@@ -45,7 +45,7 @@ extension Response {
     private static func body(_ value: JSONValue) throws(RequestError) -> Data {
         var form = try WrittenObject(value, in: "the body")
         guard let body = try form.bytes() else {
-            throw RequestError(.malformedRequest, "the body holds none of text and base64: give one")
+            throw RequestError(.malformedRequest, "the body has neither text nor base64: give one")
         }
         try form.finish()
         return body

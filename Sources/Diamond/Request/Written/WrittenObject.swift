@@ -54,7 +54,7 @@ struct WrittenObject {
     ) throws(RequestError) -> Duration {
         let milliseconds = (seconds * 1000).rounded()
         guard (0...Double(Duration.longest)).contains(milliseconds) else {
-            throw form.failure(at: key, "is no time: write seconds, from 0 to a hundred years")
+            throw form.failure(at: key, "is not a duration: write seconds, from 0 to a hundred years")
         }
         return .milliseconds(Int64(milliseconds))
     }
@@ -65,7 +65,7 @@ struct WrittenObject {
         guard case .integer(let integer) = value.normalized, let number = Int(exactly: integer), range.contains(number)
         else {
             let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
-            throw failure(at: key, "is no such number: write a whole one from \(range.lowerBound) \(end)")
+            throw failure(at: key, "is out of range: write a whole number from \(range.lowerBound) \(end)")
         }
         return number
     }
@@ -84,7 +84,7 @@ struct WrittenObject {
     mutating func bytes() throws(RequestError) -> Data? {
         if let text = try string("text") { return Data(text.utf8) }
         guard let text = try string("base64") else { return nil }
-        guard let data = Data(base64Encoded: text) else { throw failure(at: "base64", "is not base64: mend it") }
+        guard let data = Data(base64Encoded: text) else { throw failure(at: "base64", "is not base64: correct it") }
         return data
     }
 
@@ -109,7 +109,7 @@ struct WrittenObject {
     /// Refuses an object with keys that were not consumed.
     func finish() throws(RequestError) {
         if let unknown = members.keys.min() {
-            throw failure(at: unknown, "is not known here: remove it, or mend its name")
+            throw failure(at: unknown, "is not known here: remove it, or correct its name")
         }
     }
 

@@ -10,7 +10,7 @@ private func pairs(_ value: JSONValue, key: String) throws(RequestError) -> [(na
         for element in elements {
             guard case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0] else {
                 throw RequestError(
-                    .malformedRequest, "key \"\(key)\" holds what is not a pair: write [\"name\", value]")
+                    .malformedRequest, "key \"\(key)\" holds a value that is not a pair: write [\"name\", value]")
             }
             pairs.append((name, pair[1]))
         }
@@ -91,7 +91,7 @@ extension RequestBody {
         } else {
             throw RequestError(
                 .malformedRequest,
-                "the body holds none of json, jsonText, form, multipart, text, base64 and file: give one")
+                "the body has none of json, jsonText, form, multipart, text, base64 and file: give one")
         }
         if contentType != nil, self.isTyped {
             throw form.failure(at: "contentType", "goes with text, base64 and file only")

@@ -18,7 +18,7 @@ enum HeadLimit {
     /// The limit of libcurl, `CURL_MAX_HTTP_HEADER`.
     static let longLine = "the server sent a header line longer than 100 KB: have it send a shorter one"
     static let trailers =
-        "the server sent more trailers behind the body than \(mostTrailerFields) fields or \(mostTrailerBytes >> 10) KiB: "
+        "the server sent more trailers after the body than \(mostTrailerFields) fields or \(mostTrailerBytes >> 10) KiB: "
         + "have it send fewer"
 
     /// Returns the message for an exchange that timed out.
