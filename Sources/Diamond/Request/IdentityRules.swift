@@ -7,7 +7,7 @@ public struct IdentityRules: Hashable, Sendable {
     ///
     /// The URL of a cache entry, by which it is listed, selected and invalidated, omits the parameters that the engine
     /// ignores, and contains those that only a request ignores. An unsafe request also invalidates the entries of
-    /// requests that ignored such a parameter, whatever its own query.
+    /// requests to its path that ignored such a parameter, whatever its own query.
     ///
     /// Do not list a credential unless the requests have an ``Request/identity``: several users would share one
     /// response.
