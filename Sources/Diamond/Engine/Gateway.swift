@@ -17,6 +17,7 @@ extension Engine.Configuration {
     /// - Parameter width: the greatest number of exchanges at the same time.
     package mutating func makeGateway(_ gateway: Gateway = Gateway(), width: Int) {
         self.gateway = gateway
+        identityPreset = .http
         self.width = width
         originWidth = width
         headers = [:]
