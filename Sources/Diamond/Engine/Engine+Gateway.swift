@@ -1,17 +1,6 @@
 import Crypto
-package import Foundation
+import Foundation
 package import HTTPTypes
-
-/// The program that a gateway forwards a request for.
-package protocol GatewayClient: Sendable {
-    /// Receives the head of the response, once.
-    ///
-    /// - Parameter head: the response, whose body may be on its way.
-    func begin(_ head: Response) async throws
-
-    /// Receives the next piece of the body. The transfer waits until this returns.
-    func write(_ piece: Data) async throws
-}
 
 /// Requests of other programs.
 extension Engine {

@@ -54,6 +54,11 @@ struct ProxyCommand: AsyncParsableCommand {
         transform: Limit.init(argument:))
     var connections = Limit(1024)
 
+    @Option(
+        help: ArgumentHelp(
+            "Store at most this much; a body at most a quarter of it (default: 256MB).", valueName: "SIZE"))
+    var capacity: Size?
+
     @Flag(help: "Do not print a line for each request.")
     var quiet = false
 
@@ -85,6 +90,7 @@ struct ProxyCommand: AsyncParsableCommand {
             try store.refuseLocked(cache)
             configuration.useCapacity(of: cache)
         }
+        if let capacity { configuration.diskCapacity = capacity.bytes }
         configuration.cacheKind = kind == .shared ? .shared : .private
         configuration.makeGateway(Gateway(keepsCookies: !withoutSetCookie), width: connections.count)
         // The target would not reach another proxy byte for byte.

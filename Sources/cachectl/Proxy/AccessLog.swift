@@ -19,6 +19,13 @@ struct AccessRecord: Sendable {
 struct AccessLog: Sendable {
     let isQuiet: Bool
 
+    /// Writes the line of a request that could not be read.
+    func writeRefusal(_ problem: ProxyProblem) {
+        guard !isQuiet else { return }
+        _ = Output.attempt(
+            line: "- - \(problem.status.code) \(problem.response.body.count) generated: \(problem.detail)")
+    }
+
     /// - Parameters:
     ///   - url: the URL of the request, whose secrets are masked.
     ///   - start: the time when the request arrived.

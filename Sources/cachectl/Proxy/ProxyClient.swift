@@ -49,6 +49,10 @@ actor ProxyClient: GatewayClient {
     }
 
     func begin(_ head: Response) async throws {
+        // The engine generates one response: only the cache may answer, and cannot (RFC 9111 section 5.2.1.7).
+        guard head.source != .generated || head.status != .gatewayTimeout || !head.body.isEmpty else {
+            return try await send(ProxyProblem.nothingStored.response)
+        }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
         let response = ProxyResponse(head, to: request, keepsAlive: keepsAlive, now: now())
         record.begin(head)

@@ -38,6 +38,7 @@ struct ProxyConnection: Sendable {
         var buffer = response.bytes
         buffer.writeBytes(problem.response.body)
         try? await outbound.write(buffer)
+        proxy.log.writeRefusal(problem)
     }
 
     // What the client has sent meanwhile is read first: a socket that is closed before resets the connection, and the
@@ -120,7 +121,9 @@ struct ProxyConnection: Sendable {
             if let answer { return try await client.send(answer.response) }
             try await forward(request, upload: pipe, client: client)
         } catch let error as ConnectionError {
-            guard await client.isWaiting, error.code != .cancelled, !(error.isOfBody) else { return abort() }
+            guard await client.isWaiting, error.code != .cancelled else { return abort() }
+            // The connection tells why the body ends early.
+            guard !error.isOfBody else { return }
             try? await client.send(ProxyProblem(error).response)
         } catch {
             abort()
@@ -136,7 +139,8 @@ struct ProxyConnection: Sendable {
         }
         var length: Int64?
         if case .length(let count) = request.content { length = count }
-        let upload = pipe.map { UploadSource(once: $0, length: length) }
+        // A body of HEAD has no meaning (RFC 9110 section 9.3.2), and is not forwarded.
+        let upload = request.method == .head ? nil : pipe.map { UploadSource(once: $0, length: length) }
         try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
         try await client.end()
     }

@@ -26,6 +26,10 @@ struct ProxyProblem: Error {
     /// A client that sends its request too slowly.
     static let slowClient = ProxyProblem(.requestTimeout, "the request did not arrive in time", closes: true)
 
+    /// A request that only the cache may answer, and cannot.
+    static let nothingStored = ProxyProblem(
+        .gatewayTimeout, "nothing stored may answer, and the server may not be asked")
+
     /// The failure of a forwarded request.
     init(_ error: ConnectionError) {
         switch error.code {

@@ -72,6 +72,7 @@ struct ProxyChannel: ServerChildChannel {
             limits.maxHeaderFieldSize = ReverseProxy.headLimit
             limits.maxHeaderListSize = ReverseProxy.headLimit
             limits.maxHeaderFieldCount = ReverseProxy.fieldLimit
+            try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(ClientLimits(phase, limit: .nanoseconds(proxy.clientTimeout.nanoseconds)))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))

@@ -94,8 +94,10 @@ final class RequestContext: Sendable {
     var inBackground: RequestContext {
         var traits = traits
         if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
-        return RequestContext(
-            resolved.withoutConditions, caller.inBackground, traits, begin: nil, resolvedAt: resolvedAt)
+        // A gateway stores the body in pieces, also without a client.
+        let isOfGateway = caller.sink?.takesEveryStatus == true
+        let caller = isOfGateway ? caller.inBackground.receiving(into: DiscardingSink()) : caller.inBackground
+        return RequestContext(resolved.withoutConditions, caller, traits, begin: nil, resolvedAt: resolvedAt)
     }
 
     var wire: WireRequest { resolved.wire }

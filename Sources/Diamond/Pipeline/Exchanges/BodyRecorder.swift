@@ -24,10 +24,16 @@ actor BodyRecorder: BodyRecording {
 
     func begin(_ head: ReceivedResponse) async {
         await discard()
-        guard !head.isPersonal, let stored = pipeline.store.decision(on: head, to: context).stored,
+        guard !head.isPersonal, !isTooLarge(head), let stored = pipeline.store.decision(on: head, to: context).stored,
             let entry = context.entry(stored)
         else { return }
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: isReplacing)
+    }
+
+    /// Whether the announced body is larger than the store's bound.
+    private func isTooLarge(_ head: ReceivedResponse) -> Bool {
+        guard let length = head.headers.single(.contentLength).flatMap({ Int(digits: $0) }) else { return false }
+        return pipeline.cache?.eviction.isTooLarge(length) ?? true
     }
 
     func append(_ piece: Data) async {

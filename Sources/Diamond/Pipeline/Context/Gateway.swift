@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// The settings of an engine that forwards the requests of other programs (RFC 9110 section 3.7).
 ///
 /// Bodies pass as they came. The transport requests no content coding of its own and removes none, and coded bodies are stored
@@ -10,6 +8,7 @@ package struct Gateway: Sendable {
 
     package init(keepsCookies: Bool = true) { self.keepsCookies = keepsCookies }
 }
+<<<<<<< HEAD:Sources/Diamond/Engine/Gateway.swift
 
 extension Engine.Configuration {
     /// Makes the configuration that of a gateway: without headers, credentials, redirects and retries of its own.
@@ -17,6 +16,7 @@ extension Engine.Configuration {
     /// - Parameter width: the greatest number of exchanges at the same time.
     package mutating func makeGateway(_ gateway: Gateway = Gateway(), width: Int) {
         self.gateway = gateway
+        identityPreset = .http
         identityPreset = .http
         self.width = width
         originWidth = width
@@ -26,3 +26,5 @@ extension Engine.Configuration {
         retry = .never
     }
 }
+=======
+>>>>>>> 34012106 (Answer slow and malformed clients of the proxy):Sources/Diamond/Pipeline/Context/Gateway.swift
