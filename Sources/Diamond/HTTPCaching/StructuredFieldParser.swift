@@ -73,7 +73,7 @@ struct StructuredFieldParser {
 
     private mutating func bareItem() throws(Malformed) -> StructuredField.Item {
         guard let first = next else { throw Malformed() }
-        if first.isLetter || first == UInt8(ascii: "*") { return .token(skipAll(\.isOfToken)) }
+        if first.isASCIILetter || first == UInt8(ascii: "*") { return .token(skipAll(\.isTokenCharacter)) }
         if skip("\"") { return .string(try string()) }
         if skip("?") { return .boolean(try boolean()) }
         if skip(":") { return try byteSequence() }
@@ -120,7 +120,7 @@ struct StructuredFieldParser {
     }
 
     private mutating func byteSequence() throws(Malformed) -> StructuredField.Item {
-        skipAll { $0.isLetter || $0.isDigit || "+/=".utf8.contains($0) }
+        skipAll { $0.isASCIILetter || $0.isDigit || "+/=".utf8.contains($0) }
         try expect(":")
         return .bytes
     }
@@ -173,7 +173,7 @@ struct StructuredFieldParser {
 extension UInt8 {
     fileprivate var isLowercase: Bool { (0x61...0x7A).contains(self) }
     fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
-    fileprivate var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) && self < 0x80 }
+    var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) && self < 0x80 }
     /// Whether a token can contain it: the characters of RFC 9110 tokens, colon and slash.
-    fileprivate var isOfToken: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~:/".utf8.contains(self) }
+    var isTokenCharacter: Bool { isASCIILetter || isDigit || "!#$%&'*+-.^_`|~:/".utf8.contains(self) }
 }

@@ -51,8 +51,9 @@ extension Pipeline {
         let begin = request.plan.begin ?? time.clock.uptime()
         do throws(ConnectionError) {
             let admitted = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
+            let reason = lookup.forwardReason(for: admitted.context, stored: admitted.plan.stored?.response)
             let ending = try await ending(of: admitted, since: begin, permit: &permit, report: report)
-            return ExchangeOutcome(ending, startedAt: begin)
+            return ExchangeOutcome(ending.forwarded(for: reason), startedAt: begin, plan: request.plan)
         } catch {
             return ExchangeOutcome(.failure(error), startedAt: begin)
         }
@@ -164,7 +165,10 @@ extension Pipeline {
             resumeWriter: resumeWriter,
             destination: caller.sink.map {
                 BodyDestination(
-                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.stored != nil)
+                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.stored != nil,
+                    cacheStatus: lookup.forwardReason(for: context, stored: plan.stored?.response).map {
+                        CacheStatus(forwardReason: $0)
+                    })
             },
             recorder: recorder,
             upload: caller.upload,

@@ -76,12 +76,14 @@ extension Pipeline {
         else { return try result.get() }
         let attempts = result.attempts
         guard
-            case .response(let response) = try await lookup.serve(
+            case .response(var response) = try await lookup.serve(
                 fallback.stored, as: fallback.source, for: context, after: attempts)
         else {
             // The failed request is not sent again.
             return try result.get()
         }
+        response.cacheStatus?.noteFailure(
+            as: lookup.forwardReason(for: context, stored: fallback.stored.response), status: result.status)
         return response
     }
 
@@ -137,11 +139,28 @@ private enum ServerFailure {
 }
 
 extension Result where Success == Response, Failure == ConnectionError {
+    /// The status of the server; `nil` after a failure.
+    fileprivate var status: Int? {
+        switch self {
+        case .success(let response): response.status.code
+        case .failure: nil
+        }
+    }
+
     fileprivate var attempts: [Attempt] {
         switch self {
         case .success(let response): response.attempts
         case .failure(let error): error.attempts
         }
+    }
+}
+
+extension CacheStatus {
+    /// Notes that the response is served because the server has failed. The request was sent, so that it is no hit.
+    fileprivate mutating func noteFailure(as reason: ForwardReason?, status: Int?) {
+        isHit = false
+        forwardReason = reason
+        forwardStatus = status
     }
 }
 

@@ -62,6 +62,7 @@ extension Pipeline {
         if store.isForCache(received, to: admitted.plan), let entry = store.entry(of: received, to: admitted) {
             resumeWriter?.end()
             store.store(entry, admitted: admitted)
+            return response(from: received, to: context).storing(entry.stored, for: context)
         }
         return response(from: received, to: context)
     }
@@ -86,7 +87,7 @@ extension Pipeline {
         }
         let isWritten = await resumeWriter?.finish(as: entry.stored) ?? false
         store.store(entry, admitted: admitted, isWritten: isWritten)
-        return response
+        return response.storing(entry.stored, for: context)
     }
 
     /// Invalidates the URLs that an unsafe request has changed.
@@ -135,5 +136,14 @@ extension Pipeline {
             ? await self.refusal(of: response, for: context)
             : await Hook.run(isInFlight: true) { await self.refusal(of: response, for: context) }
         return refusal == nil || refusal?.code == .badStatus
+    }
+}
+
+extension Response {
+    /// The response, whose status says that it was stored.
+    fileprivate func storing(_ stored: StoredResponse, for context: RequestContext) -> Response {
+        var response = self
+        response.cacheStatus = CacheStatus(storing: stored, maxAge: context.policy.maxAge?.milliseconds)
+        return response
     }
 }

@@ -187,7 +187,7 @@ final class Pipeline: Sendable {
                 if let response = try await servedStale(stored, for: context, at: instant, progress: &progress).value {
                     return response
                 }
-            case .fail: return context.resolved.nothingStored
+            case .fail: return lookup.nothingStored(for: context.resolved)
             case .send(let stored, let isConditional):
                 count(context, by: &token)
                 let plan = ExchangePlan(
@@ -220,7 +220,7 @@ final class Pipeline: Sendable {
                     await sharedExchange(request, for: flight)
                 }
             }
-            return outcome.joined(at: joinedAt)
+            return outcome.joined(at: joinedAt, by: request.plan)
         } catch {
             return ExchangeOutcome(error)
         }

@@ -21,6 +21,8 @@ public struct StreamedResponse: Sendable {
     public var url: String { head.url }
     /// The exchanges until the head arrived, in order; empty if the first was the only one.
     public var attempts: [Attempt] { head.attempts }
+    /// The part of the engine's cache in the response; `nil` without a cache.
+    public var cacheStatus: CacheStatus? { head.cacheStatus }
 
     /// - Parameter head: without a body.
     init(_ head: Response, body: BodyPipe) {

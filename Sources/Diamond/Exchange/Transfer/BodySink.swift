@@ -57,6 +57,8 @@ struct BodyDestination: Sendable {
     /// Whether a stored response may be returned instead of a server error, or is confirmed by a 304: their bodies do not go
     /// into the sink.
     var hasFallback = false
+    /// The part of the cache in the response; `nil` without a cache.
+    var cacheStatus: CacheStatus?
 
     /// Whether the body of a response goes into the sink. Others are collected: they are read for the retry decision, and the
     /// request may be sent again, or a stored response returned instead.

@@ -8,23 +8,3 @@ package struct Gateway: Sendable {
 
     package init(keepsCookies: Bool = true) { self.keepsCookies = keepsCookies }
 }
-<<<<<<< HEAD:Sources/Diamond/Engine/Gateway.swift
-
-extension Engine.Configuration {
-    /// Makes the configuration that of a gateway: without headers, credentials, redirects and retries of its own.
-    ///
-    /// - Parameter width: the greatest number of exchanges at the same time.
-    package mutating func makeGateway(_ gateway: Gateway = Gateway(), width: Int) {
-        self.gateway = gateway
-        identityPreset = .http
-        identityPreset = .http
-        self.width = width
-        originWidth = width
-        headers = [:]
-        credentials = nil
-        redirectLimit = 0
-        retry = .never
-    }
-}
-=======
->>>>>>> 34012106 (Answer slow and malformed clients of the proxy):Sources/Diamond/Pipeline/Context/Gateway.swift

@@ -11,8 +11,8 @@ final class ResponseHandler: Sendable {
     typealias Handle = @Sendable (Response) throws(ConnectionError) -> (any Sendable)?
 
     private struct Verdict {
-        /// The response before it was transformed.
-        let response: Response
+        /// The response before it was transformed, without its cache status.
+        var response: Response
         let outcome: Result<Response, ConnectionError>
         var value: (any Sendable)?
     }
@@ -38,9 +38,17 @@ final class ResponseHandler: Sendable {
     ///
     /// - Parameter response: the response from a server or from the cache, before it is transformed.
     func handle(_ response: Response, with interceptors: [any Interceptor]) async throws(ConnectionError) -> Response {
-        if let known = verdict.withLock({ $0?.response == response ? $0?.outcome : nil }) { return try known.get() }
-        let new = await self.verdict(on: response, with: interceptors)
-        verdict.withLock { $0 = new }
+        // The cache status changes when the response is stored.
+        var same = response
+        same.cacheStatus = nil
+        if let known = verdict.withLock({ [same] in $0?.response == same ? $0?.outcome : nil }) {
+            var handled = try known.get()
+            handled.cacheStatus = response.cacheStatus
+            return handled
+        }
+        var new = await verdict(on: response, with: interceptors)
+        new.response = same
+        verdict.withLock { [new] in $0 = new }
         return try new.outcome.get()
     }
 

@@ -19,20 +19,46 @@ struct ExchangeOutcome: Sendable {
     let startedAt: Int64?
     /// The milliseconds from the start of the exchange until the caller joined; negative if the caller joined before.
     let lateness: Int64
+    /// The plan that the request was sent for; `nil` if none was sent.
+    let plan: ExchangePlan?
 
-    init(_ ending: Ending, startedAt: Int64? = nil, lateness: Int64 = 0) {
+    init(_ ending: Ending, startedAt: Int64? = nil, lateness: Int64 = 0, plan: ExchangePlan? = nil) {
         self.ending = ending
         self.startedAt = startedAt
         self.lateness = lateness
+        self.plan = plan
     }
 
     /// Returns the outcome for a caller that has joined at a time.
-    func joined(at time: Int64) -> ExchangeOutcome {
-        ExchangeOutcome(ending, startedAt: startedAt, lateness: startedAt.map { time - $0 } ?? 0)
+    ///
+    /// - Parameter plan: the caller's own plan.
+    func joined(at time: Int64, by plan: ExchangePlan) -> ExchangeOutcome {
+        let isCollapsed = self.plan != nil && self.plan !== plan
+        return ExchangeOutcome(
+            isCollapsed ? ending.collapsed : ending, startedAt: startedAt,
+            lateness: startedAt.map { time - $0 } ?? 0, plan: self.plan)
     }
 
     /// The start of the caller's own time.
     var begin: Int64? { startedAt.map { $0 + max(0, lateness) } }
 
     init(_ error: ConnectionError) { self.init(.failure(error)) }
+}
+
+extension ExchangeOutcome.Ending {
+    /// The ending, whose response has the reason why its request was sent.
+    func forwarded(for reason: CacheStatus.ForwardReason?) -> Self {
+        guard case .response(var response) = self, let reason else { return self }
+        var status = response.cacheStatus ?? CacheStatus()
+        status.forwardReason = reason
+        response.cacheStatus = status
+        return .response(response)
+    }
+
+    /// The ending for a caller whose request was not sent, because an equal one was under way.
+    var collapsed: Self {
+        guard case .response(var response) = self else { return self }
+        response.cacheStatus?.isCollapsed = true
+        return .response(response)
+    }
 }

@@ -139,6 +139,33 @@ struct CacheLookup: Sendable {
         let isHead = request.wire.method == .head
         var response = stored.response(in: form, from: source, at: now, url: request.url, isHead: isHead)
         response.attempts = attempts
+        response.cacheStatus = CacheStatus(
+            serving: stored, as: source, at: now, maxAge: request.policy.maxAge?.milliseconds)
+        return response
+    }
+
+    // MARK: Status
+
+    /// Returns the reason why a request is sent; `nil` without a cache.
+    ///
+    /// - Parameter stored: the response that was found for it.
+    func forwardReason(
+        for context: RequestContext,
+        stored: StoredResponse?
+    ) -> CacheStatus.ForwardReason? {
+        guard cache != nil else { return nil }
+        guard context.identity != nil else {
+            guard context.wire.method.isCacheable else { return .method }
+            return context.resolved.control.value?.noStore == true ? .request : .bypass
+        }
+        guard let stored else { return .miss }
+        return stored.isFresh(at: now(), maxAge: context.policy.maxAge?.milliseconds) ? .request : .stale
+    }
+
+    /// Returns the response to a request that only the cache may answer, and cannot.
+    func nothingStored(for request: ResolvedRequest) -> Response {
+        var response = request.nothingStored
+        if cache != nil { response.cacheStatus = .nothingStored }
         return response
     }
 }

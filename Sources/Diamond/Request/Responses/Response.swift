@@ -30,6 +30,10 @@ public struct Response: Hashable, Sendable {
     public var url: String
     /// The attempts that the request took, in order, with their reasons. Empty if the first was the only one.
     public var attempts: [Attempt] = []
+    /// The part of the engine's cache in the response; `nil` without a cache. The written form has none. The
+    /// `Cache-Status` of caches on the way is in ``headers``.
+    public internal(set) var cacheStatus: CacheStatus?
+
     /// Creates a response, for tests, and for an ``Interceptor`` that replaces one.
     public init(
         status: HTTPResponse.Status,
