@@ -129,8 +129,10 @@ package final class BodyWriter {
     private func write(_ chunks: [Data], isLast: Bool = false) async throws(CacheError) {
         let row = row
         var entry = entry
-        // The time distinguishes it from the leftovers of a dead writer.
-        entry.stored.storedAt = cache.now()
+        // The time distinguishes it from the leftovers of a dead writer. The age of the response stays.
+        let now = cache.now()
+        entry.stored.initialAge = entry.stored.age(at: now)
+        entry.stored.storedAt = now
         do {
             self.row = try await written(chunks, behind: row, as: entry, isLast: isLast)
             if row == nil { cache.crossProcessChanges.partials.add() }

@@ -37,6 +37,15 @@ import Testing
         #expect(try CacheInspection(of: store.temporary.store).findings.isEmpty)
     }
 
+    @Test func `a partial body that arrives slowly keeps the age of its response`() async throws {
+        let store = BodyStore()
+        var entry = try CacheEntry.stub("a", body: .noise(1000))
+        (entry.stored.storedAt, entry.stored.initialAge) = (1_000_000, 5000)
+        try await receive(entry, 1000, in: store.open(now: 1_060_000))
+        let stored = try #require(try store.open().partial(entry)).stored
+        #expect(stored.storedAt == 1_060_000 && stored.age(at: 1_061_000) == 66_000)
+    }
+
     @Test func `a partial body is not looked up again after a miss, until there is one`() async throws {
         let (store, uptime) = (BodyStore(), Guarded<UInt64>(0))
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
