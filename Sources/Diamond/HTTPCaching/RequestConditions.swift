@@ -31,6 +31,9 @@ struct RequestConditions: Equatable {
         guard noneMatch != nil || modifiedSince != nil || range != nil else { return nil }
     }
 
+    /// Whether the request asks for a range, which is not ignored.
+    var hasRange: Bool { range != nil }
+
     /// Whether only the origin server may evaluate the conditions of a request.
     static func isForOrigin(_ headers: HTTPFields) -> Bool {
         headers.contains(.ifMatch) || headers.contains(.ifUnmodifiedSince)

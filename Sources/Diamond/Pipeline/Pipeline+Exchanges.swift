@@ -134,6 +134,7 @@ extension Pipeline {
         defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
         permit.release()
+        if stored.isPart { await confirmPart(stored, by: received, admitted: admitted) }
         let candidate = stored.with(confirmed.stored)
         switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
         case .response(let response): return .response(response)

@@ -45,7 +45,9 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
-        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true else {
+        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
+            received.status != .partialContent
+        else {
             return try await validatedAndStored(received, admitted: admitted, resumeWriter: resumeWriter)
         }
         return storedAtOnce(received, admitted: admitted, resumeWriter: resumeWriter)
@@ -81,7 +83,9 @@ extension Pipeline {
             try await validate(response, for: context, resumeWriter: resumeWriter)
         }
         guard store.isForCache(received, to: admitted.plan) else { return response }
-        guard await mayStore(response, for: context), let entry = store.entry(of: received, to: admitted) else {
+        let mayStore = await mayStore(response, for: context)
+        if mayStore, received.status == .partialContent { await storePart(received, admitted: admitted) }
+        guard mayStore, let entry = store.entry(of: received, to: admitted) else {
             await resumeWriter?.discard()
             return response
         }

@@ -18,6 +18,9 @@ final class StoredCandidate: Sendable {
         self.reader = reader
     }
 
+    /// Whether the response answers a range from a stored part.
+    var isPart: Bool { response.status == 206 }
+
     /// This candidate, marked stale.
     var invalidated: StoredCandidate {
         var response = response

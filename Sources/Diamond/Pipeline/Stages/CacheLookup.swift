@@ -33,9 +33,11 @@ struct CacheLookup: Sendable {
         guard context.identity != nil else {
             return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false)
         }
-        let stored = ignoresStored ? nil : find(for: context)
+        let stored = ignoresStored ? nil : find(for: context) ?? part(for: context)
         switch (decision(on: stored?.response, for: context.resolved), stored) {
         case (.serve(let source), let stored?): return .serve(stored, source)
+        // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section 4.3.1).
+        case (.serveStaleAndRefresh, let stored?) where stored.isPart: return .send(stored: stored, isConditional: true)
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
         case (.ask(let isConditional, _), _): return .send(stored: stored, isConditional: isConditional)
         default: return .fail
@@ -55,7 +57,7 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response to serve if the server has failed; `nil` if neither policy nor server allows one.
     func fallback(for context: RequestContext) -> Fallback? {
-        guard let stored = find(for: context),
+        guard let stored = find(for: context) ?? part(for: context),
             case .ask(_, let fallback) = decision(on: stored.response, for: context.resolved), fallback != .none
         else { return nil }
         let isFresh = stored.response.isFresh(at: now(), maxAge: context.policy.maxAge?.milliseconds)

@@ -29,7 +29,7 @@ struct ResponseStore: Sendable {
         )
     }
 
-    private func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
+    func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
         StoreRules(
             kind: kind, targets: targets,
             isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
@@ -110,7 +110,7 @@ struct ResponseStore: Sendable {
     /// Whether a response may change the cache: it is not personal, was not erased, and nothing newer was stored meanwhile.
     ///
     /// - Parameter target: the identity under which it would be stored.
-    private func isCurrent(
+    func isCurrent(
         _ received: ReceivedResponse,
         decision: StoreDecision,
         target: ResolvedRequest.Identity,
@@ -161,7 +161,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Returns an entry, marked stale if it was invalidated during the exchange.
-    private func marked(_ entry: CacheEntry, admitted: ExchangeRequest) -> CacheEntry {
+    func marked(_ entry: CacheEntry, admitted: ExchangeRequest) -> CacheEntry {
         guard invalidations.includes(admitted.plan.context, since: admitted.sentAt) else { return entry }
         var entry = entry
         entry.stored.flags.insert(.invalidated)
@@ -223,7 +223,8 @@ struct ResponseStore: Sendable {
                 == StoreDecision.fields(of: stored, rules: rules(for: context, adapted: received.adaptedHeaders))
         else { return Confirmed(stored: confirmed, isToBeErased: true) }
         let entry = marked(context.entry(confirmed, under: candidate.identity), admitted: admitted)
-        if !isOvertaken(stored, target: candidate.identity, admitted: admitted) {
+        // A part is updated elsewhere.
+        if !candidate.isPart, !isOvertaken(stored, target: candidate.identity, admitted: admitted) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, admitted: admitted)
         }

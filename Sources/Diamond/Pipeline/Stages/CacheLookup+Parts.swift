@@ -1,0 +1,51 @@
+import DiamondSQLite
+import Foundation
+import HTTPTypes
+
+/// Ranges that are answered from a stored part (RFC 9111 section 3.3).
+extension CacheLookup {
+    /// Returns the 206 that answers a request from a stored part; `nil` if the request has no range, or the part does not have
+    /// all of it.
+    func part(for context: RequestContext) -> StoredCandidate? {
+        guard let cache, cache.mayHavePartialBodies, let identity = context.identity,
+            let conditions = context.resolved.conditions.value, conditions.hasRange
+        else { return nil }
+        return selected(by: identity, of: context.wire) { identity in
+            if let index = cache.find(identity, for: kind), index.flags.contains(.variants) {
+                return StoredCandidate(index, of: identity)
+            }
+            return part(under: identity, of: cache, for: conditions, isForSink: context.caller.sink != nil)
+        }
+    }
+
+    private func part(
+        under identity: ResolvedRequest.Identity,
+        of cache: Cache,
+        for conditions: RequestConditions,
+        isForSink: Bool
+    ) -> StoredCandidate? {
+        do throws(CacheError) {
+            let now = now()
+            guard let body = try cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL),
+                body.stored.isOf(kind), let part = StoredPart(body.stored, count: body.size, now: now),
+                case .partial(let bytes) = conditions.form(
+                    ofStored: 200, part.stored.headers, length: part.length, now: now),
+                part.range.contains(bytes)
+            else { return nil }
+            let offset = part.range.lowerBound
+            var reader = cache.reader(of: body)
+                .reading(bytes.lowerBound - offset..<bytes.upperBound - offset)
+            var head = part.head(for: bytes)
+            guard !isForSink else {
+                head.sizeElsewhere = reader.count
+                return StoredCandidate(head, of: identity, reader: .some(reader))
+            }
+            guard reader.count <= ResumeStore.partLimit else { return nil }
+            while let piece = try reader.next() { head.body.append(piece) }
+            return StoredCandidate(head, of: identity)
+        } catch {
+            report(error)
+            return nil
+        }
+    }
+}
