@@ -11,6 +11,8 @@ actor BodyRecorder: BodyRecording {
     private let isReplacing: Bool
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
+    /// The bytes of a 206 that may be stored as a part; `nil` for other responses.
+    private var part: Data?
 
     /// Creates a recorder; `nil` if no response to the request is stored.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
@@ -24,9 +26,18 @@ actor BodyRecorder: BodyRecording {
 
     func begin(_ head: ReceivedResponse) async {
         await discard()
-        guard !head.isPersonal, !isTooLarge(head), let stored = pipeline.store.decision(on: head, to: context).stored,
-            let entry = context.entry(stored)
+        guard !head.isPersonal, !isTooLarge(head) else { return }
+        guard head.status != .partialContent else {
+            part = Data()
+            return
+        }
+        let decision = pipeline.store.decision(on: head, to: context)
+        guard let stored = decision.stored,
+            let target = pipeline.store.target(of: decision, for: context, at: head.receivedAt)
         else { return }
+        // Stored before its variant, so that the end finds the same one.
+        if let index = target.newIndex { pipeline.cache?.store(index) }
+        let entry = context.entry(stored, under: target.identity)
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: isReplacing)
     }
 
@@ -37,6 +48,7 @@ actor BodyRecorder: BodyRecording {
     }
 
     func append(_ piece: Data) async {
+        guard part == nil else { return appendToPart(piece) }
         guard let writer else { return }
         do throws(CacheError) { try await writer.append(piece) } catch {
             pipeline.resumeStore.report(error)
@@ -44,14 +56,26 @@ actor BodyRecorder: BodyRecording {
         }
     }
 
+    private func appendToPart(_ piece: Data) {
+        part?.append(piece)
+        // A larger part is not stored.
+        if let part, part.count > ResumeStore.partLimit { self.part = nil }
+    }
+
     /// Erases what was written.
     func discard() async {
+        part = nil
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
 
     /// Stores the response whose body is complete.
     func finish(_ received: ReceivedResponse, admitted: ExchangeRequest) async {
+        if let part {
+            var received = received
+            received.body = part
+            return await pipeline.storePart(received, admitted: admitted)
+        }
         guard pipeline.store.isForCache(received, to: admitted.plan),
             var entry = pipeline.store.entry(of: received, to: admitted), let writer
         else { return await discard() }
