@@ -1,10 +1,10 @@
 /// The names by which an entry is found, besides its key and its URL.
 extension CacheEntry {
-    /// The tags of the entry and, if other URLs find it, too, the name of all URLs of its path; of a variant also the name of all
-    /// variants of its request.
+    /// The tags and groups of the entry and, if other URLs find it, too, the name of all URLs of its path; of a variant also the
+    /// name of all variants of its request.
     var names: Set<String> {
-        guard isFoundByOthers || requestKey != nil else { return tags }
-        var names = tags
+        guard isFoundByOthers || requestKey != nil || !groups.isEmpty else { return tags }
+        var names = tags.union(groups)
         if isFoundByOthers { names.insert(Self.name(ofAllLike: url)) }
         if let requestKey { names.insert(Self.name(ofVariantsUnder: requestKey)) }
         return names
@@ -12,6 +12,9 @@ extension CacheEntry {
 
     /// Returns the name of all URLs that differ from this one only in their queries. No tag of an app begins like it.
     static func name(ofAllLike url: String) -> String { "\u{1}\(url.withoutQuery)" }
+
+    /// Returns the name of a group of an origin (RFC 9875). No tag of an app begins like it.
+    static func name(ofGroup group: String, origin: String) -> String { "\u{1}\u{1}\(origin) \(group)" }
 
     /// Returns the name of all variants of a request.
     static func name(ofVariantsUnder key: RequestKey) -> String { "\u{2}\(key)" }

@@ -18,6 +18,8 @@ package struct CacheEntry: Sendable {
     package var tags: Set<String>
     /// The key of the request, if the entry is one of several variants, which have keys of their own.
     package var requestKey: RequestKey?
+    /// The names of the groups that its server has put it in (``CacheGroups``).
+    var groups: Set<String> = []
 
     package init(
         key: RequestKey,

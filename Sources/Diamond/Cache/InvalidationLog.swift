@@ -104,7 +104,7 @@ struct CacheSubject: Sendable {
     let url: String
     /// ``CacheEntry/isFoundByOthers``.
     let isFoundByOthers: Bool
-    let tags: Set<String>
+    var tags: Set<String>
     let identity: String?
 }
 

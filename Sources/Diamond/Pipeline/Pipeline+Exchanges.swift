@@ -74,6 +74,7 @@ extension Pipeline {
         store.freshen(by: received, admitted: admitted)
         guard !received.isInSink else {
             store.invalidate(after: received, to: plan.context)
+            await invalidateGroups(after: received, to: plan.context)
             await recorder?.finish(received, admitted: admitted)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))

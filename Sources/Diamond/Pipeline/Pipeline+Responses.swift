@@ -44,6 +44,7 @@ extension Pipeline {
         resumeWriter: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
+        await invalidateGroups(after: received, to: admitted.plan.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
         guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
             received.status != .partialContent
@@ -97,6 +98,13 @@ extension Pipeline {
     /// Invalidates the URLs that an unsafe request has changed.
     private func invalidateChanged(after received: ReceivedResponse, to context: RequestContext) {
         if context.identity == nil, !context.wire.method.isSafe { store.invalidate(after: received, to: context) }
+    }
+
+    /// Invalidates the groups that the response to an unsafe request names. A cache that cannot be written is reported.
+    func invalidateGroups(after received: ReceivedResponse, to context: RequestContext) async {
+        do throws(CacheError) { try await store.invalidateGroups(after: received, to: context) } catch {
+            lookup.report(error)
+        }
     }
 
     private func validate(

@@ -136,7 +136,7 @@ final class RequestContext: Sendable {
     ///
     /// - Parameter identity: that of the request, or of a variant.
     func entry(_ stored: StoredResponse, under identity: ResolvedRequest.Identity) -> CacheEntry {
-        CacheEntry(
+        var entry = CacheEntry(
             key: identity.key,
             request: identity.canonicalForm,
             url: identity.entryURL,
@@ -147,6 +147,8 @@ final class RequestContext: Sendable {
             tags: resolved.tags,
             requestKey: identity.requestKey
         )
+        entry.groups = CacheGroups.names(of: stored.headers, origin: permitScope.origin)
+        return entry
     }
 }
 

@@ -66,8 +66,11 @@ struct Admission: Sendable {
 
 extension InvalidationLog {
     /// Whether the response to a request was invalidated or erased since an instant.
-    func includes(_ context: RequestContext, since instant: Instant) -> Bool {
-        guard now != instant, let subject = context.subject else { return false }
+    ///
+    /// - Parameter groups: the names of the response's groups, if it is known.
+    func includes(_ context: RequestContext, groups: Set<String> = [], since instant: Instant) -> Bool {
+        guard now != instant, var subject = context.subject else { return false }
+        if !groups.isEmpty { subject.tags.formUnion(groups) }
         return includes(subject, since: instant)
     }
 

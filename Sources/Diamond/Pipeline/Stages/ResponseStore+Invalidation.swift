@@ -22,6 +22,14 @@ extension ResponseStore {
         if !context.wire.method.isSafe, mayHaveActed { invalidate([], for: context) }
     }
 
+    /// Marks the groups stale that the response to an unsafe request names (RFC 9875 section 3). Waits for the disk, because only
+    /// the file knows the entries of a group.
+    func invalidateGroups(after received: ReceivedResponse, to context: RequestContext) async throws(CacheError) {
+        guard let cache, !context.wire.method.isSafe, mayHaveActed(received) else { return }
+        let names = CacheGroups.names(invalidatedBy: received.headers, origin: context.permitScope.origin)
+        for name in names { try await cache.invalidate(.tag(name)) }
+    }
+
     /// Whether the server has acted, or may have acted on an earlier attempt: a repeated DELETE is answered with 404.
     private func mayHaveActed(_ received: ReceivedResponse) -> Bool {
         (200..<400).contains(received.status.code) || received.attempts.count > 1

@@ -162,7 +162,9 @@ struct ResponseStore: Sendable {
 
     /// Returns an entry, marked stale if it was invalidated during the exchange.
     func marked(_ entry: CacheEntry, admitted: ExchangeRequest) -> CacheEntry {
-        guard invalidations.includes(admitted.plan.context, since: admitted.sentAt) else { return entry }
+        guard invalidations.includes(admitted.plan.context, groups: entry.groups, since: admitted.sentAt) else {
+            return entry
+        }
         var entry = entry
         entry.stored.flags.insert(.invalidated)
         return entry
