@@ -51,9 +51,29 @@ package struct CacheControl: Equatable, Sendable {
     /// More seconds than any response is stale for, and few enough for arithmetic in milliseconds.
     static let anyStaleness = Int64.max / 1000
 
+    /// Reads the directives of a request; `nil` if it has none. `Pragma: no-cache` counts as `no-cache` if there is no
+    /// `Cache-Control` (RFC 9111 section 5.4).
+    init?(ofRequest headers: HTTPFields) {
+        if headers.contains(.cacheControl) {
+            self.init(headers)
+        } else if headers.contains(.pragma),
+            headers[values: .pragma].contains(where: { $0.listElements.contains("no-cache") })
+        {
+            self.init([:])
+            noCache = true
+        } else {
+            return nil
+        }
+    }
+
     package init(_ headers: HTTPFields) {
         for field in headers where field.name == .cacheControl {
             field.value.withBytes { add(list: $0) }
         }
     }
+}
+
+extension HTTPField.Name {
+    /// `Pragma`, which preceded `Cache-Control`.
+    fileprivate static let pragma = HTTPField.Name("Pragma") ?? .cacheControl
 }

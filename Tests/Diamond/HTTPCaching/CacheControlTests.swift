@@ -70,6 +70,20 @@ import Testing
     }
 }
 
+@Suite struct `RFC 9111 section 5.4` {
+    private static let pragma = HTTPField.Name("Pragma") ?? .cacheControl
+
+    @Test(
+        arguments: [
+            ([pragma: "no-cache"], true), ([pragma: "x, No-Cache"], true), ([pragma: "x"], nil), ([:], nil),
+            ([pragma: "no-cache", .cacheControl: "max-age=5"], false), ([.cacheControl: "no-cache"], true),
+        ] as [(HTTPFields, Bool?)])
+    func `Pragma counts in a request without Cache-Control`(headers: HTTPFields, isNoCache: Bool?) {
+        #expect(CacheControl(ofRequest: headers)?.noCache == isNoCache)
+        #expect(CacheControl(headers).noCache == (headers[.cacheControl] == "no-cache"))
+    }
+}
+
 @Suite struct `RFC 9111 section 1.2.2` {
     @Test(arguments: [
         ("2147483647", 2_147_483_647), ("2147483648", 1 << 31), ("2147483649", 1 << 31),

@@ -56,7 +56,7 @@ final class ResolvedRequest: Sendable {
             self.wire = wire
             hasNamedSecrets = !wire.namedCredentials.isEmpty
             policy = request.cache
-            control = .init(wire.headers.contains(.cacheControl) ? CacheControl(wire.headers) : nil)
+            control = .init(CacheControl(ofRequest: wire.headers))
             timeout = request.timeout
             ownRetry = IndirectOptional(request.retry)
             bodyLimit = request.bodyLimit
