@@ -31,6 +31,7 @@ extension Pipeline {
             cache: cache,
             cacheKind: configuration.cacheKind,
             cacheTargets: configuration.cacheTargets,
+            usesHTTPRules: configuration.identityPreset == .http,
             lanes: lanes,
             environment: environment,
             retry: configuration.retry,

@@ -5,6 +5,8 @@ package enum CacheDecision: Equatable, Sendable {
     /// The failures of the server after which the stored response is served.
     package enum Fallback: Equatable, Sendable {
         case none
+        /// Lost connections: the cache is disconnected (RFC 9111 section 4.2.4).
+        case disconnected
         /// Lost connections, and the statuses 500, 502, 503 and 504 (RFC 5861 section 4).
         case staleIfError
         /// Every failure, because the app's policy says so.
@@ -26,14 +28,18 @@ package enum CacheDecision: Equatable, Sendable {
     ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request.
     ///   - request: the request's own `Cache-Control`. Its `only-if-cached` counts under every policy.
     ///   - targets: the targeted fields that count before the response's `Cache-Control`.
+    ///   - servesDisconnected: whether a stale response is served when the server cannot be reached.
     init(
         now: Int64,
         stored: StoredResponse?,
         policy: CachePolicy,
         request: CacheControl? = nil,
-        targets: [HTTPField.Name] = []
+        targets: [HTTPField.Name] = [],
+        servesDisconnected: Bool = false
     ) {
-        let decision = Self(at: now, stored: stored, policy: policy, request: request, targets: targets)
+        let decision = Self(
+            at: now, stored: stored, policy: policy, request: request, targets: targets,
+            servesDisconnected: servesDisconnected)
         self =
             request?.onlyIfCached == true
             ? decision.withoutServer(at: now, stored: stored, policy: policy) : decision
@@ -44,7 +50,8 @@ package enum CacheDecision: Equatable, Sendable {
         stored: StoredResponse?,
         policy: CachePolicy,
         request: CacheControl?,
-        targets: [HTTPField.Name]
+        targets: [HTTPField.Name],
+        servesDisconnected: Bool
     ) {
         guard let stored else {
             self = policy.mode == .cacheOnly ? .fail : .ask(conditionally: false, elseStored: .none)
@@ -57,7 +64,10 @@ package enum CacheDecision: Equatable, Sendable {
             self =
                 isFresh && request == nil
                 ? .serve(.cache)
-                : Reuse(of: stored, at: now, maxAge: policy.maxAge, by: request, targets: targets).decision
+                : Reuse(
+                    of: stored, at: now, maxAge: policy.maxAge, by: request, targets: targets,
+                    servesDisconnected: servesDisconnected
+                ).decision
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:

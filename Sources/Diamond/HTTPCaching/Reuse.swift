@@ -16,6 +16,7 @@ struct Reuse {
     private let stored: StoredResponse
     private let request: CacheControl?
     private let targets: [HTTPField.Name]
+    private let servesDisconnected: Bool
     private let age: Int64
     private let remainingLifetime: Int64
     /// Whether the server has to validate the response, whatever its age.
@@ -26,13 +27,16 @@ struct Reuse {
     ///   - maxAge: the app's lifetime for a response without one.
     ///   - request: the request's own `Cache-Control`.
     ///   - targets: the targeted fields that count before the response's `Cache-Control`.
+    ///   - servesDisconnected: whether a stale response is served when the server cannot be reached.
     init(
         of stored: StoredResponse,
         at now: Int64,
         maxAge: Duration?,
         by request: CacheControl?,
-        targets: [HTTPField.Name] = []
+        targets: [HTTPField.Name] = [],
+        servesDisconnected: Bool = false
     ) {
+        self.servesDisconnected = servesDisconnected
         self.targets = targets
         self.stored = stored
         self.request = request
@@ -49,7 +53,8 @@ struct Reuse {
         guard isFresh || !stored.flags.contains(.mustRevalidate) else { return ask(elseStored: .none) }
         if !isFresh, acceptsStale { return .serve(.stale) }
         if !isFresh, !hasLimits, isStale(within: control.staleWhileRevalidate) { return .serveStaleAndRefresh }
-        return ask(elseStored: isForErrors(control) ? .staleIfError : .none)
+        if isForErrors(control) { return ask(elseStored: .staleIfError) }
+        return ask(elseStored: servesDisconnected && !hasLimits ? .disconnected : .none)
     }
 
     private var isFresh: Bool { remainingLifetime > 0 }

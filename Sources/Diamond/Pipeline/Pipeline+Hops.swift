@@ -72,7 +72,8 @@ extension Pipeline {
         for context: RequestContext
     ) async throws(ConnectionError) -> Response {
         guard context.caller.sink?.isCommitted != true, await isFailure(result, for: context),
-            let fallback = lookup.fallback(for: context)
+            let fallback = lookup.fallback(for: context),
+            fallback.kind != .disconnected || ServerFailure.isDisconnection(result)
         else { return try result.get() }
         let attempts = result.attempts
         guard
@@ -129,6 +130,16 @@ private enum ServerFailure {
     private static let codes: Set<ConnectionError.Code> = [
         .badResponse, .cannotConnect, .circuitOpen, .connectionLost, .timedOut, .tlsFailed,
     ]
+
+    /// The failures to reach the server.
+    private static let disconnections: Set<ConnectionError.Code> = [
+        .cannotConnect, .circuitOpen, .connectionLost, .timedOut,
+    ]
+
+    static func isDisconnection(_ result: Result<Response, ConnectionError>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return disconnections.contains(error.code)
+    }
 
     static func isOne(_ result: Result<Response, ConnectionError>) -> Bool {
         switch result {

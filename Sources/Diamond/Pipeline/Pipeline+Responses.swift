@@ -44,14 +44,31 @@ extension Pipeline {
         resumeWriter: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
+        // Before its own invalidations, which are not about it.
+        let entry = store.entryForGet(of: received, admitted: admitted)
         await invalidateGroups(after: received, to: admitted.plan.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
         guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
             received.status != .partialContent
         else {
-            return try await validatedAndStored(received, admitted: admitted, resumeWriter: resumeWriter)
+            let response = try await validatedAndStored(received, admitted: admitted, resumeWriter: resumeWriter)
+            guard let entry else { return response }
+            return await storedForGet(response, as: entry, for: admitted.plan.context)
         }
-        return storedAtOnce(received, admitted: admitted, resumeWriter: resumeWriter)
+        let response = storedAtOnce(received, admitted: admitted, resumeWriter: resumeWriter)
+        guard let entry else { return response }
+        return await storedForGet(response, as: entry, for: admitted.plan.context)
+    }
+
+    /// Stores the response to a POST for later GETs, after the URL's stored responses were invalidated.
+    private func storedForGet(
+        _ response: Response,
+        as entry: CacheEntry,
+        for context: RequestContext
+    ) async -> Response {
+        guard await mayStore(response, for: context) else { return response }
+        cache?.store(entry, replacing: true)
+        return response.storing(entry.stored, for: context)
     }
 
     @inline(never)

@@ -55,6 +55,7 @@ final class Pipeline: Sendable {
         cache: Cache?,
         cacheKind: CacheKind,
         cacheTargets: [HTTPField.Name],
+        usesHTTPRules: Bool,
         lanes: Lanes,
         environment: Environment,
         retry: RetryPolicy,
@@ -83,14 +84,14 @@ final class Pipeline: Sendable {
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
         lookup = CacheLookup(
-            cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules, activity: activity,
-            now: exchangeEnvironment.now)
+            cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules,
+            servesDisconnected: usesHTTPRules, activity: activity, now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
-            cache: cache, kind: cacheKind, targets: cacheTargets, environment: environment,
+            cache: cache, kind: cacheKind, targets: cacheTargets, storesPosts: usesHTTPRules, environment: environment,
             invalidations: invalidations, hasCookies: exchangeEnvironment.cookies != nil)
     }
 

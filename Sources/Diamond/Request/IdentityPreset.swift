@@ -5,6 +5,7 @@ public enum IdentityPreset: String, Hashable, Sendable, CaseIterable, Codable {
     case selectingHeaders
     /// Method and target URI are the key, and the `Vary` of the stored responses selects among them (RFC 9111 section 4.1). For a
     /// proxy, whose clients send what they like. In a private cache, credentials are part of the key, too, unless the request has
-    /// an ``Request/identity``.
+    /// an ``Request/identity``. The cache then does all that HTTP allows: under the policy `automatic`, it serves a stale response
+    /// when the server cannot be reached (section 4.2.4), and the response to a POST may answer a GET (RFC 9110 section 9.3.3).
     case http
 }

@@ -21,6 +21,8 @@ struct CacheLookup: Sendable {
     let targets: [HTTPField.Name]
     /// The engine's rules for keys.
     let rules: KeyRules
+    /// Whether a stale response is served when the server cannot be reached.
+    let servesDisconnected: Bool
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -46,13 +48,15 @@ struct CacheLookup: Sendable {
 
     func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
         CacheDecision(
-            now: now(), stored: stored, policy: request.policy, request: request.control.value, targets: targets)
+            now: now(), stored: stored, policy: request.policy, request: request.control.value, targets: targets,
+            servesDisconnected: servesDisconnected)
     }
 
     /// A stored response that is served because the server has failed.
     struct Fallback {
         let stored: StoredCandidate
         let source: Response.Source
+        let kind: CacheDecision.Fallback
     }
 
     /// Returns the stored response to serve if the server has failed; `nil` if neither policy nor server allows one.
@@ -61,7 +65,7 @@ struct CacheLookup: Sendable {
             case .ask(_, let fallback) = decision(on: stored.response, for: context.resolved), fallback != .none
         else { return nil }
         let isFresh = stored.response.isFresh(at: now(), maxAge: context.policy.maxAge?.milliseconds)
-        return Fallback(stored: stored, source: isFresh ? .cache : .stale)
+        return Fallback(stored: stored, source: isFresh ? .cache : .stale, kind: fallback)
     }
 
     /// Whether a response that can be served was stored since a plan was made. Reads memory only.

@@ -10,6 +10,8 @@ struct ResponseStore: Sendable {
     let kind: CacheKind
     /// The targeted fields of a shared cache (RFC 9213).
     let targets: [HTTPField.Name]
+    /// Whether responses to POST are stored for later GETs.
+    let storesPosts: Bool
     let environment: Environment
     let invalidations: InvalidationLog
     let hasCookies: Bool
@@ -17,9 +19,15 @@ struct ResponseStore: Sendable {
     // MARK: Decisions
 
     /// Returns the decision of the rules of HTTP about storing a response.
-    func decision(on received: ReceivedResponse, to context: RequestContext) -> StoreDecision {
+    ///
+    /// - Parameter method: the method of the requests that the response is stored for; `nil` for the request's own.
+    func decision(
+        on received: ReceivedResponse,
+        to context: RequestContext,
+        method: HTTPRequest.Method? = nil
+    ) -> StoreDecision {
         StoreDecision(
-            method: context.wire.method,
+            method: method ?? context.wire.method,
             status: received.status.code,
             headers: received.headers,
             body: received.body,
