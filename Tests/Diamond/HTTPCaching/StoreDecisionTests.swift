@@ -217,6 +217,24 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(try #require(decide(stored)).isConfirmed(by: confirmation) == isConfirmed)
     }
 
+    @Test(
+        arguments: [
+            ([.age: "30"], 30_000, 60_000), ([:], 0, 60_000), ([.date: days[0], .age: "5"], 10_000, 60_000),
+            ([.cacheControl: "max-age=5"], 0, 5000), ([.cacheControl: "public", .expires: "0"], 0, 0),
+            ([.cacheControl: "must-revalidate, max-age=5"], 0, 5000),
+        ] as [(HTTPFields, Int64, Int64)])
+    func `a 304 brings an age of its own, and a lifetime by the updated fields`(
+        confirmation: HTTPFields, age: Int64, lifetime: Int64
+    ) throws {
+        let old = StoredResponse.stub(
+            lifetime: 60_000, initialAge: 50_000, headers: "ETag: \"1\"\nCache-Control: max-age=60\nAge: 50\n")
+        let now = try #require(HTTPDate.milliseconds(of: Self.days[0], now: 0)) + 10_000
+        let decision = StoreDecision(confirming: old, by: confirmation, sentAt: now, receivedAt: now)
+        let new = try #require(decision.stored)
+        #expect(new.initialAge == age && new.lifetime == lifetime)
+        #expect(new.flags.contains(.mustRevalidate) == (confirmation[.cacheControl]?.hasPrefix("must") == true))
+    }
+
     @Test func `after a 304 that forbids it drops the entry`() {
         let old = StoredResponse.stub(lifetime: nil)
         let confirmation: HTTPFields = [.cacheControl: "no-store"]
