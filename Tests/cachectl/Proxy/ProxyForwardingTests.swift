@@ -1,0 +1,146 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl proxy forwards` {
+    private static func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            ScriptedOrigin.response(
+                "200 OK", "Cache-Control: no-store", "Connection: x-hop", "X-Hop: 1", "X-End: 2", body: request.head)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "/", "//a//b/", "/a/../b/./c", "/%2F%2e%2E/%zz", "/a?", "/a?b=1&a=2&&c", "/a|b\"<>^`{}\\", "/a?b?c/d",
+            "/%E2%82%AC?q=%20+",
+        ])
+    func `the target byte for byte`(target: String) async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET \(target)").status == 200)
+        #expect(origin.requests.map(\.target) == [target])
+    }
+
+    @Test func `targets that differ in a byte have responses of their own`() async throws {
+        let origin = try ScriptedOrigin { request in
+            ScriptedOrigin.response("200 OK", "Cache-Control: max-age=60", body: "<\(request.target)>")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for target in ["/a", "/a?", "/./a", "/%61", "/a?b=1&c=2", "/a?c=2&b=1", "/a?b=1&c=2&", "//a"] {
+            for isHit in [false, true] {
+                let answer = try await proxy.send("GET \(target)")
+                #expect(answer.body == "<\(target)>" && answer.isHit == isHit, "\(target)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND", "MKCOL", "REPORT",
+            "PURGE", "M-SEARCH", "QUERY",
+        ])
+    func `any method`(method: String) async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("\(method) /a").status == 200)
+        #expect(origin.requests.map(\.line) == ["\(method) /a HTTP/1.1"])
+    }
+
+    @Test func `the fields of a message, without those of a connection`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        let answer = try await proxy.answer(
+            to: """
+                GET /a HTTP/1.1\r
+                Host: client.example\r
+                Connection: close, X-Listed\r
+                X-Listed: 1\r
+                X-End: 2\r
+                Keep-Alive: 3\r
+                TE: trailers\r
+                Proxy-Connection: 4\r
+                Via: 1.0 first\r
+                \r\n
+                """)
+        let request = try #require(origin.requests.first)
+        for name in ["X-Listed", "Keep-Alive", "TE", "Proxy-Connection", "Connection", "User-Agent", "Accept"] {
+            #expect(request.value(name) == nil, "\(name)")
+        }
+        #expect(request.value("Host").map { "http://\($0)" } == origin.base)
+        #expect(request.value("X-End") == "2")
+        #expect(RawAnswer(Array(request.head.utf8)).values("Via") == ["1.0 first", "1.1 diamond"])
+        #expect(answer.values("X-Hop").isEmpty && answer.values("X-End") == ["2"])
+        #expect(answer.values("Via") == ["1.1 diamond"] && answer.values("Cache-Status").count == 1)
+        #expect(answer.values("Date").count == 1 && answer.values("Connection") == ["close"])
+    }
+
+    @Test func `the date of the origin unchanged`() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response("200 OK", "Date: \(date)") }
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET /a").values("Date") == [date])
+    }
+
+    @Test func `bodies of a known length, in chunks, and after a 100`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("PUT /a", body: "hello").status == 200)
+        let chunked = "PUT /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        #expect(try await proxy.answer(to: chunked + "2\r\nhe\r\n3\r\nllo\r\n0\r\nX-Trailer: 1\r\n\r\n").status == 200)
+        let expecting = "PUT /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n"
+        let client = try proxy.client(sending: expecting + "Content-Length: 5\r\n\r\n")
+        #expect(await client.read(through: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+        client.write("hello")
+        #expect(RawAnswer(await client.read()).status == 200)
+        #expect(origin.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["hello", "hello", "hello"])
+        #expect(origin.requests.map { $0.value("Content-Length") } == ["5", nil, "5"])
+    }
+
+    @Test func `several requests over one connection`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        let client = try proxy.client(
+            sending: "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi")
+        client.write("GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        let text = String(decoding: await client.read(), as: UTF8.self)
+        #expect(text.matches(of: #/HTTP\/1\.1 200/#).count == 3)
+        #expect(origin.requests.map(\.target) == ["/1", "/2", "/3"])
+    }
+
+    @Test(arguments: [("OPTIONS", 204), ("TRACE", 200)])
+    func `OPTIONS and TRACE as far as Max-Forwards allows`(method: String, status: Int) async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        let own = try await proxy.send("\(method) /a", "Max-Forwards: 0", "Cookie: secret")
+        #expect(own.status == status && origin.requests.isEmpty && !own.body.contains("secret"))
+        #expect(method == "OPTIONS" || own.body.contains("TRACE /a"))
+        _ = try await proxy.send("\(method) /a", "Max-Forwards: 2")
+        _ = try await proxy.send("GET /a", "Max-Forwards: 0")
+        #expect(origin.requests.map { $0.value("Max-Forwards") } == ["1", "0"])
+    }
+
+    @Test func `URLs of its origin, and no others`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET \(origin.base)/a?b").status == 200)
+        #expect(try await proxy.send("OPTIONS \(origin.base)").status == 200)
+        #expect(origin.requests.map(\.target) == ["/a?b", "*"])
+        #expect(try await proxy.send("GET http://example.com/a").status == 421)
+        #expect(try await proxy.send("CONNECT example.com:443").status == 501)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `a failure as a problem`() async throws {
+        let proxy = try await RunningProxy(String(RawServer.refusedURL().dropLast()))
+        let unreachable = try await proxy.send("GET /a")
+        #expect(unreachable.status == 502 && unreachable.values("Content-Type") == ["application/problem+json"])
+        #expect(unreachable.values("Cache-Status").count == 1)
+        let silent = try RawServer {
+            _ = $0.readHead(); _ = $0.readRest()
+        }
+        let slow = try await RunningProxy(silent.base, "--timeout", "1s")
+        let late = try await slow.send("GET /a")
+        #expect(late.status == 504 && late.body.contains(#""title":"Gateway Timeout""#))
+    }
+}
