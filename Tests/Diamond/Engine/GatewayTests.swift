@@ -1,0 +1,176 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Collects what a gateway passes on.
+private final class CollectingClient: GatewayClient {
+    struct Left: Error {}
+
+    private let received = Guarded<(heads: [Response], body: Data)>(([], Data()))
+    private let onPiece: @Sendable (Data) async throws -> Void
+
+    init(onPiece: @escaping @Sendable (Data) async throws -> Void = { _ in }) { self.onPiece = onPiece }
+
+    var heads: [Response] { received.withLock { $0.heads } }
+    var body: String { received.withLock { String(decoding: $0.body, as: UTF8.self) } }
+
+    func begin(_ head: Response) async throws { received.withLock { $0.heads.append(head) } }
+
+    func write(_ piece: Data) async throws {
+        try await onPiece(piece)
+        received.withLock { $0.body += piece }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The engine of a gateway` {
+    private static let fresh: HTTPFields = [.cacheControl: "max-age=60"]
+
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+
+    private func engine(_ transport: any Transport, keepsCookies: Bool = true) -> Engine {
+        temporary.engine(transport, clock: clock) { $0.makeGateway(Gateway(keepsCookies: keepsCookies), width: 8) }
+    }
+
+    private func request(_ target: String, _ method: HTTPRequest.Method = .get, _ headers: HTTPFields = [:]) -> Request
+    {
+        Request(forwarding: method, origin: "http://h", target: target, headers: headers)
+    }
+
+    /// Forwards a request, and returns the client that has received the response.
+    private func forward(
+        _ target: String, _ method: HTTPRequest.Method = .get, over engine: Engine
+    ) async throws -> CollectingClient {
+        let client = CollectingClient()
+        try await engine.forward(request(target, method), target: target, upload: nil, to: client)
+        return client
+    }
+
+    @Test func `adds no field, and sends the target byte for byte`() async throws {
+        let transport = StubTransport()
+        _ = try await forward("//a/../b?%zz", over: engine(transport))
+        let sent = try #require(transport.requests.first)
+        #expect(sent.headers.isEmpty && sent.target == "//a/../b?%zz" && sent.passesCoding)
+    }
+
+    @Test(arguments: [false, true])
+    func `stores a coded body with its coding, and Set-Cookie unless told otherwise`(keepsCookies: Bool) async throws {
+        let headers: HTTPFields = [.cacheControl: "max-age=60", .contentEncoding: "gzip", .setCookie: "a=b"]
+        let transport = StubTransport(headers: headers, body: "coded")
+        let engine = engine(transport, keepsCookies: keepsCookies)
+        for source in [Response.Source.network, .cache] {
+            let client = try await forward("/a", over: engine)
+            let head = try #require(client.heads.first)
+            #expect(head.source == source && client.body == "coded" && client.heads.count == 1)
+            #expect(head.headers[.contentEncoding] == "gzip")
+            #expect((head.headers[.setCookie] == "a=b") == (keepsCookies || source == .network))
+        }
+    }
+
+    @Test(arguments: [404, 301, 410, 200])
+    func `passes on and stores the body of any status`(status: Int) async throws {
+        let transport = StubTransport(status: status, headers: Self.fresh, body: "reason")
+        let engine = engine(transport)
+        for _ in 1...2 { #expect(try await forward("/a", over: engine).body == "reason") }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `has stored a response before its last bytes are passed on`() async throws {
+        let transport = StubTransport { _ in .stub(headers: [.cacheControl: "max-age=60", .contentLength: "4"]) }
+        let engine = engine(transport)
+        let isStored = Guarded(false)
+        let client = CollectingClient { [request = request("/a")] _ in
+            isStored.withLock { $0 = engine.responseInMemory(to: request) != nil }
+        }
+        try await engine.forward(request("/a"), target: "/a", upload: nil, to: client)
+        #expect(isStored.withLock { $0 } && client.body == "body")
+    }
+
+    @Test func `stores nothing of a response whose client has left`() async throws {
+        let transport = StubTransport(headers: Self.fresh)
+        let engine = engine(transport)
+        let leaving = CollectingClient { _ in throw CollectingClient.Left() }
+        await #expect(throws: ConnectionError.self) {
+            try await engine.forward(request("/a"), target: "/a", upload: nil, to: leaving)
+        }
+        #expect(try await forward("/a", over: engine).heads.first?.source == .network)
+    }
+
+    @Test func `refreshes a response that was served stale, and stores the new one`() async throws {
+        let count = Guarded(0)
+        let transport = StubTransport { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .stub(headers: [.cacheControl: "max-age=10, stale-while-revalidate=60"], body: "answer \(number)")
+        }
+        let engine = engine(transport)
+        #expect(try await forward("/a", over: engine).body == "answer 1")
+        clock.advance(by: 20)
+        #expect(try await forward("/a", over: engine).body == "answer 1")
+        await engine.settle()
+        let client = try await forward("/a", over: engine)
+        #expect(client.body == "answer 2" && client.heads.first?.source == .cache)
+    }
+
+    @Test func `serves a stored response instead of a server error where the server allows it`() async throws {
+        let count = Guarded(0)
+        let transport = StubTransport { _ in
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst
+                ? .stub(headers: [.cacheControl: "max-age=10, stale-if-error=60"], body: "good")
+                : .stub(status: 503, body: "bad")
+        }
+        let engine = engine(transport)
+        #expect(try await forward("/a", over: engine).body == "good")
+        clock.advance(by: 20)
+        let stale = try await forward("/a", over: engine)
+        #expect(stale.body == "good" && stale.heads.map(\.source) == [.stale])
+        clock.advance(by: 600)
+        let failed = try await forward("/a", over: engine)
+        #expect(failed.body == "bad" && failed.heads.map(\.status.code) == [503])
+    }
+
+    @Test(arguments: [301, 401, 408, 421, 429, 500, 503])
+    func `neither follows redirects nor sends again`(status: Int) async throws {
+        let transport = StubTransport(status: status, headers: [.location: "/b", .retryAfter: "0"])
+        #expect(try await forward("/a", over: engine(transport)).heads.map(\.status.code) == [status])
+        #expect(transport.requests.count == 1)
+    }
+}
+
+@Suite struct `A request that a gateway forwards` {
+    private func key(_ target: String, _ method: HTTPRequest.Method = .get) throws -> RequestKey {
+        let request = Request(forwarding: method, origin: "http://h:8080", target: target, headers: [:])
+        return try CanonicalForm(of: WireRequest(request), rules: KeyRules()).key
+    }
+
+    @Test func `has a key of its own for every target`() throws {
+        let targets = [
+            "/", "//", "/a", "/a?", "/a/", "/./a", "/b/../a", "/%61", "/%7e", "/~", "/a?b&c", "/a?c&b", "/a?b&c&",
+            "/a?b=1&b=2",
+            "/a?b=2&b=1", "/a?b+c", "/a?b%20c", "/a|b", "/%zz", "/A", "*",
+        ]
+        #expect(try Set(targets.map { try key($0) }).count == targets.count)
+    }
+
+    @Test(arguments: ["/a", "/a?c=1&b=2", "//"])
+    func `shares its key between GET and HEAD, and with no other method`(target: String) throws {
+        #expect(try key(target) == key(target, .head))
+        #expect(try key(target) != key(target, .query))
+    }
+
+    @Test func `has the key of the app's request if its target is in normal form`() throws {
+        let request = Request("http://h:8080/a/b?c=1&d=2")
+        #expect(try key("/a/b?c=1&d=2") == CanonicalForm(of: WireRequest(request), rules: KeyRules()).key)
+    }
+}
