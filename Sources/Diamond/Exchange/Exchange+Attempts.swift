@@ -118,7 +118,7 @@ extension Exchange {
     {
         // The range is added before interceptors see the request: a signature may cover it.
         var outgoing = partialResponse.value?.requestForRest(of: request) ?? request
-        outgoing.needsNewConnection = history.needsNewConnection
+        outgoing.needsNewConnection = outgoing.needsNewConnection || history.needsNewConnection
         return options.withCookies(outgoing, in: environment)
     }
 

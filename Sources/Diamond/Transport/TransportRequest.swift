@@ -29,7 +29,8 @@ public struct TransportRequest: Sendable {
     /// The request target (RFC 9112 section 3.2) that is sent byte for byte instead of that of ``url``; `nil` for the
     /// latter. Only ``CurlTransport`` obeys it.
     package var target: String?
-    /// Whether the body passes as it came: the transport requests no content coding of its own, and removes none.
+    /// Whether the response passes as it came: the transport requests no content coding of its own and removes none, and
+    /// ``CurlTransport`` keeps the bytes of its fields.
     package var passesCoding = false
 
     /// Creates a request; by default a GET without headers, body or time limits.

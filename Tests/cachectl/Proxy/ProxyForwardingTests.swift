@@ -97,6 +97,33 @@ import Testing
         #expect(origin.requests.map { $0.value("Content-Length") } == ["5", nil, "5"])
     }
 
+    @Test func `the bytes of a field, also those that are no text`() async throws {
+        let field = Array("X-Name: caf".utf8) + [0xE9, 0x21]
+        let origin = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write(Array("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 0\r\n".utf8))
+            connection.write(field + Array("\r\n\r\n".utf8))
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for _ in 1...2 {
+            let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(await client.read().firstRange(of: field) != nil)
+        }
+    }
+
+    @Test func `a request that cannot be repeated over a connection of its own`() async throws {
+        let served = Gate()
+        let origin = try RawServer { connection in
+            // Closes the connection after one response, without saying so.
+            guard connection.readHead() != nil else { return }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            if served.isOpen { _ = connection.readRest() }
+            served.open()
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for line in ["GET /a", "POST /b", "POST /c"] { #expect(try await proxy.send(line).status == 200, "\(line)") }
+    }
+
     @Test func `several requests over one connection`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)

@@ -29,4 +29,21 @@ import Testing
         #expect(log.count == 2 && log[1].contains("/slow?token=••• 200 5 network"), "\(log)")
         #expect(!log.joined().contains("secret"))
     }
+
+    @Test func `after 10 seconds, with requests that do not end`() async throws {
+        let arrived = Gate()
+        let origin = try RawServer { connection in
+            _ = connection.readHead()
+            arrived.open()
+            _ = connection.readRest()
+        }
+        let proxy = try await RunningProxy(origin.base)
+        let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        await arrived.wait()
+        let start = ContinuousClock.now
+        proxy.signal(SIGTERM)
+        #expect(await client.read().isEmpty)
+        #expect(await proxy.ended().ending == .exited(0))
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
 }

@@ -5,6 +5,8 @@ import HTTPTypes
 
 /// The head of a response, which libcurl passes line by line, interim responses first and trailers last.
 struct CurlHead {
+    /// Whether values keep their bytes, because they are passed on.
+    let keepsBytes: Bool
     private(set) var status = 0
     private(set) var fields = HTTPFields()
     /// Whether the previous line was a field, which a folded line continues.
@@ -17,6 +19,8 @@ struct CurlHead {
     private var isOverfull = false
     /// Whether the fields determine the end of the body. Other versions have frames.
     private var isHTTP1 = false
+
+    init(keepingBytes keepsBytes: Bool = false) { self.keepsBytes = keepsBytes }
 
     /// The message for a head that exceeds the limits; `nil` for any other.
     var excess: String? {
@@ -61,7 +65,7 @@ struct CurlHead {
     private mutating func endFolds() {
         defer { folds = [] }
         guard var field = fields.last else { return }
-        if field.name == .setCookie {
+        if field.name == .setCookie || keepsBytes {
             field = HTTPField(name: field.name, lenientValue: field.bytes + folds)
         } else {
             field.value += folds.withUnsafeBytes { Self.text($0[...]) }
@@ -117,7 +121,7 @@ struct CurlHead {
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
-        fields.append(Self.field(name, value: value))
+        fields.append(keepsBytes ? HTTPField(name: name, lenientValue: value) : Self.field(name, value: value))
         isInField = true
     }
 

@@ -33,7 +33,7 @@ final class CurlTransfer: @unchecked Sendable {
     var hasBegun = false
     /// The error with which a callback ended the transfer. libcurl reports only that the callback failed.
     var failure: TransportError?
-    var head = CurlHead()
+    var head: CurlHead
     private(set) var hasHead = false
     /// The decoder of the body; `nil` for a body without a coding to remove.
     var decoder: ContentDecoder?
@@ -45,6 +45,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     init(_ request: TransportRequest, passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
+        head = CurlHead(keepingBytes: request.passesCoding)
         sharedOrigin = Self.sharedOrigin(of: request)
         self.passwords = passwords
         self.loop = loop

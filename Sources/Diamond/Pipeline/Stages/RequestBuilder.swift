@@ -63,6 +63,8 @@ struct RequestBuilder: Sendable {
         } catch {
             throw ConnectionError(error)
         }
+        // A kept connection may be closed meanwhile, and a request that cannot be repeated would fail.
+        request.needsNewConnection = request.passesCoding && !request.isRepeatable
         return request
     }
 
