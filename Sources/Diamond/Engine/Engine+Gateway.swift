@@ -36,9 +36,10 @@ extension Request {
     ///   - origin: scheme, host and port of the server.
     ///   - target: the path and the query, as received.
     package init(forwarding method: HTTPRequest.Method, origin: String, target: String, headers: HTTPFields) {
-        let path = target.utf8.first == UInt8(ascii: "/") ? target : "/"
+        let isPath = target.utf8.first == UInt8(ascii: "/")
+        let path = isPath ? target : "/"
         let url = origin + path
-        guard !RequestURL.isNormal(url) else {
+        guard !isPath || !RequestURL.isNormal(url) else {
             self.init(url, method: method, headers: headers)
             return
         }
