@@ -1,7 +1,7 @@
 #if Tools
 import Synchronization
 
-/// The phase of a client's connection: set by the task that serves it, and read by the handler that limits its time.
+/// The phase of a client's connection, which begins with the wait for a head: set by the task that serves it, and read by the handler that limits its time.
 final class ConnectionPhase: Sendable {
     enum Kind: Int {
         /// The next request is waited for.

@@ -20,10 +20,10 @@ struct ProxyConnection: Sendable {
         var parts = inbound.makeAsyncIterator()
         do {
             while !phase.isQuiescing {
-                phase.begin(.head)
                 guard case .head(let head)? = try await parts.next() else { break }
                 phase.begin(.response)
                 guard try await serve(head, parts: &parts) else { break }
+                phase.begin(.head)
             }
         } catch {
             await refuse(error)
