@@ -72,6 +72,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
+        OpenFiles.raiseLimit()
         guard let site = ProxySite(origin: origin, listening: listen) else { throw Failure.usage }
         let engine = Engine(try configuration())
         if let failure = engine.cacheFailure { throw Failure.report(failure) }
