@@ -73,9 +73,11 @@ extension Pipeline {
             to: admitted, resumeWriter: resumeWriter, recorder: recorder, permit: &permit, report: report)
         store.freshen(by: received, admitted: admitted)
         guard !received.isInSink else {
+            // Before its own invalidations, which are not about it.
+            let entryForGet = store.entryForGet(of: received, admitted: admitted)
             store.invalidate(after: received, to: plan.context)
             await invalidateGroups(after: received, to: plan.context)
-            await recorder?.finish(received, admitted: admitted)
+            await recorder?.finish(received, admitted: admitted, entryForGet: entryForGet)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
         }

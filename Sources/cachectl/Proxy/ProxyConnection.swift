@@ -124,12 +124,21 @@ struct ProxyConnection: Sendable {
             guard await client.isWaiting, error.code != .cancelled else { return abort() }
             // The connection tells why the body ends early.
             guard !error.isOfBody else { return }
-            try? await client.send(ProxyProblem(error).response)
+            try? await client.send(await problem(of: error, with: request).response)
         } catch {
             abort()
         }
         // A body that is not read to its end: the connection closes after its response.
         if let pipe, await !client.keepsAlive { endInput(pipe) }
+    }
+
+    /// Returns the answer to a failed request: 504 if a response is stored that may not be served stale (RFC 9111 section
+    /// 5.2.2.2).
+    private func problem(of error: ConnectionError, with request: ProxyRequest) async -> ProxyProblem {
+        let problem = ProxyProblem(error)
+        let preview = try? await proxy.engine.preview(of: proxy.request(request))
+        guard problem.status == .badGateway, preview?.stored != nil else { return problem }
+        return ProxyProblem(.gatewayTimeout, problem.detail)
     }
 
     private func forward(_ request: ProxyRequest, upload pipe: UploadPipe?, client: ProxyClient) async throws {

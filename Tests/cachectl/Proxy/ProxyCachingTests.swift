@@ -121,4 +121,77 @@ import Testing
         let next = try await proxy.send("GET /a")
         #expect(next.body == "whole" && !next.isHit)
     }
+
+    @Test func `variants of a URL are selected by Vary`() async throws {
+        let origin = try ScriptedOrigin { request in
+            ScriptedOrigin.response("200 OK", Self.fresh, "Vary: X-Kind", body: request.value("X-Kind") ?? "none")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for kind in ["a", "b", "a", "b"] {
+            #expect(try await proxy.send("GET /a", "X-Kind: \(kind)").body == kind)
+        }
+        #expect(origin.requests.count == 2)
+    }
+
+    /// A request with a condition or a range, and the answer from the cache.
+    private static let conditions: [(field: String, status: Int, body: String)] = [
+        ("If-None-Match: \"1\"", 304, ""), ("If-None-Match: \"2\"", 200, "0123456789"),
+        ("Range: bytes=2-4", 206, "234"),
+        ("Range: bytes=-2", 206, "89"), ("Range: bytes=10-", 416, ""), ("Range: bytes=0-1, 4-5", 200, "0123456789"),
+    ]
+
+    @Test func `conditions and ranges of clients are answered from the cache`() async throws {
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("200 OK", Self.fresh, "ETag: \"1\"", body: "0123456789")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        for (field, status, body) in Self.conditions {
+            let answer = try await proxy.send("GET /a", field)
+            #expect(answer.status == status && answer.body == body, "\(field): \(answer.head)")
+        }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [("max-age=0, must-revalidate", 504), ("max-age=0", 200), ("no-store", 502)])
+    func `a lost origin is replaced by a stale response, unless that must be validated`(
+        control: String, status: Int
+    ) async throws {
+        let origin = try ScriptedOrigin { request in
+            request.number == 1
+                ? ScriptedOrigin.response("200 OK", "Cache-Control: \(control)", "ETag: \"1\"", body: "old") : ""
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        let answer = try await proxy.send("GET /a")
+        #expect(answer.status == status, "\(answer.head)")
+    }
+
+    @Test func `the response to a POST answers later GETs if Content-Location names its URL`() async throws {
+        let origin = try ScriptedOrigin { request in
+            ScriptedOrigin.response("200 OK", Self.fresh, "Content-Location: /a", body: "\(request.number)")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("POST /a", body: "x")
+        let answer = try await proxy.send("GET /a")
+        #expect(answer.body == "1" && answer.isHit, "\(answer.head)")
+    }
+
+    @Test func `Cache-Status tells what was forwarded, stored and served`() async throws {
+        let origin = try ScriptedOrigin { request in
+            request.target == "/b"
+                ? ScriptedOrigin.response("200 OK", "Cache-Control: no-store")
+                : ScriptedOrigin.response("200 OK", Self.fresh)
+        }
+        let proxy = try await RunningProxy(origin.base)
+        let answers = [
+            try await proxy.send("GET /a"), try await proxy.send("GET /a"), try await proxy.send("GET /b"),
+            try await proxy.send("POST /a"),
+        ]
+        let statuses = answers.map { $0.values("Cache-Status").first ?? "" }
+        #expect(statuses[0] == "diamond; fwd=miss; stored")
+        #expect(statuses[1].hasPrefix("diamond; hit; ttl="))
+        #expect(statuses[2] == "diamond; fwd=miss")
+        #expect(statuses[3] == "diamond; fwd=method")
+    }
 }

@@ -22,7 +22,7 @@ final class ScriptedOrigin: Sendable {
     private let received = Guarded<[Request]>([])
     private let server: RawServer
 
-    /// - Parameter answer: returns the whole response.
+    /// - Parameter answer: returns the whole response; an empty one closes the connection.
     init(_ answer: @escaping @Sendable (Request) -> String) throws {
         let received = received
         server = try RawServer { connection in
@@ -32,7 +32,8 @@ final class ScriptedOrigin: Sendable {
                     received.append(Request(head: head, body: body, number: received.count + 1))
                     return received[received.count - 1]
                 }
-                guard connection.write(answer(request)) else { return }
+                let response = answer(request)
+                guard !response.isEmpty, connection.write(response) else { return }
             }
         }
     }

@@ -5,7 +5,8 @@ protocol BodyRecording: AnyObject, Sendable {
     /// Begins a body, and discards the one before.
     ///
     /// - Parameter head: the response without its body.
-    func begin(_ head: ReceivedResponse) async
+    /// - Returns: whether the response is stored when its body is complete.
+    func begin(_ head: ReceivedResponse) async -> Bool
 
     /// Adds the next piece. The transfer waits until it is in memory or on disk.
     func append(_ piece: Data) async

@@ -54,8 +54,8 @@ extension Transfer {
         response.attempts = history.attempts
         response.cacheStatus = destination.cacheStatus
         environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
+        response.cacheStatus?.isStored = await options.recorder?.begin(head) ?? false
         try await destination.sink.begin(response)
-        await options.recorder?.begin(head)
     }
 
     /// Writes a body that cannot be resumed to the sink.

@@ -11,34 +11,36 @@ actor BodyRecorder: BodyRecording {
     private let isReplacing: Bool
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
-    /// The bytes of a 206 that may be stored as a part; `nil` for other responses.
-    private var part: Data?
+    /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for other
+    /// responses.
+    private var collected: Data?
 
     /// Creates a recorder; `nil` if no response to the request is stored.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
-        guard pipeline.environment.gateway != nil, pipeline.cache != nil, plan.context.identity != nil,
-            plan.context.caller.sink != nil
+        guard pipeline.environment.gateway != nil, pipeline.cache != nil, plan.context.caller.sink != nil,
+            plan.context.identity != nil || plan.context.wire.method == .post
         else { return nil }
         context = plan.context
         self.pipeline = pipeline
         isReplacing = plan.stored != nil
     }
 
-    func begin(_ head: ReceivedResponse) async {
+    func begin(_ head: ReceivedResponse) async -> Bool {
         await discard()
-        guard !head.isPersonal, !isTooLarge(head) else { return }
-        guard head.status != .partialContent else {
-            part = Data()
-            return
+        guard !head.isPersonal, !isTooLarge(head) else { return false }
+        guard head.status != .partialContent, context.wire.method != .post else {
+            collected = Data()
+            return false
         }
         let decision = pipeline.store.decision(on: head, to: context)
         guard let stored = decision.stored,
             let target = pipeline.store.target(of: decision, for: context, at: head.receivedAt)
-        else { return }
+        else { return false }
         // Stored before its variant, so that the end finds the same one.
         if let index = target.newIndex { pipeline.cache?.store(index) }
         let entry = context.entry(stored, under: target.identity)
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: isReplacing)
+        return writer != nil
     }
 
     /// Whether the announced body is larger than the store's bound.
@@ -48,7 +50,7 @@ actor BodyRecorder: BodyRecording {
     }
 
     func append(_ piece: Data) async {
-        guard part == nil else { return appendToPart(piece) }
+        guard collected == nil else { return collect(piece) }
         guard let writer else { return }
         do throws(CacheError) { try await writer.append(piece) } catch {
             pipeline.resumeStore.report(error)
@@ -56,25 +58,33 @@ actor BodyRecorder: BodyRecording {
         }
     }
 
-    private func appendToPart(_ piece: Data) {
-        part?.append(piece)
-        // A larger part is not stored.
-        if let part, part.count > ResumeStore.partLimit { self.part = nil }
+    private func collect(_ piece: Data) {
+        collected?.append(piece)
+        // A larger one is not stored.
+        if let collected, collected.count > ResumeStore.partLimit { self.collected = nil }
     }
 
     /// Erases what was written.
     func discard() async {
-        part = nil
+        collected = nil
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
 
     /// Stores the response whose body is complete.
-    func finish(_ received: ReceivedResponse, admitted: ExchangeRequest) async {
-        if let part {
-            var received = received
-            received.body = part
-            return await pipeline.storePart(received, admitted: admitted)
+    ///
+    /// - Parameter entryForGet: the entry of a response to POST that answers GETs, without its body.
+    func finish(_ received: ReceivedResponse, admitted: ExchangeRequest, entryForGet: CacheEntry?) async {
+        if let collected {
+            if var entry = entryForGet {
+                entry.stored.body = collected
+                pipeline.cache?.store(entry, replacing: true)
+            } else if received.status == .partialContent {
+                var received = received
+                received.body = collected
+                await pipeline.storePart(received, admitted: admitted)
+            }
+            return
         }
         guard pipeline.store.isForCache(received, to: admitted.plan),
             var entry = pipeline.store.entry(of: received, to: admitted), let writer
