@@ -127,9 +127,14 @@ import Testing
             ScriptedOrigin.response("200 OK", Self.fresh, "Vary: X-Kind", body: request.value("X-Kind") ?? "none")
         }
         let proxy = try await RunningProxy(origin.base)
+        var statuses: [String] = []
         for kind in ["a", "b", "a", "b"] {
-            #expect(try await proxy.send("GET /a", "X-Kind: \(kind)").body == kind)
+            let answer = try await proxy.send("GET /a", "X-Kind: \(kind)")
+            #expect(answer.body == kind)
+            statuses += answer.values("Cache-Status")
         }
+        #expect(statuses.map { $0.contains("hit") } == [false, false, true, true])
+        #expect(statuses[1] == "diamond; fwd=vary-miss; stored")
         #expect(origin.requests.count == 2)
     }
 
@@ -189,9 +194,9 @@ import Testing
             try await proxy.send("POST /a"),
         ]
         let statuses = answers.map { $0.values("Cache-Status").first ?? "" }
-        #expect(statuses[0] == "diamond; fwd=miss; stored")
+        #expect(statuses[0] == "diamond; fwd=uri-miss; stored")
         #expect(statuses[1].hasPrefix("diamond; hit; ttl="))
-        #expect(statuses[2] == "diamond; fwd=miss")
+        #expect(statuses[2] == "diamond; fwd=uri-miss")
         #expect(statuses[3] == "diamond; fwd=method")
     }
 }

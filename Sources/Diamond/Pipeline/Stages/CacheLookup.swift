@@ -164,8 +164,15 @@ struct CacheLookup: Sendable {
             guard context.wire.method.isCacheable else { return .method }
             return context.resolved.control.value?.noStore == true ? .request : .bypass
         }
-        guard let stored else { return .miss }
+        guard let stored else { return missReason(for: context) }
         return stored.isFresh(at: now(), maxAge: context.policy.maxAge?.milliseconds) ? .request : .stale
+    }
+
+    /// Returns the reason why no stored response was found. By the keys of an app, another header is another key.
+    private func missReason(for context: RequestContext) -> CacheStatus.ForwardReason {
+        guard rules.preset == .http, let identity = context.identity else { return .miss }
+        let found = cache?.peek(identity.key, request: identity.canonicalForm)
+        return found?.flags.contains(.variants) == true ? .varyMiss : .uriMiss
     }
 
     /// Returns the response to a request that only the cache may answer, and cannot.
