@@ -19,7 +19,7 @@ package struct CacheInspection: Sendable {
     let now: Int64
     private(set) var seal: (any CacheSeal)?
     /// The inspected file.
-    let fileNumber: FileNumber?
+    let fileNumber: FileIdentity?
 
     /// Reads the store. It changes nothing, except that a file of an older version is migrated, as by any program.
     ///
@@ -36,7 +36,7 @@ package struct CacheInspection: Sendable {
         self.now = now
         self.store = store
         self.seal = seal
-        fileNumber = FileNumber(store.cachePath)
+        fileNumber = FileIdentity(store.cachePath)
         do throws(SQLiteError) {
             findings = try Self.headerFindings(of: store)
             // A file with a wrong header cannot be opened for the rest.

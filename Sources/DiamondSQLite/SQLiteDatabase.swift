@@ -45,18 +45,18 @@ package final class SQLiteDatabase: Sendable {
     /// migrated the file since it was opened.
     ///
     /// - Parameters:
-    ///   - patience: The time to wait for another process that writes, before the error `busy`; `nil` for the
+    ///   - busyTimeout: The time to wait for another process that writes, before the error `busy`; `nil` for the
     ///     configuration's `busyTimeout`.
     ///   - overwrites: Whether deleted content is overwritten with zeros, which also takes space in the log.
     package func write<Result>(
-        patience: Duration? = nil,
+        busyTimeout: Duration? = nil,
         overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try refuseFork()
         return try writer.withLock { (handle) throws(SQLiteError) in
-            if let patience { sqlite3_busy_timeout(handle.pointer, Self.milliseconds(patience)) }
-            defer { if patience != nil { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
+            if let busyTimeout { sqlite3_busy_timeout(handle.pointer, Self.milliseconds(busyTimeout)) }
+            defer { if busyTimeout != nil { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
             if !overwrites { try handle.execute("PRAGMA secure_delete = OFF") }
             defer { if !overwrites { try? handle.execute("PRAGMA secure_delete = ON") } }
             let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
@@ -71,7 +71,7 @@ package final class SQLiteDatabase: Sendable {
 
     /// Whether a write could begin now without waiting for another process. The answer may change at any time.
     package var canWriteImmediately: Bool {
-        let isFree = try? write(patience: .zero) { (connection) throws(SQLiteError) in true }
+        let isFree = try? write(busyTimeout: .zero) { (connection) throws(SQLiteError) in true }
         return isFree == true
     }
 

@@ -10,11 +10,11 @@ import Testing
         let (database, other) = (try file.open(), try file.open())
         try other.write { (_) throws(SQLiteError) in
             let error = #expect(throws: SQLiteError.self) {
-                try database.write(patience: .zero) { (_) throws(SQLiteError) in }
+                try database.write(busyTimeout: .zero) { (_) throws(SQLiteError) in }
             }
             #expect(error?.code.primary == .busy)
         }
-        try database.write(patience: .zero) { (connection) throws(SQLiteError) in
+        try database.write(busyTimeout: .zero) { (connection) throws(SQLiteError) in
             #expect(try connection.integer("PRAGMA busy_timeout") == 0)
         }
         try database.write { (connection) throws(SQLiteError) in

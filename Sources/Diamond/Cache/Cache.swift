@@ -21,7 +21,7 @@ public final class Cache: Sendable {
     let activity: Activity
     let now: @Sendable () -> Int64
     /// The locks of unreadable entries that have been reported.
-    private let locks = Guarded<Set<CacheLock>>([])
+    private let locks = Guarded<Set<UnreadableReason>>([])
     /// The rules that make this store's keys.
     package let rules: KeyRules
 

@@ -91,7 +91,7 @@ extension Engine {
         /// them.
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
         /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
-        package var patience = Duration.seconds(5)
+        package var cancellationTimeout = Duration.seconds(5)
         /// The settings of a gateway; `nil`, the default, for the engine of an app.
         package var gateway: Gateway?
         /// Draws a number from 0 up to 1, for random delays.

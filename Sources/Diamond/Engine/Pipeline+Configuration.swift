@@ -58,7 +58,7 @@ extension Pipeline {
         clock.uptime = configuration.uptime
         clock.sleep = configuration.clock
         clock.draw = configuration.draw
-        clock.endTimeout = configuration.patience
+        clock.endTimeout = configuration.cancellationTimeout
         return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)

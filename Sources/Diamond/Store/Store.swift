@@ -109,7 +109,7 @@ public struct Store: Hashable, Sendable {
     /// Whether a file of a directory exists. Throws if the directory cannot be read.
     func fileExists(_ path: String, in directory: URL) throws(CacheError) -> Bool {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
-        guard FileNumber(path) == nil else { return true }
+        guard FileIdentity(path) == nil else { return true }
         let reason = errno
         if [ENOENT, ENOTDIR].contains(reason) { return false }
         let text = String(cString: strerror(reason))

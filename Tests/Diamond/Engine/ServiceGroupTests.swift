@@ -21,7 +21,7 @@ import Testing
         configuration.uptime = { [clock] in clock.date.milliseconds }
         configuration.reachability = StubReachability(isReachable: true)
         // Where many tests run, a task may wait for seconds.
-        configuration.patience = .seconds(600)
+        configuration.cancellationTimeout = .seconds(600)
         return Engine(configuration)
     }
 

@@ -32,7 +32,7 @@ final class ReplayFixture: Sendable {
         configuration.clock = clock
         configuration.uptime = { [clock] in clock.date.milliseconds }
         // Where many tests run, a task may wait for seconds.
-        configuration.patience = .seconds(600)
+        configuration.cancellationTimeout = .seconds(600)
         configuration.retry = .never
         configuration.reachability = StubReachability(isReachable: true)
         change(&configuration)

@@ -10,7 +10,8 @@ struct BodyOutline: Sendable {
     let request: Data
     /// The response without the body, with headers opened, and flags as a lookup returns them.
     var stored: StoredResponse
-    let seal: String?
+    /// The name of the key that seals the body; `nil` for a body in clear.
+    let keyID: String?
     let isCompressed: Bool
     /// The checksums of the chunks, as they are written.
     let checksums: [Data]

@@ -44,7 +44,7 @@ package final class BodyWriter {
         var known = self.entry
         known.request = Array(outline.request)
         row = PartialRow(
-            id: outline.id, entry: known, seal: outline.seal, isCompressed: outline.isCompressed,
+            id: outline.id, entry: known, seal: outline.keyID, isCompressed: outline.isCompressed,
             bodySize: Int64(outline.bodySize - (outline.sizes.last ?? 0)),
             digest: BodyDigest(outline.checksums.dropLast()), checksum: outline.checksum)
     }

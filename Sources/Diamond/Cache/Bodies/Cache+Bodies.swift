@@ -36,7 +36,7 @@ extension Cache {
 
     /// Returns the original bytes of a body, before compression and sealing: all chunks but the last have one size.
     private func size(of outline: BodyOutline) throws(CacheError) -> Int {
-        guard outline.seal != nil || outline.isCompressed, !outline.sizes.isEmpty else { return outline.bodySize }
+        guard outline.keyID != nil || outline.isCompressed, !outline.sizes.isEmpty else { return outline.bodySize }
         let number = outline.sizes.count - 1
         guard let last = try chunk(number, of: outline) else { throw .entryGone }
         return number * CacheTable.chunkSize + last.count

@@ -58,7 +58,7 @@ extension CacheFile {
     }
 
     private func opened(_ bytes: Data, number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
-        guard let keyID = outline.seal else { return bytes }
+        guard let keyID = outline.keyID else { return bytes }
         do {
             return try sealing?.opened(bytes, keyID: keyID, key: outline.key, number: number)
         } catch {

@@ -11,7 +11,7 @@ extension CacheFile {
     struct OpenedFile {
         let database: SQLiteDatabase
         let secret: Data
-        let number: FileNumber?
+        let number: FileIdentity?
     }
 
     /// Opens the file of a store. If it is damaged, sets it aside and creates another one.
@@ -25,7 +25,7 @@ extension CacheFile {
         activity: Activity
     ) throws(CacheError) -> OpenedFile {
         // Read before: after the failure, the path may name another file.
-        let number = FileNumber(store.cachePath)
+        let number = FileIdentity(store.cachePath)
         do {
             return try open(store, seal: seal, secret: secret, savesSecret: recreates)
         } catch {
@@ -92,8 +92,9 @@ extension CacheFile {
     }
 
     /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
-    package static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?)
-    {
+    package static func database(of store: Store) throws(SQLiteError) -> (
+        database: SQLiteDatabase, number: FileIdentity?
+    ) {
         // Shared, so that a process stopped here does not block others.
         var lock = try openingLock(of: store, isShared: true)
         defer { withExtendedLifetime(lock) {} }
@@ -105,11 +106,11 @@ extension CacheFile {
         var configuration = DiamondSchema.cache
         configuration.vfs = store.vfs
         let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
-        return (database, FileNumber(store.cachePath))
+        return (database, FileIdentity(store.cachePath))
     }
 
     // Any other error than ENOENT: the file may exist.
-    private static func isMissing(_ store: Store) -> Bool { FileNumber(store.cachePath) == nil && errno == ENOENT }
+    private static func isMissing(_ store: Store) -> Bool { FileIdentity(store.cachePath) == nil && errno == ENOENT }
 
     /// Returns the lock for opening the file; `nil` if the lock is unavailable and the file exists: in a directory that is not
     /// writable, the file is not replaced.
@@ -117,7 +118,7 @@ extension CacheFile {
         do {
             return try FileLock(store.lockPath, isShared: isShared, patience: store.lockPatience)
         } catch {
-            guard error.code != .busy, !error.code.isUnsafe, FileNumber(store.cachePath) != nil else { throw error }
+            guard error.code != .busy, !error.code.isUnsafe, FileIdentity(store.cachePath) != nil else { throw error }
             return nil
         }
     }
@@ -139,11 +140,11 @@ extension CacheFile {
     /// - Returns: its new path; `nil` if it was not renamed.
     package static func setAside(
         _ store: Store,
-        unlessOtherThan number: FileNumber?
+        unlessOtherThan number: FileIdentity?
     ) throws(CacheError) -> String? {
         let lock = try lock(of: store)
         defer { withExtendedLifetime(lock) {} }
-        guard let number, FileNumber(store.cachePath) == number else { return nil }
+        guard let number, FileIdentity(store.cachePath) == number else { return nil }
         removeOlder(in: store)
         let place = store.cachePath + ".corrupt-" + date()
         // The file first: if this process dies halfway, the process that creates the next file removes the rest.

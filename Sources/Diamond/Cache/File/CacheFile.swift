@@ -10,7 +10,7 @@ package final class CacheFile: Sendable {
         /// has created the file again.
         var sealing: Sealing?
         /// The number that tells the file from another one of its name.
-        var number: FileNumber?
+        var number: FileIdentity?
         /// The number of files opened after the first.
         var generation = 0
         /// Whether ``abandon()`` was called.
@@ -75,14 +75,14 @@ package final class CacheFile: Sendable {
 
     /// - Parameters:
     ///   - patience: the longest wait for another process that writes; `nil` for as long as SQLite waits.
-    ///   - overwrites: as in ``SQLiteDatabase/write(patience:overwrites:_:)``.
+    ///   - overwrites: as in ``SQLiteDatabase/write(busyTimeout:overwrites:_:)``.
     package func write<Result>(
         patience: Duration? = nil,
         overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
         try run { (database) throws(SQLiteError) in
-            try database.write(patience: patience, overwrites: overwrites, body)
+            try database.write(busyTimeout: patience, overwrites: overwrites, body)
         }
     }
 
@@ -126,7 +126,7 @@ package final class CacheFile: Sendable {
     /// - Parameter patience: the longest wait for another process that does the same. After that, the next call tries
     ///   again.
     func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
-        let now = FileNumber(path)
+        let now = FileIdentity(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
         // Without a number, the file may have been removed before the number was read.
         guard recreates, now == nil ? !isAbandoned : now != known else { return }

@@ -26,7 +26,7 @@ package enum CacheTable {
         /// A row that cannot be trusted.
         case damaged(reason: String)
         /// A sound row that this process cannot read.
-        case locked(CacheLock)
+        case locked(UnreadableReason)
     }
 
     static func find(

@@ -65,7 +65,7 @@ struct OutlineRow {
             return .other(.damaged(reason: "its row's checksum is wrong"))
         }
         let outline = BodyOutline(
-            id: id, key: key, isPartial: isPartial, request: request, stored: stored, seal: seal,
+            id: id, key: key, isPartial: isPartial, request: request, stored: stored, keyID: seal,
             isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
             checksum: checksum, isVisited: isVisited)
         return outline.opened(for: form, with: sealing).readable
@@ -74,21 +74,21 @@ struct OutlineRow {
 
 extension BodyOutline {
     fileprivate func opened(for form: [UInt8], with sealing: Sealing?) -> OutlineRow.Verification {
-        guard let seal else {
+        guard let keyID else {
             if sealing != nil { return .other(.locked(.inClear)) }
             return Array(request) == form ? .outline(self) : .other(.nothing)
         }
-        guard let sealing else { return .other(.locked(.sealed(keyID: seal))) }
+        guard let sealing else { return .other(.locked(.sealed(keyID: keyID))) }
         do {
-            let row = Sealing.Row(keyID: seal, request: request, bodySize: Int64(bodySize), digest: digest)
-            guard try sealing.open(request: request, keyID: seal, key: key).form == form else {
+            let row = Sealing.Row(keyID: keyID, request: request, bodySize: Int64(bodySize), digest: digest)
+            guard try sealing.open(request: request, keyID: keyID, key: key).form == form else {
                 return .other(.nothing)
             }
             var opened = self
             opened.stored.headerBlock = try sealing.openedHeaders(of: stored, row: row, key: key)
             return .outline(opened)
         } catch {
-            return .other(.init(error, keyID: seal))
+            return .other(.init(error, keyID: keyID))
         }
     }
 }

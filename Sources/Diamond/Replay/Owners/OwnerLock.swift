@@ -23,7 +23,7 @@ final class OwnerLock: Sendable {
             let name = UUID().uuidString
             let path = directory.appendingPathComponent(name).path
             let descriptor = try Self.make(path)
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileNumber(path) == FileNumber(of: descriptor) {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileIdentity(path) == FileIdentity(of: descriptor) {
                 self.name = name
                 self.path = path
                 self.descriptor = descriptor
@@ -56,7 +56,7 @@ final class OwnerLock: Sendable {
     /// Whether no process holds the lock any more.
     static func isFree(_ name: String, in directory: URL) -> Bool {
         let path = directory.appendingPathComponent(name).path
-        guard let descriptor = lock(path) else { return FileNumber(path) == nil && errno == ENOENT }
+        guard let descriptor = lock(path) else { return FileIdentity(path) == nil && errno == ENOENT }
         close(descriptor)
         return true
     }
@@ -67,7 +67,7 @@ final class OwnerLock: Sendable {
         guard let descriptor = lock(path) else { return }
         defer { close(descriptor) }
         // Another process may have removed it meanwhile.
-        if FileNumber(path) == FileNumber(of: descriptor) { unlink(path) }
+        if FileIdentity(path) == FileIdentity(of: descriptor) { unlink(path) }
     }
 
     /// Removes the files of dead owners from a directory.

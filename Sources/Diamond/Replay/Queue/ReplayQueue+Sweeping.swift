@@ -198,3 +198,12 @@ extension ReplayQueue {
         }
     }
 }
+
+/// An operator's action on a job.
+package enum JobAction: String, Hashable, Sendable, CaseIterable {
+    /// Sends a waiting job now.
+    case retry
+    case hold, release, discard
+    /// Sends a dead job, or one in review, again, and counts its attempts from zero.
+    case redrive
+}

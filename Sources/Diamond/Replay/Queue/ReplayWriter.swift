@@ -170,7 +170,7 @@ final class ReplayWriter: Sendable {
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Void
     ) throws(ReplayError) -> [ReplayTransition] {
         do throws(SQLiteError) {
-            return try database.write(patience: isPatient ? nil : .zero) { (connection) throws(SQLiteError) in
+            return try database.write(busyTimeout: isPatient ? nil : .zero) { (connection) throws(SQLiteError) in
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 try body(connection, &ledger)

@@ -266,3 +266,21 @@ public final class Replayer: Sendable {
         return jobs
     }
 }
+
+/// The lanes in which jobs are sent.
+package protocol JobLanes: Sendable {
+    /// The lanes that are not paused. Only their jobs are claimed.
+    var unpaused: ReplayTable.Lanes { get }
+
+    /// A sequence with an element whenever ``unpaused`` may have changed. Each call returns its own sequence.
+    var pauseChanges: AsyncStream<Void> { get }
+}
+
+/// A point at which a process may die while it sends a job. A test can end the process there by the point's name.
+package enum ReplayFaultPoint: String, Hashable, Sendable, CaseIterable {
+    case afterClaim = "after-claim"
+    case beforeSend = "before-send"
+    case afterSend = "after-send"
+    case beforeFinish = "before-finish"
+    case afterFinish = "after-finish"
+}

@@ -190,10 +190,10 @@ import Testing
     @Test func `a file removed alone leaves its index to no other file, and is created again`() async throws {
         let running = try open()
         // It is open in the running process: its number is not given to another file.
-        let index = FileNumber(temporary.store.cachePath + "-shm")
+        let index = FileIdentity(temporary.store.cachePath + "-shm")
         try FileManager.default.removeItem(atPath: temporary.store.cachePath)
         let other = try open()
-        #expect(index != nil && FileNumber(temporary.store.cachePath + "-shm") != index)
+        #expect(index != nil && FileIdentity(temporary.store.cachePath + "-shm") != index)
         let entries = try [entry("a"), entry("b")]
         running.store(entries[0])
         other.store(entries[1])

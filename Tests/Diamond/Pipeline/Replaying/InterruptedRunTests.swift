@@ -31,7 +31,7 @@ import Testing
         configuration.clock = clock
         configuration.uptime = { [clock] in clock.date.milliseconds }
         // Where many tests run, a task may wait for seconds.
-        configuration.patience = .seconds(600)
+        configuration.cancellationTimeout = .seconds(600)
         configuration.retry = .never
         configuration.draw = { 0.5 }
         configuration.reachability = StubReachability(isReachable: true)

@@ -163,7 +163,7 @@ import Testing
         }
         let engine = fixture.engine { configuration in
             configuration.store?.vfs = disk.vfs
-            configuration.patience = .milliseconds(1)
+            configuration.cancellationTimeout = .milliseconds(1)
         }
         var request = Request("http://h/", method: .post, body: .json(1))
         request.replay = .durable
@@ -191,7 +191,7 @@ import Testing
         func engine() -> Engine {
             fixture.engine { configuration in
                 configuration.store?.vfs = disk.vfs
-                configuration.patience = .milliseconds(1)
+                configuration.cancellationTimeout = .milliseconds(1)
             }
         }
         let (first, second) = (engine(), engine())

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The device of a file, and its number there.
-package struct FileNumber: Equatable, Sendable {
+/// The device and the inode number of a file, which differ from those of any other file.
+package struct FileIdentity: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64
 
-    /// Creates the number of the file at a path; `nil` if there is no file.
+    /// Creates the identity of the file at a path; `nil` if there is no file.
     package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The number of an open file; `nil` if the descriptor is invalid.
+    /// Creates the identity of an open file; `nil` if the descriptor is invalid.
     init?(of descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }

@@ -1,5 +1,5 @@
 /// The reason why this process cannot read an entry that is not damaged. The entry stays, and counts as a miss.
-enum CacheLock: Hashable, Sendable {
+enum UnreadableReason: Hashable, Sendable {
     /// The entry is in clear, and a sealed cache reads only sealed entries.
     case inClear
     /// It is sealed, and no seal was given.
