@@ -17,7 +17,7 @@ package struct SQLiteConfiguration: Sendable {
     package var busyTimeout: Int32 = 30_000
     /// The maximum number of idle read connections that stay open.
     package var idleReaders = 4
-    /// The length of the write-ahead log in pages from which a write is followed by a checkpoint.
+    /// The length of the write-ahead log, in pages, at which a write runs a checkpoint.
     package var checkpointLength: Int32 = 1000
     /// Whether a missing file is created.
     package var create = true

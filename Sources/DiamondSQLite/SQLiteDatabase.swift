@@ -7,7 +7,8 @@ import Foundation
 /// reference.
 package final class SQLiteDatabase: Sendable {
     package let path: String
-    /// The path with the links to its directory resolved once. If a link changes later, it leads to another store.
+    /// The path, with the links among its directories resolved at opening. A link that is changed later would lead to
+    /// another store.
     private let resolvedPath: String
     private let configuration: SQLiteConfiguration
     private let writer: Guarded<SQLiteHandle>
@@ -64,7 +65,7 @@ package final class SQLiteDatabase: Sendable {
                 try configuration.version(of: connection, path: path)
                 return try body(connection)
             }
-            if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
+            if handle.logLength >= configuration.checkpointLength { try? checkpoint(lockedBy: handle) }
             return result
         }
     }
@@ -106,7 +107,7 @@ package final class SQLiteDatabase: Sendable {
             // The pragma frees one page per step.
             let connection = SQLiteConnection(handle: handle)
             try connection.statement(composed: "PRAGMA incremental_vacuum(\(pages))").run()
-            if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
+            if handle.logLength >= configuration.checkpointLength { try? checkpoint(lockedBy: handle) }
         }
     }
 
@@ -114,8 +115,8 @@ package final class SQLiteDatabase: Sendable {
     /// contains deleted content, and the file has its minimum size. If it fails, the next call repeats it.
     package func emptyLog() {
         writer.withLock { handle in
-            // The checkpoint waits for its turn among the writers; the truncation keeps others waiting for half a second at most.
-            guard (try? checkpoint(behind: handle)) != nil else { return }
+            // The checkpoint waits for other writers. The truncation makes them wait for half a second at most.
+            guard (try? checkpoint(lockedBy: handle)) != nil else { return }
             Self.truncateLog(on: handle)
             sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         }
@@ -130,7 +131,7 @@ package final class SQLiteDatabase: Sendable {
         _ = writer.withLockIfFree { handle in
             sqlite3_busy_timeout(handle.pointer, 0)
             defer { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) }
-            guard (try? checkpoint(behind: handle)) != nil else { return }
+            guard (try? checkpoint(lockedBy: handle)) != nil else { return }
             // Otherwise the next process that opens the file reads and copies the whole log again.
             Self.truncateLog(on: handle, waiting: false)
         }
@@ -155,7 +156,7 @@ package final class SQLiteDatabase: Sendable {
     // SQLite before 3.51.3 can corrupt the file if a checkpoint runs during a commit of another connection that resets the
     // log. The write lock prevents such commits, in this process and in others. The checkpoint runs on another connection,
     // because SQLite refuses it on a connection with an open transaction.
-    private func checkpoint(behind handle: SQLiteHandle) throws(SQLiteError) {
+    private func checkpoint(lockedBy handle: SQLiteHandle) throws(SQLiteError) {
         try handle.execute("BEGIN IMMEDIATE")
         defer { try? handle.execute("ROLLBACK") }
         let code = sqlite3_wal_checkpoint_v2(checkpointer.pointer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
@@ -191,7 +192,7 @@ extension SQLiteDatabase {
     /// Waits for readers for up to half a second, during which no other connection can write.
     ///
     /// If another connection holds the write lock, SQLite would checkpoint without that lock, during a commit (see
-    /// `checkpoint(behind:)`). The busy handler interrupts it instead, before it copies pages.
+    /// `checkpoint(lockedBy:)`). The busy handler interrupts it instead, before it copies pages.
     ///
     /// - Parameter waiting: Whether to wait for readers.
     static func truncateLog(on handle: SQLiteHandle, waiting: Bool = true) {

@@ -21,8 +21,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let full = Code(rawValue: SQLITE_FULL)
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
-        /// The SQL does not match the file (`SQLITE_ERROR`). The file does not have the schema of its recorded version: a
-        /// table or a column is missing, or the format is another.
+        /// The SQL does not match the file (`SQLITE_ERROR`). The file does not have the schema of its recorded version:
+        /// a table or a column is missing, or the format differs.
         package static let schemaMismatch = Code(rawValue: SQLITE_ERROR)
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// The file was written by a newer version of this package.

@@ -11,11 +11,12 @@ extension Engine {
     /// call `await cache?.flush()`, first. The files of the cache are closed when the last reference to the engine or the
     /// cache is released.
     ///
-    /// - Parameter limit: the time for running and waiting work to finish, zero by default. Paused work is not waited for.
-    ///   Then the rest is canceled, and has at most 5 more seconds to stop, so that code of the app that ignores its
-    ///   cancellation causes no longer delay. Code that validates or decodes a response in the task of a
-    ///   ``Engine/send(_:)->Response`` is canceled only with that task. Requests that are sent meanwhile count as well: a
-    ///   server that shuts down should stop accepting requests first. Canceling the calling task ends the limit.
+    /// - Parameter limit: the time for running and waiting work to finish, zero by default. Paused work is not waited
+    ///   for. The remaining work is then canceled, and has at most 5 more seconds to stop: app code that ignores its
+    ///   cancellation delays the end no longer than that. Code that validates or decodes a response in the task of a
+    ///   ``Engine/send(_:)->Response`` is canceled only with that task. Requests that are sent meanwhile are waited
+    ///   for, too: a server that shuts down should stop accepting requests first. Canceling the calling task ends this
+    ///   wait at once.
     @concurrent
     public func close(within limit: Duration = .zero) async {
         if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }

@@ -62,9 +62,10 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back once with its response or the error. The response may come from the cache if the policy
-    /// allows. The callback never runs within this call. On an executor with other threads it may run before this call has
-    /// returned, so use the result and not the returned connection. For programs that do not `await`.
+    /// Sends a request and calls back once with its response or the error. The response may come from the cache if the
+    /// policy allows. The callback never runs within this call. On an executor with other threads it may run before
+    /// this call has returned, so use the result and not the returned connection. Use this method in code that cannot
+    /// `await`.
     ///
     /// ```swift
     /// engine.send(request) { result in
@@ -95,7 +96,7 @@ extension Engine {
     /// Cancels the unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or
     /// URL of their requests. Calls to ``send(_:)->Response`` are canceled with their tasks.
     ///
-    /// - Parameter predicate: called in no order. It must return quickly.
+    /// - Parameter predicate: called in no particular order. It must return quickly.
     /// - Returns: the number of canceled connections.
     @discardableResult
     public func cancel(where predicate: (Connection) -> Bool) -> Int {

@@ -21,11 +21,12 @@ extension Engine {
     /// identity, or does not know a secret for it, the job is held until its identity is released
     /// (``ReplayQueue/release(_:)-(ReplayHold)``).
     ///
-    /// Jobs of a paused lane (``Lanes/isPaused(_:)``) stay in the queue. A job that waits for a permit there when the lane is
-    /// paused goes back to the queue.
+    /// Jobs of a paused lane (``Lanes/isPaused(_:)``) stay in the queue. A job that already waits for a permit of the
+    /// lane goes back to the queue when the lane is paused.
     ///
     /// - Parameters:
-    ///   - width: the greatest number of jobs that are sent at the same time, 8. The engine's lanes limit them as well.
+    ///   - width: the maximum number of jobs that are sent at the same time; 8 by default. The engine's lanes limit
+    ///     them as well.
     ///   - identities: returns the identities whose jobs are claimed, in addition to jobs without one. Called before each
     ///     claim. `nil`, the default, claims all.
     public func replayer(

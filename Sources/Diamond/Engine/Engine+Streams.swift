@@ -11,20 +11,21 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// The request is sent like every other: ``Request/cache`` decides whether a stored response is returned, at once or
-    /// confirmed by the server. A success that comes over the wire is not stored, and holds its permit until the body was read
-    /// to its end or is dropped. Until the head has arrived, ``Request/retry`` applies, and ``RetryPolicy/attemptTimeout`` and
-    /// ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again, and ``Request/timeout`` limits the time
-    /// between two pieces.
+    /// The request is sent like every other: ``Request/cache`` decides whether a stored response is returned, at once
+    /// or confirmed by the server. A successful response from the server is not stored. It holds its permit until its
+    /// body has been read to the end or is dropped. Until the head has arrived, ``Request/retry`` applies, and
+    /// ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again,
+    /// and ``Request/timeout`` limits the time between two pieces.
     ///
     /// - Parameters:
-    ///   - request: the request. In a serial lane it waits for its permit, but in no order with connections.
+    ///   - request: the request. In a serial lane it waits for its permit, but does not keep its order among the lane's
+    ///     connections.
     ///   - limit: the greatest size of the body in bytes; none by default. ``Configuration/bodyLimit`` is for bodies in
     ///     memory.
-    ///   - sharing: whether one exchange serves all callers that send the same request, also with `sharing`, before its head
-    ///     arrives. Each caller gets all bytes, and may stop at any time. No caller gets more than 1 MiB ahead of the slowest,
-    ///     so that a caller that does not read stops all. Not shared: methods other than GET, HEAD and QUERY, the policies
-    ///     `reload` and `noStore`, ranges and conditions, named secrets without an identity.
+    ///   - sharing: whether one exchange serves all callers that send the same request, also with `sharing`, before its
+    ///     head arrives. Each caller gets all bytes, and may stop at any time. No caller gets more than 1 MiB ahead of
+    ///     the slowest: a caller that does not read stops all of them. Not shared: methods other than GET, HEAD and
+    ///     QUERY, the policies `reload` and `noStore`, ranges and conditions, named secrets without an identity.
     /// - Throws: ``ConnectionError``, as reading the body does later. A response with an error status is returned, not thrown.
     @concurrent
     public func stream(
@@ -44,17 +45,18 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// A stream that ends or breaks is opened again, with `Last-Event-ID`, after the time that the server names (3 seconds if
-    /// it names none). After failures in a row a growing, random delay is added. This continues until the loop is left or its
-    /// task canceled, or until the status is 204. The first connection follows ``Request/retry``, and its failure is thrown. A
-    /// request that must not be sent twice (a POST without `Idempotency-Key`) or is not to be retried (`.never`) is sent once.
+    /// A stream that ends or breaks is opened again, with `Last-Event-ID`, after the time that the server names (3
+    /// seconds if it names none). After consecutive failures, a growing random delay is added. This continues until the
+    /// loop is left or its task canceled, or until the status is 204. The first connection follows ``Request/retry``,
+    /// and its failure is thrown. A request that must not be sent twice (a POST without `Idempotency-Key`) or is not to
+    /// be retried (`.never`) is sent once.
     ///
     /// - Parameters:
     ///   - request: the request, which gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has these
     ///     headers.
     ///   - lastEventID: the ID of an event that was received before, to continue after it.
-    ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB. More is the error
-    ///     `bodyTooLarge`.
+    ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB by default. A larger one is
+    ///     the error `bodyTooLarge`.
     /// - Returns: events that throw ``ConnectionError``: `badStatus`, with the response, for a first status other than 200, and
     ///   for a later one that is not among the ``RetryPolicy/statuses``; `badContentType`, with the response; and errors that a
     ///   retry would not help. A later `Retry-After` is waited for, however long.

@@ -13,8 +13,8 @@ extension Engine {
     /// ``RetryPolicy/deadline`` limit the time that the source takes for a piece.
     ///
     /// - Parameters:
-    ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the query. In
-    ///     a serial lane it waits for its permit, but in no order with connections.
+    ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the
+    ///     query. In a serial lane it waits for its permit, but does not keep its order among the lane's connections.
     ///   - source: the source of the body.
     ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return quickly.
     /// - Throws: ``ConnectionError``: `badRequest` if the request has a body of its own, or a method that carries none, or if

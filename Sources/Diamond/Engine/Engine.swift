@@ -74,13 +74,14 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Canceling the calling task ends the call at once, except while code of the app that validates or decodes a response
-    /// ignores the cancellation. The call makes no operation, except for a request in a serial lane. Only a lookup in the
-    /// memory tier runs on the caller's actor: a stored response that involves no interceptor, observer, cookie or credential
-    /// provider is returned within microseconds. In a serial lane, requests sent by one actor keep their order.
+    /// Canceling the calling task ends the call at once, except while code of the app that validates or decodes a
+    /// response ignores the cancellation. The call creates no `Operation`, except for a request in a serial lane. Only
+    /// a lookup in the memory tier runs on the caller's actor: a stored response that involves no interceptor,
+    /// observer, cookie or credential provider is returned within microseconds. In a serial lane, requests sent by one
+    /// actor keep their order.
     ///
-    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the request is queued
-    ///   because of it (``Request/replay``): that is the error `queued`.
+    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the request is
+    ///   queued because of it (``Request/replay``): then the error is `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
         if let response = pipeline.responseInMemory(to: request) { return response }
         return try await response(to: request, handler: nil, connection: enqueueIfSerial(request, handler: nil))
@@ -137,7 +138,7 @@ public final class Engine: Sendable {
 
     /// Marks the entries stored for a request stale (``Cache/invalidate(_:)``).
     ///
-    /// - Returns: `false` if there was none that was not marked already.
+    /// - Returns: `false` if all of them were marked already, or there were none.
     /// - Throws: the errors of ``purge(_:)``.
     @discardableResult
     @concurrent

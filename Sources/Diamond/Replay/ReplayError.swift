@@ -8,7 +8,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         /// The name of the kind, such as `queueFull`.
         public let description: String
 
-        /// The request has no written form, or holds a secret that may not be written.
+        /// The request cannot be encoded, or contains a secret that must not be stored.
         public static let badRequest = Code(description: "badRequest")
         /// The queue has reached its limit of open jobs.
         public static let queueFull = Code(description: "queueFull")
@@ -71,7 +71,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     /// Whether the same operation may succeed a moment later.
     var isTransient: Bool { [.busy, .diskFull, .diskError].contains(code) }
 
-    /// Whether an open queue may be used again later. This includes a process that can open no more files for now.
+    /// Whether an open queue may be used again later. This includes the case that the process has too many open files.
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }
 
     package static let remedyOfDamage =

@@ -40,9 +40,9 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public let runAt: Date
     /// The time after which the job is not sent; `nil` for no limit.
     public let expiresAt: Date?
-    /// The number of attempts that count.
+    /// The number of attempts that count towards ``attemptLimit``. An attempt without a network, for example, does not.
     public let attempts: Int
-    /// The number of counted attempts after which the job is dead.
+    /// The number of ``attempts`` after which the job is dead.
     public let attemptLimit: Int
     /// The start of the current attempt; `nil` if none runs. If several attempts may have been processed, it is the
     /// start of the first.

@@ -32,7 +32,7 @@ package final class QueueTime: Sendable {
         return Moment(record, at: reading)
     }
 
-    /// A moment by the queue's time.
+    /// The current time by the queue's clock, and its difference from the wall clock.
     package struct Moment: Hashable, Sendable {
         /// Milliseconds since 1970.
         package let time: Int64
@@ -46,7 +46,7 @@ package final class QueueTime: Sendable {
         }
 
         /// Converts a time of the wall clock to the queue's time.
-        func time(ofWall wall: Int64) -> Int64 { wall.subtractedAtMost(lead) }
+        func time(ofWall wall: Int64) -> Int64 { wall.subtractingUnlessOverflow(lead) }
     }
 }
 
@@ -55,7 +55,7 @@ extension ReplayClock {
 }
 
 extension Int64 {
-    fileprivate func subtractedAtMost(_ other: Int64) -> Int64 {
+    fileprivate func subtractingUnlessOverflow(_ other: Int64) -> Int64 {
         let (difference, isTooFar) = subtractingReportingOverflow(other)
         return isTooFar ? self : difference
     }

@@ -3,8 +3,8 @@ import Foundation
 
 /// An observer of other processes: of their writes to a wake file, and of their ends.
 ///
-/// It needs the system to watch files, which Linux does, and Apple's platforms do in part. Where the system cannot, the
-/// observer reports nothing, and its user has to poll once a second.
+/// Linux reports both, Apple's platforms report only writes, and other systems report nothing. The caller has to poll
+/// once a second for everything that is not reported.
 final class QueueWatch: Sendable {
     /// Whether it reports writes to the wake file.
     let watchesWakeFile: Bool

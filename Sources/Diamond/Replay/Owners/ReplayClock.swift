@@ -2,7 +2,7 @@ import Foundation
 
 /// The clocks and the random numbers of a queue.
 package struct ReplayClock: Sendable {
-    /// The wall clock, in milliseconds since 1970. It decides when a job is sent, and is shown to users.
+    /// The wall clock, in milliseconds since 1970. The queue's time is computed from it (``QueueClock``).
     var now: @Sendable () -> Int64
     /// The time since the machine was started, in milliseconds, by a clock that cannot be set. It includes sleep, and
     /// decides when a lease ends.
@@ -11,7 +11,7 @@ package struct ReplayClock: Sendable {
     var boot: String
     /// The clock for waits.
     var sleep: any Clock<Duration>
-    /// Returns a random number from 0 up to 1, for delays that are drawn.
+    /// Returns a random number from 0 up to 1, for random delays.
     var draw: @Sendable () -> Double
     /// The maximum time for which a closing queue waits for attempts that do not react to their cancellation, by a
     /// clock that always runs.

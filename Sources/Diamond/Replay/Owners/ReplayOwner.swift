@@ -160,8 +160,8 @@ final class ReplayOwner: Sendable {
         let (owner, isSuspended) = state.withLock { state -> (Int64?, Bool) in
             // The queue was closed while the row was written. Remove the row here, because no other code does.
             guard !state.isRetired else { return (nil, state.isSuspended) }
-            // If two calls registered at the same time, the first is the owner. The second row is removed with its
-            // lock.
+            // If two calls registered at the same time, the first is the owner. The second lock is released when this
+            // function returns, so that its row is removed like a dead owner's.
             if let first = state.id { return (first, state.isSuspended) }
             state.id = id
             state.lock = lock
@@ -277,9 +277,9 @@ final class ReplayOwner: Sendable {
 
     // MARK: The end
 
-    /// Notes whether the system may end the process at any time from now on. Such an end does not count against the
-    /// jobs. If no job is running, releases the lock, because some systems kill a suspended process that holds one
-    /// (0xdead10cc).
+    /// Records whether the system may end the process at any time from now on. Such an end does not count as a death
+    /// that the jobs may have caused. If no job is running, releases the lock, because some systems kill a suspended
+    /// process that holds one (0xdead10cc).
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
         let (id, lock) = state.withLock { state -> (Int64?, OwnerLock?) in
             state.isSuspended = isSuspended

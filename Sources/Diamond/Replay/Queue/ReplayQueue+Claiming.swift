@@ -117,8 +117,8 @@ extension ReplayQueue {
     /// Writes the outcome of a job.
     ///
     /// If the disk fails for now, tries again until the outcome is on disk or another owner has the job. The job's
-    /// token shows this, even after the lease has ended. A closed queue tries only a few times. If the outcome can
-    /// never be written, the job stays with this owner until the owner ends.
+    /// token shows whether another owner has it, even after the lease has ended. A closed queue tries only a few times.
+    /// If the outcome can never be written, the job stays with this owner until the owner ends.
     ///
     /// - Parameters:
     ///   - answer: the answer to store with the job, if it ends the job; `nil` for none.

@@ -3,13 +3,15 @@ public import Foundation
 
 /// Adding jobs.
 extension ReplayQueue {
-    /// Adds a request to the queue. It is sent by the rules of its ``Request/replay`` policy, except for their mode.
+    /// Adds a request to the queue. It is sent by the rules of its ``Request/replay`` policy. The policy's mode is
+    /// ignored.
     ///
     /// - Parameters:
     ///   - request: the request to send. Its secrets have to be named.
     ///   - delay: the minimum wait before the request is sent.
-    /// - Returns: the id of the job, or that of the older job with the same unique name that stays or that the request
-    ///   is merged into. `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    /// - Returns: the id of the new job. If an older job with the same unique name stays, or the request replaces its
+    ///   request or is merged into it, the id of that job. `nil` if nothing has to be sent any more
+    ///   (``ReplayPolicy/Uniqueness/merge``).
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
     @concurrent

@@ -143,9 +143,9 @@ extension ReplayQueue {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
             var keys: [OrderingKey] = []
-            for line in try ReplayTable.lines(limit: limit, onlyBlocked: onlyBlocked, on: connection) {
-                guard let job = try ReplayTable.job(line.head, on: connection) else { continue }
-                keys.append(OrderingKey(head: job.shifted(by: lead), count: line.count))
+            for keyHead in try ReplayTable.keyHeads(limit: limit, onlyBlocked: onlyBlocked, on: connection) {
+                guard let job = try ReplayTable.job(keyHead.head, on: connection) else { continue }
+                keys.append(OrderingKey(head: job.shifted(by: lead), count: keyHead.count))
             }
             return keys
         }

@@ -17,8 +17,9 @@ extension ReplayQueue {
     /// lane is held.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. If a job's caller has
-    /// just canceled, the job is ready a moment later, but a replayer may claim it first.
+    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. When a job's caller
+    /// cancels, the job runs for a moment longer before it is ready; then a replayer may claim it before it is
+    /// discarded.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
     /// Makes a job that is dead or in review ready again. The job keeps its position in the order of its key, and its
@@ -99,8 +100,8 @@ extension ReplayQueue {
         try Self.refuseMove(of: id, from: old, to: request)
         let key = HTTPField.Name.idempotencyKey
         let oldKey = key.flatMap { old.headers[$0] }
-        // A server would answer another request with the old key like the old request. Without a key, the request gets
-        // its own.
+        // A server would answer the new request with the response to the old one if both had the same key. Without a
+        // key, the new request gets one of its own.
         if let key, request.headers[key] == oldKey { request.headers[key] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
         // If the request becomes another job, that job gets the unique name.
@@ -179,7 +180,7 @@ extension ReplayQueue {
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
         let count = try await end(hold)
-        // A hold of everything changes no job, so no transition wakes the replayers.
+        // A hold of the queue or the engines changes no job, so no transition wakes the replayers.
         if hold.isWhole {
             listeners.send([])
             wakeFile.wake()

@@ -169,7 +169,7 @@ public final class ReplayQueue: Sendable {
         holdsWakeFile.wake()
     }
 
-    /// Returns the current moment by the queue's time.
+    /// Returns the current time by the queue's clock, and its difference from the wall clock.
     func moment() throws(ReplayError) -> QueueTime.Moment {
         do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
     }
@@ -184,8 +184,9 @@ public final class ReplayQueue: Sendable {
 
     // MARK: The end
 
-    /// Notes for other processes whether the system may end this process at any time from now on. Such an end does not
-    /// count against the jobs that it sends. An app calls this when it enters the background, and when it returns.
+    /// Records for other processes whether the system may end this process at any time from now on. Such an end does
+    /// not count as a crash that the jobs being sent may have caused. An app calls this when it enters the background,
+    /// and when it returns.
     public func allowSuddenTermination(_ isAllowed: Bool) async throws(ReplayError) {
         try await owner.suspend(isAllowed)
     }
@@ -200,7 +201,7 @@ public final class ReplayQueue: Sendable {
         _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
     }
 
-    // For those who only add or tend, and do not close the queue.
+    // For processes that only add or manage jobs, and do not close the queue.
     deinit { database.emptyLogIfFree() }
 }
 

@@ -10,8 +10,8 @@ final class NetworkReturn: Sendable {
         var notBefore: Int64 = 0
     }
 
-    /// The minimum time between two tries, in milliseconds. Without it, routes that change all the time would cause a
-    /// lookup of an unknown name each time.
+    /// The minimum time between two tries, in milliseconds. Without it, a network whose routes change constantly would
+    /// cause a failing DNS lookup at each change.
     private static let pause: Int64 = 5_000
 
     private let state = Guarded(State())

@@ -42,8 +42,8 @@ package enum ReplayOutcome: Hashable, Sendable {
 
     /// Returns the outcome, adjusted to the number of exchanges that have begun.
     ///
-    /// - Parameter isWanted: whether no caller has ended the attempt. If so, an interrupted attempt is a failure like
-    ///   any other.
+    /// - Parameter isWanted: whether no caller has ended the attempt. If so, an attempt that was interrupted before its
+    ///   first exchange is `unsent`, and counts. Otherwise it is `returned`.
     func known(exchanges count: Int, isWanted: Bool) -> ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         switch (count, fault) {

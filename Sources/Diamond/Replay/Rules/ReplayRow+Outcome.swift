@@ -13,7 +13,7 @@ extension ReplayRow {
             applyAnswer(
                 status: status, isTransient: isTransient, pushBack: pushBack, isBehindRedirect: isBehindRedirect,
                 now: now, draw: draw)
-            // After the answer is applied: a redirect deletes nothing, so a 404 behind one is no proof that the job has
+            // After the answer is applied: a redirect deletes nothing, so a 404 after one is no proof that the job has
             // deleted the object.
             if isBehindRedirect { unknownAt = unknownAt ?? sentAt ?? now }
         case .failed(let fault, _, _): apply(fault, now: now, draw: draw)
@@ -104,7 +104,8 @@ extension ReplayRow {
         if Attempt.mayHaveArrived(answered: status, hasRetryAfter: pushBack != nil) {
             unknownAt = unknownAt ?? sentAt ?? now
         }
-        // A request with the same key is still processed (draft-ietf-httpapi-idempotency-key-header section 2.7).
+        // An earlier request with the same key is still being processed (draft-ietf-httpapi-idempotency-key-header
+        // section 2.7).
         let isInProgress = status == 409 && keyLifetime != nil
         switch status {
         case 200..<400: end(.done, reason: .finished)

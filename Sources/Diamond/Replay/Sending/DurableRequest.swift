@@ -56,7 +56,8 @@ final class DurableRequest: Sendable {
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> Draft {
         let draft = Draft(queue: queue, draft: try await queue.draft(of: request))
         return state.withLock { state in
-            // A run ended by a pause may still make a draft while the next one does. Both send the first draft.
+            // A run that a pause has ended may still be making a draft while the next run makes one. Both send the
+            // first draft.
             let first = state.draft ?? draft
             state.draft = first
             return first

@@ -59,7 +59,7 @@ extension ReplayTable {
         return true
     }
 
-    /// Ends the claim of a job that was held or has expired since, while it waited for its permit.
+    /// Ends the claim of a job that was held, or has expired, while it waited for its permit.
     ///
     /// - Returns: whether the claim has ended.
     private static func endIfHeldOrExpired(

@@ -30,8 +30,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Shortens waits that are longer than any rule sets, for example those of a file written before the clock of
-    /// another machine was set. The new wait is the longest that the job's rule sets.
+    /// Shortens waits that are longer than any rule sets, for example in a file that was written on another machine
+    /// before its clock was set. The new wait is the longest that the job's rule sets.
     ///
     /// - Returns: whether there may be more.
     static func correctTimes(

@@ -1,7 +1,8 @@
 package import DiamondSQLite
 import Foundation
 
-/// Jobs whose rows or requests are not what was written. None of them is sent, or written as if it were intact.
+/// Damaged jobs, whose rows or requests differ from what was written. None of them is sent, or saved with a new
+/// checksum.
 extension ReplayTable {
     /// A job's row on disk.
     package struct StoredRow {
@@ -93,7 +94,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Sets the head of each ordering key that has none. The row of a damaged job need not say whose head it was.
+    /// Sets the head of each ordering key that has none. All keys are searched, because the key in the row of a damaged
+    /// head may be wrong.
     static func updateHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             """

@@ -69,8 +69,9 @@ extension ReplayTable {
             owners: Int(owners))
     }
 
-    /// Returns the number of wrong heads: ordering keys whose head is neither the running job nor, if none runs, the first
-    /// one; waiting jobs without an ordering key that are no heads; and heads that no longer wait.
+    /// Returns the number of wrong heads: ordering keys whose head is neither the running job nor, if none runs, the
+    /// first one; unfinished jobs without an ordering key that are not marked as heads; and heads that block no later
+    /// job.
     private static func wrongHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         try connection.integer(
             """

@@ -70,7 +70,7 @@ extension ReplayTable {
         try statement.bind(draft.method, at: 2)
         try statement.bind(draft.url, at: 3)
         try statement.bind(draft.host, at: 4)
-        // Most requests have none.
+        // Most requests have neither tags nor metadata.
         try statement.bind(draft.tags.isEmpty ? "[]" : text(.array(draft.tags.map { .string($0) })), at: 5)
         try statement.bind(draft.policy.metadata.isEmpty ? "{}" : text(.object(draft.policy.metadata)), at: 6)
         try statement.bind(draft.isIdempotent, at: 7)

@@ -5,7 +5,7 @@ extension ReplayTable {
     /// The number of hours whose counts are stored: those of 400 days.
     private static let storedHours: Int64 = 400 * 24
 
-    /// Deletes a batch of the done and dead jobs beyond the limits of a retention, and counts of hours long ago.
+    /// Deletes a batch of the done and dead jobs beyond the limits of a retention, and the oldest hourly counts.
     ///
     /// - Returns: whether there may be more to delete.
     static func deleteEnded(

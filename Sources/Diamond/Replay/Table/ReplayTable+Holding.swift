@@ -58,7 +58,7 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Holds the ready and waiting ones of the given jobs that a hold covers.
+    /// Holds the given jobs that are ready or waiting and covered by a hold.
     ///
     /// - Returns: the number of jobs that were changed.
     static func hold(
@@ -94,7 +94,7 @@ extension ReplayTable {
         return true
     }
 
-    /// Releases the held ones of the given jobs that are neither held themselves nor covered by another hold.
+    /// Releases the given jobs that are held, but neither by themselves nor by another hold.
     ///
     /// - Returns: the number of jobs that were changed.
     static func release(
@@ -148,7 +148,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         guard !hold.isWhole else { return [] }
-        // Along the ids: those of an index over states would have to be sorted for each batchSize.
+        // Reads the table in the order of ids. An index over states would have to be sorted for each batch.
         let statement = try connection.statement(
             """
             SELECT id FROM job NOT INDEXED WHERE id > ?1 AND state IN (?2, ?3)

@@ -64,8 +64,8 @@ extension ReplayTable {
         try connection.integer("SELECT ifnull(max(id), 0) FROM job")
     }
 
-    /// The jobs of an ordering key.
-    struct Line {
+    /// The head of an ordering key, and the number of its jobs.
+    struct KeyHead {
         /// The id of the head.
         var head: Int64
         var count: Int
@@ -74,11 +74,11 @@ extension ReplayTable {
     /// Returns the heads of ordering keys, and the number of jobs of each.
     ///
     /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
-    static func lines(
+    static func keyHeads(
         limit: Int,
         onlyBlocked: Bool,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [Line] {
+    ) throws(SQLiteError) -> [KeyHead] {
         let statement = try connection.statement(
             """
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
@@ -90,11 +90,11 @@ extension ReplayTable {
         )
         try statement.bind(Int64(limit), at: 1)
         try statement.bind(onlyBlocked, at: 2)
-        var lines: [Line] = []
+        var heads: [KeyHead] = []
         while try statement.step() {
-            lines.append(Line(head: statement.int64(0), count: Int(statement.int64(1))))
+            heads.append(KeyHead(head: statement.int64(0), count: Int(statement.int64(1))))
         }
-        return lines
+        return heads
     }
 
     /// The number of transitions of one kind in one hour.

@@ -82,7 +82,7 @@ extension ReplayTable {
         }
     }
 
-    /// Gives a job its unique name again, in the states in which the name counts. No other job may have it.
+    /// Gives a job its unique name again, for the states 0 to 3 (the open ones). No other job may have it.
     static func claimName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("UPDATE job SET unique_states = 15 WHERE id = ?")
         try statement.bind(id, at: 1)

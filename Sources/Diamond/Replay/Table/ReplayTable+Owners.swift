@@ -85,8 +85,8 @@ extension ReplayTable {
         return owners
     }
 
-    /// Removes an owner that ends in order, and gives its jobs back to the queue. The outcomes of jobs that were sent
-    /// count as unknown.
+    /// Removes an owner that shuts down normally, and gives its jobs back to the queue. The outcomes of jobs that were
+    /// sent count as unknown.
     static func removeOwner(
         _ owner: Int64,
         on connection: borrowing SQLiteConnection,

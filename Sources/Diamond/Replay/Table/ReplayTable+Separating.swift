@@ -49,8 +49,8 @@ extension ReplayTable {
         return indexes
     }
 
-    /// Puts all running jobs of an ordering key except the newest in review. A damaged page may show an old state of a
-    /// job.
+    /// Puts all running jobs of an ordering key in review, except the newest. A damaged page may contain an old state
+    /// of a job.
     private static func reviewDuplicateRuns(
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {

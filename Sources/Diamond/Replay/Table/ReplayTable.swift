@@ -75,8 +75,8 @@ package enum ReplayTable {
 
     /// Notes that an attempt begins. This is no transition: the job runs already.
     ///
-    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If it belongs to the
-    ///   same run, the attempt counts from its start.
+    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If no pause has
+    ///   interrupted it, the start of the attempt is its start.
     static func markSent(
         _ row: ReplayRow,
         at now: Int64,
