@@ -27,9 +27,9 @@ public final class ChangeOrigin {
 
 /// The changes of a collection in one transaction, valid as one batch of a table or collection view.
 ///
-/// Apply all operations inside `performBatchUpdates`. The data source has to return the new counts from then on. Then
-/// configure the updated rows again, at their new paths. Deletions and the `from` of moves are paths before the batch.
-/// Insertions and the `to` of moves are paths after it.
+/// Apply all operations inside `performBatchUpdates`. From that call on, the data source has to return the new counts.
+/// Then configure the updated rows again, at their new paths. Deletions and the `from` of moves are paths before the
+/// batch. Insertions and the `to` of moves are paths after it.
 public struct ChangeSet<Object: Model> {
     /// A row that was inserted or deleted.
     public struct Row {

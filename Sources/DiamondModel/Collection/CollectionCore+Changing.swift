@@ -3,11 +3,12 @@ import Diamond
 extension CollectionCore {
     /// The position for a new model.
     enum Position {
-        /// The end of the insertion order, shown by the sort rules.
+        /// The end of the insertion order. The row's index follows from the sort rules.
         case sorted
         /// An index among the visible rows, regardless of the sort rules.
         case index(Int)
-        /// Before an entry in the insertion order, or at its end for `nil`, shown by the sort rules.
+        /// Before an entry in the insertion order, or at its end for `nil`. The row's index follows from the sort
+        /// rules.
         case before(Entry?)
     }
 

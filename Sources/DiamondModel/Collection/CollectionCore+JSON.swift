@@ -1,7 +1,7 @@
 import Diamond
 
 extension CollectionCore {
-    /// Merges the elements of an array into the models with their ids, and adds the others at the end.
+    /// Merges the elements of an array into the models with their ids, and adds elements with new ids at the end.
     ///
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
     func upsert(_ values: [JSONValue]) {
@@ -11,7 +11,7 @@ extension CollectionCore {
         }
     }
 
-    /// Merges like ``upsert(_:)``, and adds the others at the top.
+    /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
     func upsertAtTop(_ values: [JSONValue]) {
         transaction {
             removeRejections(of: values)
@@ -35,8 +35,8 @@ extension CollectionCore {
         }
     }
 
-    /// Merges a response into the present models, without adding or removing any. For collections whose members were changed and
-    /// not yet saved.
+    /// Merges a response into the present models, without adding or removing any. Used for a collection with unsaved
+    /// additions, removals or moves.
     func mergeMembers(with values: [JSONValue]) {
         let rejected = rejected
         transaction {

@@ -5,7 +5,8 @@ extension ModelCollection {
     /// Adds a model at its sorted position.
     ///
     /// - Returns: `false` if it is already in the collection.
-    /// - Throws: ``ModelError``: `duplicateID` if another model in it has the id, `wrongClass`, `otherContext`.
+    /// - Throws: ``ModelError``: `duplicateID` if another model in it has the id; `otherContext` if the model belongs
+    ///   to another context.
     @discardableResult
     public func add(_ model: Object) throws -> Bool { try core.add(model, at: .sorted, reason: .added) }
 
@@ -99,7 +100,7 @@ extension ModelCollection {
     /// The models as a JSON array in insertion order, including the rejected elements.
     public var json: JSONValue { core.json }
 
-    /// Merges the elements of a JSON array into the models with their ids, and adds the others.
+    /// Merges the elements of a JSON array into the models with their ids, and adds elements with new ids.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is not an array. Bad elements go to ``rejected``.
     public func upsert(_ json: JSONValue) throws { core.upsert(try json.modelArray()) }

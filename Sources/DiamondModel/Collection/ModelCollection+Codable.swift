@@ -12,7 +12,8 @@ extension ModelCollection: Codable {
         case isInvalid
     }
 
-    /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` have the names of its rules.
+    /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` have the names of the encoded
+    /// filters and sort keys.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)

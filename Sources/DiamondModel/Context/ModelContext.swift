@@ -3,9 +3,9 @@ public import Foundation
 
 /// An identity map: one live instance for each class and id.
 ///
-/// A context and its models belong to one isolation domain, the main actor's or an actor's. A context does not retain its
-/// models, and a model does not retain its context: retain the context as long as its models are the live ones. Decoding
-/// with a `Decoder` creates copies outside of any context.
+/// A context and its models belong to one isolation domain, the main actor's or an actor's. A context does not retain
+/// its models, and a model does not retain its context: retain the context as long as its models have to be the live
+/// instances. Decoding with a `Decoder` creates copies outside of any context.
 public final class ModelContext {
     /// A change of a model's id.
     public struct IDChange {

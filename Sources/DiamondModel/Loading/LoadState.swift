@@ -11,7 +11,7 @@ public final class LoadState {
     public internal(set) var isLoading = false
     /// Whether a load of the next page is running.
     public internal(set) var isLoadingMore = false
-    /// The time of the data at the server, as far as the server reports it, for the last successful load from the beginning.
+    /// The time of the last successful load from the beginning, minus the age of its data (``Loadable/age(of:)``).
     /// `nil` before such a load.
     public internal(set) var loadedAt: Date?
     /// The error of the last load. `nil` during a load and after a successful one.

@@ -6,7 +6,7 @@ public enum Presentation: Hashable, Sendable {
     case nothing
     /// The object is being loaded for the first time. Show an activity indicator.
     case loading
-    /// There is content, also while it is loaded again or if that has failed.
+    /// There is content. It is also shown while the object is loaded again, and if that load fails.
     case content
     /// The object is loaded, and there is no content.
     case empty

@@ -55,7 +55,7 @@ extension Model {
         return model
     }
 
-    /// Returns this live instance for JSON with its id.
+    /// Returns this live instance as the requested class, for JSON that has its id.
     ///
     /// - Throws: ``ModelError`` `wrongClass` if the JSON is of another class.
     final func live<M: Model>(for json: JSONValue) throws -> M {

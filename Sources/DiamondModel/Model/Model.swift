@@ -1,7 +1,7 @@
 public import Diamond
 public import Observation
 
-/// A JSON object with typed properties, each with a default. Observes every change.
+/// A JSON object with typed properties, each with a default. Every change can be observed.
 ///
 /// A model is not Sendable: it stays in the isolation domain that created it. Pass its ``json`` or its ``modelID`` between
 /// domains.

@@ -99,7 +99,7 @@ public struct PageSource: Sendable {
         while let before = last {
             rounds += 1
             let next = try await load(query.before(before))
-            // Some servers know only one of the two bounds.
+            // Some servers support only one of the two bounds.
             let newer = next.items.prefix { key.value(in: $0) != query.newerThan }
             last = newer.count < next.items.count ? nil : newer.last.flatMap { key.value(in: $0) }
             guard last != before, rounds < Self.maximumRounds else { break }

@@ -14,7 +14,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     @usableFromInline let form: Form
     @usableFromInline let rules: [Rule<Value>]
 
-    /// The differences between plain values, models and collections.
+    /// The operations that differ between plain values, models and collections.
     @usableFromInline
     struct Form: Sendable {
         /// Whether two values are the same for a setter (identical for models).

@@ -94,7 +94,8 @@ public struct RepairLog {
         staging?.note(violations.map { Violation(key: "\(path).\($0.key)", rule: $0.rule) })
     }
 
-    /// Records the values that live nested models have rejected as repairs, because a reading does not throw for them.
+    /// Records the values that live nested models have rejected as repairs, because reading JSON does not throw for
+    /// them.
     mutating func repairViolations(found json: JSONValue) {
         guard let staging else { return }
         repairs += staging.takeViolations().map { violation in

@@ -56,8 +56,9 @@ extension ModelContext {
     /// twice changes nothing.
     ///
     /// - Parameter types: The classes whose answers are applied, for the current identity.
-    /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were queued.
-    ///   Those whose own `save` or `destroy` call has returned or thrown their outcome are left out.
+    /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were
+    ///   queued. A save or deletion is left out if its own `save` or `destroy` call has already returned or thrown its
+    ///   outcome.
     /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the answers
     ///   stay in the queue then. ``ModelError`` `noEngine`. `ConnectionError` if the current identity cannot be determined.
     @discardableResult

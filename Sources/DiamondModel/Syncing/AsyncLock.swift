@@ -37,7 +37,7 @@ final class AsyncLock: Sendable {
             let rest = waiting[(index + 1)...]
             return state.withLock { $0.waiting.insert(contentsOf: rest, at: 0) }
         }
-        // Tasks that arrived meanwhile wait for this one.
+        // Tasks that arrived meanwhile wait for this release.
         let isFree = state.withLock { state in
             if state.waiting.isEmpty { state.isTaken = false }
             return !state.isTaken

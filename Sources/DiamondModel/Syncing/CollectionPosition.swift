@@ -45,7 +45,7 @@ struct CollectionPosition {
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
     }
 
-    /// The entry to insert the model before: its earlier neighbor. If it had none, or that has left too, the first
+    /// The entry to insert the model before: its earlier neighbor. If it had none, or that one has left, too, the first
     /// entry with a greater label; `nil` if there is none.
     private var neighbor: Entry? {
         next.flatMap(core.entry) ?? core.order.first { $0.label > label }

@@ -1,7 +1,7 @@
 import Diamond
 
 extension Tracking {
-    /// Removes the members from a response for which a newer response has been applied.
+    /// Removes members from a response if a newer response has already set their properties.
     func removeNewer(than time: Int, from object: inout [String: JSONValue], properties: [AnyProperty]) {
         guard let answerTimes else { return }
         for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
@@ -11,7 +11,7 @@ extension Tracking {
 }
 
 extension Model {
-    /// Records the time of the response that properties have their values from, as long as other responses may arrive.
+    /// Records the time of the response that has set the values of properties, as long as other responses may arrive.
     final func noteAnswer(at time: Int, for keys: Set<String>) {
         guard let context, context.order.hasOthers(than: time) else {
             tracking.answerTimes = nil

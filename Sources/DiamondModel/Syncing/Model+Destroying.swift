@@ -7,7 +7,7 @@ extension Model {
     /// A new object leaves its collections, and nothing is sent. The status 404 or 410 counts as success. If the call fails,
     /// the object returns to its position in each collection.
     ///
-    /// - Parameter mode: The time at which the collections lose the object.
+    /// - Parameter mode: The time at which the object leaves its collections.
     /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`; `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
         // The URL may come from a collection, which the object leaves below.

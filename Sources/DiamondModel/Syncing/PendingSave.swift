@@ -65,7 +65,7 @@ struct PendingSave {
         values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
             let property = slot.property
             guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
-            // A value that is no unsaved change was replaced by the server's since.
+            // A value that is not an unsaved change has been replaced by the server's value since.
             guard model.isChanged(slot) || isNew || property.encode(slot.value) == json else { return nil }
             var log = RepairLog(context: nil, staging: nil)
             // A nested value cannot be decoded here: only its JSON is compared.
@@ -147,7 +147,7 @@ struct PendingSave {
         return ModelID(json: .string(text))
     }
 
-    /// Replaces another instance with the saved object's id, which a load has created before the response.
+    /// Replaces another live instance with the same id, which a load created before the response to the save arrived.
     private func replaceDuplicate(of model: Model, id: ModelID) {
         guard id != model.serverID, let context = model.context,
             let duplicate = context.existing(type(of: model), id: id), duplicate !== model
@@ -173,7 +173,7 @@ struct PendingSave {
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
         if slot.property.areSame(slot.value, sent.value) { return }
-        // A value that was set back to the server's earlier value is no unsaved change, although the server has another now.
+        // A value that was set back to the last synced one is not dirty, although the server now has the sent value.
         let isSet = wasDirty || slot.property.areSame(sent.current, sent.value)
         if isSet, !slot.property.areSame(slot.value, sent.current),
             let original = sent.property.original(sent.value)

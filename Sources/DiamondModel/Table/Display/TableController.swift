@@ -44,10 +44,10 @@ public final class TableController {
         didSet { update() }
     }
 
-    /// The number of gestures of the display that let changes wait.
+    /// The number of gestures of the display during which changes wait.
     private var holds = 0
 
-    /// Lets changes wait for a gesture of the display, until ``release()`` is called as often.
+    /// Makes changes wait during a gesture of the display, until ``release()`` was called as many times.
     package func hold() { holds += 1 }
 
     package func release() {

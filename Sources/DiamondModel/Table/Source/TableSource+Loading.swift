@@ -10,7 +10,7 @@ extension TableSource {
         return presentation == .empty && loading.hasMore ? .loading : presentation
     }
 
-    /// The state of the row for the next page. It also has the error of any failed load, while there are rows.
+    /// The state of the row for the next page. While there are rows, it also has the error of any failed load.
     public var more: NextPageState {
         guard let loading else { return .none }
         if loading.isLoadingMore { return .loading }
