@@ -21,7 +21,7 @@ extension Cache {
             try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
                 try Self.deleteAccesses(of: parts, file)
-                let names = selection.names(by: file.number)
+                let names = selection.names(by: file.urlHash)
                 var count = 0
                 for part in parts { count += try file.erase(part, named: names) }
                 if selection == .all { try Self.deleteOrphans(in: file) }
@@ -75,7 +75,7 @@ extension Cache {
         defer { removeFromMemory(selection) }
         let file = file
         let count = try await writer.alone { () throws(CacheError) in
-            try file.mark(file.parts(of: selection), named: selection.names(by: file.number))
+            try file.mark(file.parts(of: selection), named: selection.names(by: file.urlHash))
         }
         // The variants of a key have keys of their own, which only the file knows.
         if case .key = selection.criterion, count > 1 { memory.removeAll() }
@@ -184,8 +184,8 @@ extension Cache {
     // A URL is compared as text: its number would take a hash of every URL in memory.
     private func removeFromMemory(_ selection: CacheSelection) {
         if case .url(let url) = selection.criterion { return memory.remove(urls: [url]) }
-        guard let names = selection.names(by: file.number) else { return memory.removeAll() }
-        memory.remove(named: names, by: file.number)
+        guard let names = selection.names(by: file.urlHash) else { return memory.removeAll() }
+        memory.remove(named: names, by: file.urlHash)
     }
 
     /// Protects an entry from eviction until it is unpinned or erased; `false` if there is none.

@@ -148,7 +148,7 @@ public final class Cache: Sendable {
     func applyOtherProcessesChanges() {
         guard let changes = crossProcessChanges.poll() else { return }
         switch changes {
-        case .entries(let names): memory.remove(named: names, by: file.number)
+        case .entries(let names): memory.remove(named: names, by: file.urlHash)
         case .everything: memory.removeAll()
         case .failure(let error):
             // A forked child never learns of the changes of other processes.

@@ -58,7 +58,7 @@ final class CrossProcessChanges: Sendable {
 
     private func readChanges(since known: State) -> Update? {
         do throws(CacheError) {
-            try file.reopenIfReplaced(patience: CacheFile.moment)
+            try file.reopenIfReplaced(timeout: CacheFile.briefTimeout)
             let generation = file.generation
             let instant = partials.instant
             let (names, newest, arePartials) = try file.read { (connection) throws(SQLiteError) in

@@ -10,14 +10,14 @@ final class MemoryTier: Sendable {
         /// ``CacheEntry/url`` without its query: only the disk tier knows which queries an invalidation includes. `nil` if the
         /// URL is unknown.
         var url: String?
-        /// The number of the URL, computed on first use because it takes a hash.
-        var number: Int64?
+        /// The hash of the URL (``CacheFile/urlHash(of:)``), computed on first use.
+        var urlHash: Int64?
         var stored: StoredResponse
 
         /// - Returns: `nil` if the URL is unknown.
-        mutating func number(by number: (String) -> Int64) -> Int64? {
-            if self.number == nil { self.number = url.map(number) }
-            return self.number
+        mutating func urlHash(by hash: (String) -> Int64) -> Int64? {
+            if urlHash == nil { urlHash = url.map(hash) }
+            return urlHash
         }
     }
 
@@ -145,14 +145,14 @@ final class MemoryTier: Sendable {
     /// Removes the named entries. If there are names of URLs, it scans every slot, and also removes entries whose URL is
     /// unknown.
     ///
-    /// - Parameter number: ``CacheFile/number(of:)``.
-    func remove(named names: ChangedNames, by number: (String) -> Int64) {
+    /// - Parameter urlHash: ``CacheFile/urlHash(of:)``.
+    func remove(named names: ChangedNames, by urlHash: (String) -> Int64) {
         for prefix in names.keys { remove(prefix) }
         guard !names.urls.isEmpty else { return }
         for part in parts {
             part.withLock { part in
                 part.changes += 1
-                part.slots.removeAll { slot in slot.number(by: number).map(names.urls.contains) ?? true }
+                part.slots.removeAll { slot in slot.urlHash(by: urlHash).map(names.urls.contains) ?? true }
             }
         }
     }

@@ -40,7 +40,8 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public let runAt: Date
     /// The time after which the job is not sent; `nil` for no limit.
     public let expiresAt: Date?
-    /// The number of attempts that count towards ``attemptLimit``. An attempt without a network, for example, does not.
+    /// The number of attempts that count towards ``attemptLimit``. An attempt while the network is unreachable, for
+    /// example, does not.
     public let attempts: Int
     /// The number of ``attempts`` after which the job is dead.
     public let attemptLimit: Int

@@ -12,16 +12,16 @@ final class FileLock {
     ///
     /// - Parameters:
     ///   - isShared: whether other shared holders may have it at the same time.
-    ///   - patience: the longest wait, approximately; then it throws the error `busy`.
+    ///   - timeout: the longest wait, approximately; then it throws the error `busy`.
     ///   - sleep: waits for a duration.
     init(
         _ path: String,
         isShared: Bool = false,
-        patience: Duration,
+        timeout: Duration,
         sleep: (Duration) -> Void = { usleep(useconds_t($0.milliseconds * 1000)) }
     ) throws(SQLiteError) {
         descriptor = try PrivateFile.open(path, access: O_CREAT | O_RDWR)
-        var rest = patience
+        var rest = timeout
         while try !Self.tryLock(descriptor, path: path, isShared: isShared) {
             guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }
             sleep(Self.pause)

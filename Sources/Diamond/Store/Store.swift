@@ -17,7 +17,7 @@ public struct Store: Hashable, Sendable {
     var obstacle: String?
     /// The longest time that opening the cache waits for another process that opens, creates or sets aside its file: as
     /// long as SQLite waits for a process that writes.
-    package var lockPatience: Duration = .seconds(30)
+    package var lockTimeout: Duration = .seconds(30)
 
     /// Creates a store with one directory for cache and queue. If requests are queued, use a directory that the system does
     /// not empty.
@@ -93,10 +93,10 @@ public struct Store: Hashable, Sendable {
     /// The path of the ``Reserve``.
     var reservePath: String { Self.path("cache.reserve", in: directory) }
 
-    /// Returns this store with a ``lockPatience`` of no more than `patience`.
-    func waiting(atMost patience: Duration) -> Store {
+    /// Returns this store with a ``lockTimeout`` of no more than `timeout`.
+    func waiting(atMost timeout: Duration) -> Store {
         var store = self
-        store.lockPatience = min(lockPatience, patience)
+        store.lockTimeout = min(lockTimeout, timeout)
         return store
     }
 

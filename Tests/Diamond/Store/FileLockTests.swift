@@ -14,20 +14,20 @@ import Testing
     /// A lock that is held, and never released.
     private func held() throws -> FileLock {
         try temporary.store.create()
-        return try FileLock(temporary.store.lockPath, patience: .zero)
+        return try FileLock(temporary.store.lockPath, timeout: .zero)
     }
 
     /// A store whose opener does not wait.
     private var hasty: Store {
         var store = temporary.store
-        store.lockPatience = .zero
+        store.lockTimeout = .zero
         return store
     }
 
     @Test func `a store's lock is waited for`() throws {
         var lock: FileLock? = try held()
         var waits = 0
-        let other = try FileLock(temporary.store.lockPath, patience: .seconds(30)) { _ in
+        let other = try FileLock(temporary.store.lockPath, timeout: .seconds(30)) { _ in
             waits += 1
             if waits == 3 { lock = nil }
         }
@@ -39,9 +39,9 @@ import Testing
         _ = try Cache(temporary.store)
         let path = temporary.store.lockPath
         // As a process that was stopped when it opened the file.
-        let lock = try FileLock(path, isShared: true, patience: .zero)
+        let lock = try FileLock(path, isShared: true, timeout: .zero)
         _ = try Cache(hasty)
-        #expect(throws: SQLiteError.self) { try FileLock(path, patience: .zero) }
+        #expect(throws: SQLiteError.self) { try FileLock(path, timeout: .zero) }
         try FileManager.default.removeItem(atPath: temporary.store.cachePath)
         #expect(throws: CacheError.self) { try Cache(hasty) }
         withExtendedLifetime(lock) {}
@@ -51,17 +51,17 @@ import Testing
         let lock = try held()
         var waited = Duration.zero
         let error = #expect(throws: SQLiteError.self) {
-            try FileLock(temporary.store.lockPath, patience: .seconds(30)) { waited += $0 }
+            try FileLock(temporary.store.lockPath, timeout: .seconds(30)) { waited += $0 }
         }
         #expect(error?.code == .busy && waited == .seconds(30))
         withExtendedLifetime(lock) {}
     }
 
     @Test func `a store's lock is waited for as long as a file that is written`() {
-        let patience = Duration.milliseconds(SQLiteConfiguration(applicationID: 0, migrations: []).busyTimeout)
-        #expect(temporary.store.lockPatience == patience)
-        #expect(temporary.store.waiting(atMost: .seconds(1)).lockPatience == .seconds(1))
-        #expect(hasty.waiting(atMost: .seconds(1)).lockPatience == .zero)
+        let timeout = Duration.milliseconds(SQLiteConfiguration(applicationID: 0, migrations: []).busyTimeout)
+        #expect(temporary.store.lockTimeout == timeout)
+        #expect(temporary.store.waiting(atMost: .seconds(1)).lockTimeout == .seconds(1))
+        #expect(hasty.waiting(atMost: .seconds(1)).lockTimeout == .zero)
     }
 
     @Test(arguments: [false, true])

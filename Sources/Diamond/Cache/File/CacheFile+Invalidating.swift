@@ -31,7 +31,7 @@ extension CacheFile {
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }
-        try mark(parts, named: ChangedNames(urls: Set(urls.map(number))))
+        try mark(parts, named: ChangedNames(urls: Set(urls.map { urlHash(of: $0) })))
     }
 
     /// Returns the URLs that have a stored entry that is not marked stale.

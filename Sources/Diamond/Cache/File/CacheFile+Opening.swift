@@ -116,7 +116,7 @@ extension CacheFile {
     /// writable, the file is not replaced.
     private static func openingLock(of store: Store, isShared: Bool) throws(SQLiteError) -> FileLock? {
         do {
-            return try FileLock(store.lockPath, isShared: isShared, patience: store.lockPatience)
+            return try FileLock(store.lockPath, isShared: isShared, timeout: store.lockTimeout)
         } catch {
             guard error.code != .busy, !error.code.isUnsafe, FileIdentity(store.cachePath) != nil else { throw error }
             return nil
@@ -167,7 +167,7 @@ extension CacheFile {
     }
 
     private static func lock(of store: Store) throws(CacheError) -> FileLock {
-        do { return try FileLock(store.lockPath, patience: store.lockPatience) } catch { throw CacheError(error) }
+        do { return try FileLock(store.lockPath, timeout: store.lockTimeout) } catch { throw CacheError(error) }
     }
 
     /// Removes earlier damaged files: one is enough to examine.

@@ -18,7 +18,7 @@ package final class CacheFile: Sendable {
     }
 
     /// The longest wait for another process, in a lookup and in other work that must not delay one.
-    static let moment: Duration = .milliseconds(100)
+    static let briefTimeout: Duration = .milliseconds(100)
 
     let store: Store
     /// The path of the store's cache file.
@@ -74,15 +74,15 @@ package final class CacheFile: Sendable {
     }
 
     /// - Parameters:
-    ///   - patience: the longest wait for another process that writes; `nil` for as long as SQLite waits.
+    ///   - busyTimeout: the longest wait for another process that writes; `nil` for the database's own timeout.
     ///   - overwrites: as in ``SQLiteDatabase/write(busyTimeout:overwrites:_:)``.
     package func write<Result>(
-        patience: Duration? = nil,
+        busyTimeout: Duration? = nil,
         overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
         try run { (database) throws(SQLiteError) in
-            try database.write(busyTimeout: patience, overwrites: overwrites, body)
+            try database.write(busyTimeout: busyTimeout, overwrites: overwrites, body)
         }
     }
 
@@ -103,7 +103,7 @@ package final class CacheFile: Sendable {
             return try body(database)
         } catch  where error.code == .fileReplaced {
             // Use the file that has replaced it.
-            try reopenIfReplaced(patience: Self.moment)
+            try reopenIfReplaced(timeout: Self.briefTimeout)
             do throws(SQLiteError) { return try body(self.database) } catch { throw CacheError(error) }
         } catch {
             let error = CacheError(error)
@@ -123,21 +123,21 @@ package final class CacheFile: Sendable {
     /// After ``abandon()``, a removed file is not created again: if a program releases a cache and removes its directory, the
     /// last write must not create it again.
     ///
-    /// - Parameter patience: the longest wait for another process that does the same. After that, the next call tries
+    /// - Parameter timeout: the longest wait for another process that does the same. After that, the next call tries
     ///   again.
-    func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
+    func reopenIfReplaced(timeout: Duration = .seconds(1)) throws(CacheError) {
         let now = FileIdentity(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
         // Without a number, the file may have been removed before the number was read.
         guard recreates, now == nil ? !isAbandoned : now != known else { return }
-        try reopen(replacing: database, in: store.waiting(atMost: patience))
+        try reopen(replacing: database, in: store.waiting(atMost: timeout))
     }
 
-    // With little patience, because the failed read waits. An abandoned file is not replaced: that would create a file that
+    // With a brief timeout, because the failed read waits. An abandoned file is not replaced: that would create a file that
     // the program has removed.
     private func replace(_ damaged: SQLiteDatabase) {
         guard recreates, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
-        let store = store.waiting(atMost: Self.moment)
+        let store = store.waiting(atMost: Self.briefTimeout)
         do throws(CacheError) {
             let number = state.withLock { $0.number }
             if let place = try Self.setAside(store, unlessOtherThan: number) {
@@ -149,7 +149,7 @@ package final class CacheFile: Sendable {
         }
     }
 
-    /// - Parameter store: the store, with the patience for this call.
+    /// - Parameter store: the store, with the timeout for this call.
     private func reopen(replacing old: SQLiteDatabase, in store: Store) throws(CacheError) {
         try store.create()
         let file = try Self.open(store, seal: seal, secret: secret, recreates: true, activity: activity)

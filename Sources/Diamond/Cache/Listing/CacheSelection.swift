@@ -36,12 +36,12 @@ public struct CacheSelection: Hashable, Sendable {
 
     /// Returns the names of its entries for the memory tiers; `nil` if only the file can tell them.
     ///
-    /// - Parameter number: ``CacheFile/number(of:)``.
-    func names(by number: (String) -> Int64) -> ChangedNames? {
+    /// - Parameter urlHash: ``CacheFile/urlHash(of:)``.
+    func names(by urlHash: (String) -> Int64) -> ChangedNames? {
         switch criterion {
         case .key(let key): ChangedNames(keys: [key.prefix])
         case .keys(let keys, _): ChangedNames(keys: Set(keys.map(\.prefix)))
-        case .url(let url): ChangedNames(urls: [number(url)])
+        case .url(let url): ChangedNames(urls: [urlHash(url)])
         case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
         }
     }
@@ -105,11 +105,11 @@ public struct CacheSelection: Hashable, Sendable {
     }
 }
 
-/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the numbers
-/// of URLs. If another entry or URL has the same prefix or number, it is read from disk again, too.
+/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the hashes
+/// of URLs. If another entry or URL has the same prefix or hash, it is read from disk again, too.
 struct ChangedNames: Hashable, Sendable {
     var keys: Set<Int64> = []
-    /// ``CacheFile/number(of:)``.
+    /// ``CacheFile/urlHash(of:)``.
     var urls: Set<Int64> = []
 
     var isEmpty: Bool { keys.isEmpty && urls.isEmpty }

@@ -72,12 +72,12 @@ extension CacheFile {
         return true
     }
 
-    /// Returns the number of a URL in memories and in the file's changes. It is the same in every process with the
+    /// Returns the hash of a URL in memories and in the file's changes. It is the same in every process with the
     /// store's secret. A reader of a sealed file alone cannot try out which URL it belongs to. URLs that differ only in
-    /// their queries have the same number, as in memory.
-    func number(of url: String) -> Int64 {
+    /// their queries have the same hash, as in memory.
+    func urlHash(of url: String) -> Int64 {
         let url = url.withoutQuery
-        return CacheTable.number(of: sealing.map { $0.url(url) } ?? url)
+        return CacheTable.hash(of: sealing.map { $0.url(url) } ?? url)
     }
 
     func sealed<Value>(_ body: () throws -> Value) throws(CacheError) -> Value {

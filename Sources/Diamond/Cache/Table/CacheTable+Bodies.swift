@@ -152,9 +152,9 @@ extension CacheTable {
 
     /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer pauses
     /// for so long.
-    static let silence: Int64 = 3_600_000
+    static let idleLimit: Int64 = 3_600_000
     /// The milliseconds after which a partial entry with a validator will not be continued: a week.
-    static let patience: Int64 = 7 * 86_400_000
+    static let resumableLifetime: Int64 = 7 * 86_400_000
 
     /// Returns the partial entries that were not written for an hour, or for a week if they have a validator, the
     /// oldest first.
@@ -171,8 +171,8 @@ extension CacheTable {
             WHERE is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?) ORDER BY stored_at LIMIT ?
             """
         )
-        try statement.bind(now - silence, at: 1)
-        try statement.bind(now - patience, at: 2)
+        try statement.bind(now - idleLimit, at: 1)
+        try statement.bind(now - resumableLifetime, at: 2)
         try statement.bind(limit, at: 3)
         var ids: [Int64] = []
         while try statement.step() { ids.append(statement.int64(0)) }
@@ -191,8 +191,8 @@ extension CacheTable {
             """
         )
         try statement.bind(id, at: 1)
-        try statement.bind(now - silence, at: 2)
-        try statement.bind(now - patience, at: 3)
+        try statement.bind(now - idleLimit, at: 2)
+        try statement.bind(now - resumableLifetime, at: 3)
         try statement.run()
         return connection.changes > 0
     }

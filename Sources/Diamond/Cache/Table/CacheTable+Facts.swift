@@ -49,8 +49,8 @@ extension CacheTable {
         return (number + count < newest ? nil : names, newest)
     }
 
-    /// Returns a 64-bit number for a text, the same in every process.
-    static func number(of text: String) -> Int64 {
+    /// Returns a 64-bit hash of a text, the same in every process.
+    static func hash(of text: String) -> Int64 {
         var hash = SHA256()
         var text = text
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
@@ -82,7 +82,7 @@ extension CacheTable {
     }
 
     /// Whether the store is used both in clear and sealed, or with seals that do not know each other. Each of them then
-    /// has another number for a URL.
+    /// computes another hash for a URL.
     private static func hasSeveralSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try connection.integer("SELECT count(*) FROM fact WHERE name >= 'secret' AND name < 'secret!'") > 1
     }

@@ -62,7 +62,7 @@ extension CacheWriter {
 
     private func erase(_ outdated: [CacheSelection]) throws(CacheError) {
         guard !outdated.isEmpty else { return }
-        for selection in outdated { try file.erase(selection, named: selection.names(by: file.number)) }
+        for selection in outdated { try file.erase(selection, named: selection.names(by: file.urlHash)) }
         state.withLock { $0.removeFailures() }
     }
 

@@ -95,7 +95,7 @@ extension CacheWriter {
         guard !facts.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
         do throws(CacheError) {
             try reconcile()
-            _ = try write(facts, with: [], looks: false, patience: CacheFile.moment)
+            _ = try write(facts, with: [], looks: false, busyTimeout: CacheFile.briefTimeout)
         } catch  where error.code == .busy {
             // They are written with the next change.
             putBack(facts)
@@ -105,7 +105,7 @@ extension CacheWriter {
         }
     }
 
-    private func write(_ facts: UsageRecords, with group: [CacheChange], looks: Bool, patience: Duration? = nil)
+    private func write(_ facts: UsageRecords, with group: [CacheChange], looks: Bool, busyTimeout: Duration? = nil)
         throws(CacheError) -> CachePages?
     {
         let (capacity, isUncompressed) = (eviction.capacity, file.isInClear)
@@ -113,7 +113,7 @@ extension CacheWriter {
         let generation = file.generation
         var changes: [PreparedChange] = []
         for change in group { changes.append(try file.prepared(change)) }
-        let (recording, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
+        let (recording, pages, gone) = try file.write(busyTimeout: busyTimeout) { (connection) throws(SQLiteError) in
             try file.throwIfReplaced(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }

@@ -25,7 +25,7 @@ public enum ReplayHold: Hashable, Sendable {
     /// lasts.
     package var isWhole: Bool { self == .engine || self == .queue }
 
-    /// Whether the hold covers more than jobs.
+    /// Whether the hold also applies to connections and calls, which engines send.
     var isForEngines: Bool {
         switch self {
         case .engine, .lane: true

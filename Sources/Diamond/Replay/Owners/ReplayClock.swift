@@ -40,8 +40,8 @@ enum BootClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The id of this start of the machine; empty if the system does not report one. Then only the leases show which
-    /// owners have died.
+    /// The id of this start of the machine; empty if the system does not report one. Then the boot id does not show
+    /// which owners have died; their leases and locks do.
     static let id: String = {
         #if canImport(Darwin)
         var size = 0

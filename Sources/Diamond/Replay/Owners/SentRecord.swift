@@ -1,7 +1,8 @@
 import Crypto
 import Foundation
 
-/// A record of ``SentLog``: a job was sent with a claim, or was certainly not processed after all.
+/// A record of ``SentLog``: a job was sent with a claim, or the exchanges sent with the claim were certainly not
+/// processed.
 struct SentRecord: Hashable {
     /// The size of a record in bytes.
     static let size = 32

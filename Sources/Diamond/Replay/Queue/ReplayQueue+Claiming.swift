@@ -70,7 +70,7 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - earlier: the earlier exchange that may have been processed, if the job continues after one; `nil` for none.
-    ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
+    ///   - isUnderWay: whether the exchange continues one that was sent. Then no hold ends it.
     /// - Returns: whether the job may be sent.
     func begin(
         _ job: ReplayTable.Claimed,

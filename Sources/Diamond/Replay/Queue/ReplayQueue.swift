@@ -146,7 +146,8 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Observes the holds that cover more than jobs, added by this and other processes.
+    /// Observes the holds that also apply to connections and calls (``ReplayHold/isForEngines``), added by this and
+    /// other processes.
     ///
     /// - Parameter notify: called at once, and at each change. It must return quickly.
     func watchHolds(_ notify: @escaping @Sendable (Set<ReplayHold>) -> Void) {
@@ -162,7 +163,8 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Notifies the engines of a change of a hold that covers more than jobs. Transitions of jobs do not report it.
+    /// Notifies the engines of a change of a hold that also applies to connections and calls. Transitions of jobs do
+    /// not report it.
     func notifyEngines(of hold: ReplayHold) {
         guard hold.isForEngines else { return }
         holdWatch.withLock { $0 }?.refresh()

@@ -103,7 +103,7 @@ final class ReplayWriter: Sendable {
 
     /// Writes one group on this thread. Later writes, and waits for another process, go to the writer's thread.
     private func writeHere() {
-        if let group = nextGroup(), !write(group, isPatient: false) {
+        if let group = nextGroup(), !write(group, waitsIfBusy: false) {
             state.withLock { state in
                 state.waiting = group + state.waiting
                 state.singles.reset()
@@ -134,11 +134,11 @@ final class ReplayWriter: Sendable {
     ///
     /// - Returns: `false` if the write would have to wait for another process, and must not.
     @discardableResult
-    private func write(_ group: [Item], isPatient: Bool = true) -> Bool {
+    private func write(_ group: [Item], waitsIfBusy: Bool = true) -> Bool {
         do throws(ReplayError) {
-            try commit(group, isPatient: isPatient)
+            try commit(group, waitsIfBusy: waitsIfBusy)
             for item in group { item.finish(nil) }
-        } catch  where error.code == .busy && !isPatient {
+        } catch  where error.code == .busy && !waitsIfBusy {
             return false
         } catch  where group.count > 1 && !error.isTransient {
             for item in group { write([item]) }
@@ -148,14 +148,14 @@ final class ReplayWriter: Sendable {
         return true
     }
 
-    private func commit(_ group: [Item], isPatient: Bool) throws(ReplayError) {
+    private func commit(_ group: [Item], waitsIfBusy: Bool) throws(ReplayError) {
         let start = DispatchTime.now().uptimeNanoseconds
         defer {
             state.withLock { state in
                 state.singles.recordWrite(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
-        let transitions = try commit(isPatient: isPatient) { (connection, ledger) throws(SQLiteError) in
+        let transitions = try commit(waitsIfBusy: waitsIfBusy) { (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
         }
         if !transitions.isEmpty { whenCommitted(transitions) }
@@ -163,14 +163,14 @@ final class ReplayWriter: Sendable {
 
     /// Runs a body in one transaction.
     ///
-    /// - Parameter isPatient: whether to wait for another process that writes.
+    /// - Parameter waitsIfBusy: whether to wait for another process that writes.
     /// - Returns: the transitions of the transaction.
     private func commit(
-        isPatient: Bool,
+        waitsIfBusy: Bool,
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Void
     ) throws(ReplayError) -> [ReplayTransition] {
         do throws(SQLiteError) {
-            return try database.write(busyTimeout: isPatient ? nil : .zero) { (connection) throws(SQLiteError) in
+            return try database.write(busyTimeout: waitsIfBusy ? nil : .zero) { (connection) throws(SQLiteError) in
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 try body(connection, &ledger)

@@ -21,7 +21,7 @@ public final class Replayer: Sendable {
         public var postponed = 0
         /// The number of jobs that are dead, including the jobs that the run found expired.
         public var dead = 0
-        /// The number of jobs that need review, including jobs whose need was found before they were sent.
+        /// The number of jobs that need review, including jobs that were put in review before they were sent.
         public var needsReview = 0
         /// The error that ended the run early, or that keeps the outcome of a job from the disk; `nil` for none.
         public var error: ReplayError?

@@ -64,7 +64,7 @@ package final class JobAttempt: Sendable {
     /// Notes that an exchange begins; for a job, on disk. This is the last step before the first byte is sent.
     ///
     /// - Parameters:
-    ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
+    ///   - isUnderWay: whether the exchange continues one that was sent. Then no hold ends it.
     ///   - isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     /// - Returns: whether the exchange may begin. A job must still belong to this process, must not be held, and must
     ///   need no review.

@@ -17,7 +17,7 @@ extension ReplayTable {
     ///
     /// - Parameters:
     ///   - earlier: the earlier exchange of this owner that may have been processed; `nil` for none.
-    ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
+    ///   - isUnderWay: whether the exchange continues one that was sent. Then no hold ends it.
     ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
     /// - Returns: whether the job may be sent. It must still belong to this owner, whose lease has not ended. It must
     ///   not be rescued, held or expired, and must need no review.

@@ -1,6 +1,7 @@
 package import DiamondSQLite
 
-/// The reads of a diagnosis of the queue. Each read is one statement: a concurrent write cannot look like an inconsistency.
+/// The reads of a diagnosis of the queue. Each read is one statement, so that a concurrent write cannot look like an
+/// inconsistency.
 extension ReplayTable {
     /// The settings that the file records.
     package struct Settings: Hashable, Sendable {

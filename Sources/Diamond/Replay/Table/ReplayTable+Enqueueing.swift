@@ -80,7 +80,7 @@ extension ReplayTable {
     }
 
     static func text(_ value: JSONValue) -> String {
-        // Only a number that is not finite, which only code can create, has no JSON text.
+        // Only a number that is not finite has no JSON text. JSON cannot contain one, but Swift code can create one.
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 

@@ -18,7 +18,7 @@ extension ReplayTable {
         var isSuspended: Bool
 
         /// Whether the owner certainly belongs to another start of the machine. If either boot id is unknown, this is
-        /// `false`, and only the leases show which owners have died.
+        /// `false`, and only leases and locks show which owners have died.
         func isOfOtherBoot(_ boot: String) -> Bool { !self.boot.isEmpty && !boot.isEmpty && self.boot != boot }
     }
 

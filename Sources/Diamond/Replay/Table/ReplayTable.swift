@@ -76,7 +76,7 @@ package enum ReplayTable {
     /// Notes that an attempt begins. This is no transition: the job runs already.
     ///
     /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If no pause has
-    ///   interrupted it, the start of the attempt is its start.
+    ///   interrupted it, the attempt counts from the start of that exchange.
     static func markSent(
         _ row: ReplayRow,
         at now: Int64,

@@ -240,7 +240,7 @@ import Testing
         let store = BodyStore()
         try await receive(try CacheEntry.stub("a", body: .noise(2_000_000)), 1_500_000, in: store.open())
         for (now, count) in [(Int64(1_000_000_000), 0), (1_000_000_001, 1)] {
-            let inspection = try CacheInspection(of: store.temporary.store, now: now + CacheTable.patience)
+            let inspection = try CacheInspection(of: store.temporary.store, now: now + CacheTable.resumableLifetime)
             #expect(inspection.findings.map(\.kind) == Array(repeating: CacheFinding.Kind.partial, count: count))
             #expect(try inspection.repair().count == count)
         }
@@ -250,10 +250,10 @@ import Testing
     @Test func `a leftover body without a validator is found an hour later, and deleted`() async throws {
         let store = BodyStore()
         try await leave("a", in: store, at: 1_000_000_000)
-        try await leave("b", in: store, at: 1_000_000_000 + CacheTable.silence)
+        try await leave("b", in: store, at: 1_000_000_000 + CacheTable.idleLimit)
         let kept = try CacheEntry.stub("c", body: .noise(2_000_000))
         try await receive(kept, 1_500_000, in: store.open())
-        let now = 1_000_000_001 + CacheTable.silence
+        let now = 1_000_000_001 + CacheTable.idleLimit
         let inspection = try CacheInspection(of: store.temporary.store, now: now)
         #expect(inspection.findings.map(\.kind) == [.partial])
         #expect(try inspection.repair().map(\.action) == ["dropped"])
@@ -264,7 +264,7 @@ import Testing
 
     @Test func `a leftover body without a validator is the first to be evicted`() async throws {
         let store = BodyStore()
-        let now = 1_000_000_001 + CacheTable.silence
+        let now = 1_000_000_001 + CacheTable.idleLimit
         let cache = try store.open(capacity: 48 << 20, now: now)
         let expired = try CacheEntry.stub("expired", size: 300_000, lifetime: 1, flags: [])
         cache.store(expired)
