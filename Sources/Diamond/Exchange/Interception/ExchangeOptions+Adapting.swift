@@ -65,6 +65,8 @@ extension ExchangeOptions {
         let names = Set((adapted + outgoing).map(\.name)).filter {
             !adapted[values: $0].isExactly(outgoing[values: $0])
         }
-        return Set(names.filter { identity == nil || !rules.isReplaced($0) }.map(\.canonicalName))
+        // The identity stands for credentials, but not for the other contents of cookies.
+        let unkeyed = names.filter { identity == nil || $0 == .cookie || !rules.isReplaced($0) }
+        return Set(unkeyed.map(\.canonicalName))
     }
 }
