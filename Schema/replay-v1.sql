@@ -1,146 +1,152 @@
--- The queue of requests to be sent later, version 1. Never loses a row that somebody was told of: WAL and
+-- The queue of requests to be sent later, version 1. A row is never lost once the caller knows of it: the file uses WAL and
 -- synchronous = FULL, and each transition is one transaction.
 --
--- Times are milliseconds. Those of jobs are since 1970 by the queue's own time, which is the wall clock's as long as that
--- keeps step with the clock that counts from the boot of the machine: where it is set, the queue's time goes on as before, and
--- people are told what the wall clock makes of it (see clock). A lease ends by the time since the boot. States: 0 ready, 1 waiting (for its time), 2 running, 3 held,
--- 4 done, 5 dead, 6 needs review.
+-- Times are in milliseconds. The times of jobs are since 1970, by the queue's time (see `clock`). The end of a lease is by
+-- the boot clock, which counts from the start of the machine.
 --
--- A job stands in line for its ordering key while it is not done and has not left it: in the states 0 to 3, and where its
--- order is strict in 5 and 6 as well. Of each line one is the head, and only heads are sent: the one that is running, else
--- the one that was added first. The head is marked, so that a claim reads what it takes and nothing else, however many
--- stand behind: looked for at each claim, 100,000 jobs behind two keys slow claims by a factor of 300 (Graphile Worker's
--- measurements, src/sql/getJobs.ts). Fairness is `turn`: who becomes the head of a line goes behind all that are ready.
-
--- A file may be damaged, and what is sent must be what somebody wrote. So each row has 64 bits of SHA-256 over all that
--- decides what is sent, on whose behalf, and whether it may be: id, state, reason, identity, ordering_key, is_strict, is_held,
--- run_at, expires_at, attempts, attempt_limit, token, owner, sent_at, unknown_at, may_have_acted, key_lifetime,
--- is_idempotent, unique_key, method, lane, and the digest of the request, in which everything else stands that goes out. It is
--- held against the row before each transition and each send. Not in it: what decides when a job is sent (is_head, priority,
--- turn, unique_states), which is written for many at a time, and what is shown to people alone (the masked url, host, kind, tags,
--- metadata, the copy of the idempotency key, the last status, enqueued_at, changed_at). A job that is damaged keeps its sum, and
--- so stays damaged.
+-- States: 0 ready, 1 waiting (for its time), 2 running, 3 held, 4 done, 5 dead, 6 needs review.
+--
+-- The jobs of an ordering key form a line. A job is in the line in the states 0 to 3; if its order is strict, also in 5 and
+-- 6. Only the head of a line is sent. The head is the running job, or else the job that was added first. Heads are marked
+-- (is_head), so that a claim reads only the jobs that it claims, however long the lines are. Searching for the heads at each
+-- claim is slower by a factor of 300 with 100,000 jobs of two keys (measured by Graphile Worker, src/sql/getJobs.ts). `turn`
+-- makes the order fair across keys: a new head is sent after all jobs of its priority that are ready already.
+--
+-- A file may be damaged, but only requests that a program wrote may be sent. So each row has a checksum: 64 bits of SHA-256
+-- over everything that decides what is sent, for which identity, and whether it may be sent. It is verified before each
+-- transition and each send.
+--   Covered: id, state, reason, identity, ordering_key, is_strict, is_held, run_at, expires_at, attempts, attempt_limit,
+--   token, owner, sent_at, unknown_at, may_have_acted, key_lifetime, is_idempotent, unique_key, method, lane, and the digest
+--   of the request, which contains everything else that is sent.
+--   Not covered, because they decide only when a job is sent: is_head, priority, turn, unique_states. (They are
+--   updated in many rows at once.)
+--   Not covered, because they are only displayed: url, host, kind, tags, metadata, idempotency_key (a copy), status,
+--   enqueued_at, changed_at.
+-- A damaged job keeps its checksum, and so stays damaged.
 
 CREATE TABLE job (
-    id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of enqueueing; none is used twice
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of enqueueing; never reused
     state           INTEGER NOT NULL CHECK (state BETWEEN 0 AND 6),
     reason          TEXT    NOT NULL,     -- why it is in this state, one word
-    identity        TEXT,                 -- on whose behalf, NULL where nobody's in particular
+    identity        TEXT,                 -- the request's identity; NULL for none
     ordering_key    TEXT,                 -- NULL for no order
     is_strict       INTEGER NOT NULL CHECK (is_strict IN (0, 1)),
-    is_head         INTEGER NOT NULL CHECK (is_head IN (0, 1)),  -- 1 too for what has no ordering key and is not at its end
-    is_held         INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)),  -- by itself, whatever its key and identity
+    is_head         INTEGER NOT NULL CHECK (is_head IN (0, 1)),  -- also 1 for a job without ordering key that has not ended
+    is_held         INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)),  -- this job alone, not by a hold
     priority        INTEGER NOT NULL,
-    turn            INTEGER NOT NULL,     -- of what is ready, the lowest is sent first
-    run_at          INTEGER NOT NULL,     -- not before
-    expires_at      INTEGER,              -- not after; NULL for ever
+    turn            INTEGER NOT NULL,     -- ready jobs of one priority are sent by ascending turn
+    run_at          INTEGER NOT NULL,     -- the earliest time to send it
+    expires_at      INTEGER,              -- the latest time to send it; NULL for no limit
     enqueued_at     INTEGER NOT NULL,
-    changed_at      INTEGER NOT NULL,     -- its last transition
-    attempts        INTEGER NOT NULL DEFAULT 0,  -- that count
+    changed_at      INTEGER NOT NULL,     -- the time of its last transition
+    attempts        INTEGER NOT NULL DEFAULT 0,  -- those that count against attempt_limit
     attempt_limit   INTEGER NOT NULL,
-    token           INTEGER NOT NULL DEFAULT 0,  -- counts claims and rescues: who has an older one has lost the job
-    owner           INTEGER,              -- who runs it
-    sent_at         INTEGER,              -- when the attempt that goes on began; NULL while it has not
-    unknown_at      INTEGER,              -- the first attempt that may have been processed unseen
-    may_have_acted  INTEGER NOT NULL DEFAULT 0 CHECK (may_have_acted IN (0, 1)),  -- so it was, and was redriven since
-    key_lifetime    INTEGER,              -- of the idempotency key; NULL where there is none
-    is_idempotent   INTEGER NOT NULL CHECK (is_idempotent IN (0, 1)),  -- by its method
-    unique_key      BLOB,                 -- a digest
-    unique_states   INTEGER NOT NULL DEFAULT 15,  -- bit n: in state n nobody else may have the digest
-    status          INTEGER,              -- of the last answer
+    token           INTEGER NOT NULL DEFAULT 0,  -- counts claims and rescues; an owner with an older one lost the job
+    owner           INTEGER,              -- the owner that runs it
+    sent_at         INTEGER,              -- the start of the current attempt; NULL before it
+    unknown_at      INTEGER,              -- the start of the first attempt whose outcome is unknown
+    may_have_acted  INTEGER NOT NULL DEFAULT 0 CHECK (may_have_acted IN (0, 1)),  -- as unknown_at, for attempts before a redrive
+    key_lifetime    INTEGER,              -- of the idempotency key; NULL for no key
+    is_idempotent   INTEGER NOT NULL CHECK (is_idempotent IN (0, 1)),  -- whether its method is idempotent
+    unique_key      BLOB,                 -- a digest of the unique name
+    unique_states   INTEGER NOT NULL DEFAULT 15,  -- bit n: in state n no other job may have the unique name
+    status          INTEGER,              -- the status code of the last response
     idempotency_key TEXT,
     method          TEXT    NOT NULL,
-    url             TEXT    NOT NULL,     -- for people: secrets masked
+    url             TEXT    NOT NULL,     -- for display, with secrets masked
     host            TEXT    NOT NULL,
     lane            TEXT    NOT NULL,
     kind            TEXT,                 -- the name of the typed call
     tags            TEXT    NOT NULL DEFAULT '[]',  -- a JSON array
     metadata        TEXT    NOT NULL DEFAULT '{}',  -- a JSON object, the app's own
     digest          INTEGER NOT NULL,     -- of the request in payload
-    checksum        INTEGER NOT NULL      -- of this row: see below
+    checksum        INTEGER NOT NULL      -- of this row: see above
 ) STRICT;
 
--- Claiming what is ready.
+-- Claiming ready jobs.
 CREATE INDEX job_by_turn ON job (priority DESC, turn, id) WHERE state = 0 AND is_head = 1;
 
--- The same for some identities only.
+-- Claiming the ready jobs of some identities only.
 CREATE INDEX job_of_identity ON job (identity, priority DESC, turn, id) WHERE state = 0 AND is_head = 1;
 
--- Finding whose time has come, and when the next one's comes.
+-- Finding the waiting jobs whose time has come, and the time of the next one.
 CREATE INDEX job_by_time ON job (run_at) WHERE state = 1;
 
--- Finding who waits for the network.
+-- Finding the jobs that wait for the network.
 CREATE INDEX job_offline ON job (id) WHERE state = 1 AND reason = 'offline';
 
--- Finding who stands in a line.
+-- Finding the jobs of a line.
 CREATE INDEX job_in_line ON job (ordering_key, id)
     WHERE ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4));
 
--- One head in each line,
+-- At most one head in each line.
 CREATE UNIQUE INDEX job_head ON job (ordering_key) WHERE ordering_key IS NOT NULL AND is_head = 1;
 
--- and one running.
+-- At most one running job in each line.
 CREATE UNIQUE INDEX job_running ON job (ordering_key) WHERE ordering_key IS NOT NULL AND state = 2;
 
--- What an owner runs, who may have died.
+-- Finding the jobs of an owner, for example after its process died.
 CREATE INDEX job_of_owner ON job (owner) WHERE owner IS NOT NULL;
 
--- One job of a unique name, in the states that count for it: what is done, dead or in review keeps no newer one out.
+-- At most one job with a unique name, counting only jobs in the states of unique_states. By default a job that is done, dead
+-- or in review does not count.
 CREATE UNIQUE INDEX job_unique ON job (unique_key) WHERE unique_key IS NOT NULL AND (unique_states >> state) & 1;
 
--- Ending what has expired.
+-- Finding the jobs that have expired.
 CREATE INDEX job_by_expiry ON job (expires_at) WHERE expires_at IS NOT NULL AND state IN (0, 1, 3);
 
--- Listing by state, and forgetting what ended long ago.
+-- Listing by state, and deleting jobs that ended long ago.
 CREATE INDEX job_by_state ON job (state, changed_at);
 
--- The request as it is sent: the written form, secrets by name. Apart, because a transition rewrites the whole row.
+-- The encoded requests, with names in place of secrets. They are in a table of their own, because a transition rewrites the
+-- whole row of a job.
 CREATE TABLE payload (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     request         BLOB    NOT NULL
 ) STRICT;
 
--- The answer to a job whose request asks for it to be kept: from the time the job is added, so that a job that was never
--- answered is found, too. A job is not forgotten before its answer was taken, nor while its answer has an id that others of
--- its line wait for.
+-- The answers of jobs whose requests store them. The row is inserted with the job, so that jobs without an answer yet are
+-- found, too. A job that ended is not deleted before its answer was consumed, nor while other jobs of its ordering key wait
+-- for an id in its answer.
 CREATE TABLE answer (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
-    status          INTEGER,              -- NULL where none has come, or not yet
-    location        TEXT,                 -- the field of an answer to a POST
-    body            BLOB,                 -- NULL where it could not be read
+    status          INTEGER,              -- NULL before the answer
+    location        TEXT,                 -- the Location field of the answer to a POST
+    body            BLOB,                 -- NULL if it could not be read
     received_at     INTEGER,
-    taken_at        INTEGER,              -- NULL while somebody has to take it
+    taken_at        INTEGER,              -- NULL until it is consumed
     checksum        INTEGER               -- over status, location and body
 ) STRICT;
 
--- The last attempts of a job that came to nothing.
+-- The last failed attempts of each job.
 CREATE TABLE attempt (
     id              INTEGER PRIMARY KEY,
     job             INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     number          INTEGER NOT NULL,
     started_at      INTEGER NOT NULL,
     ended_at        INTEGER NOT NULL,
-    code            TEXT    NOT NULL,     -- a word: of the answer's status, the error, or that its process died
+    code            TEXT    NOT NULL,     -- one word: for a status, an error, or the death of the process
     message         TEXT    NOT NULL
 ) STRICT;
 
 CREATE INDEX attempt_of_job ON attempt (job, id);
 
--- Who claims jobs: a process, or one of several parts of it. Holds a lock on a file of its own while it lives, and renews
--- its lease.
+-- The owners, which claim jobs. A process has one or several. While an owner is alive, it holds a lock on a file of its own
+-- and renews its lease.
 CREATE TABLE owner (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL UNIQUE,  -- a fresh UUID, and the name of the lock's file
-    boot            TEXT    NOT NULL,     -- which start of the machine its clock counts from
+    boot            TEXT    NOT NULL,     -- the boot that its clock counts from
     process         INTEGER NOT NULL,
     program         TEXT    NOT NULL,
     started_at      INTEGER NOT NULL,
-    lease_until     INTEGER NOT NULL,     -- by the clock that counts from the boot
-    is_suspended    INTEGER NOT NULL DEFAULT 0 CHECK (is_suspended IN (0, 1))  -- the system may end it at any time
+    lease_until     INTEGER NOT NULL,     -- by the boot clock
+    is_suspended    INTEGER NOT NULL DEFAULT 0 CHECK (is_suspended IN (0, 1))  -- whether the system may end it at any time
 ) STRICT;
 
--- What is not to be sent for now. Jobs that one of them names are in the state held; holds of the queue and of the engines
--- change none. Those of lanes and of the engines are for what engines send beside jobs, too.
+-- The holds on sending. The jobs of a held key, identity or lane are in the state held. Holds of the kinds queue and engine
+-- change no job's state, but no job is sent while they last. Holds of the kinds lane and engine also apply to connections and
+-- calls.
 CREATE TABLE hold (
     kind            TEXT    NOT NULL CHECK (kind IN ('engine', 'queue', 'key', 'identity', 'lane')),
     name            TEXT    NOT NULL,     -- empty for the queue and the engines
@@ -149,7 +155,7 @@ CREATE TABLE hold (
     PRIMARY KEY (kind, name)
 ) STRICT;
 
--- How many jobs are in each state. Kept by triggers, because to count a million takes a tenth of a second.
+-- The number of jobs in each state. Triggers maintain it, because counting a million jobs takes a tenth of a second.
 CREATE TABLE census (
     state           INTEGER PRIMARY KEY,
     count           INTEGER NOT NULL
@@ -170,31 +176,32 @@ CREATE TRIGGER census_removal AFTER DELETE ON job BEGIN
     UPDATE census SET count = count - 1 WHERE state = old.state;
 END;
 
--- What happened in each hour, counted.
+-- The number of transitions in each hour, by verb.
 CREATE TABLE hour (
-    hour            INTEGER NOT NULL,     -- since 1970
+    hour            INTEGER NOT NULL,     -- the number of whole hours since 1970
     verb            TEXT    NOT NULL,     -- enqueue, claim, finish, fail, …
     count           INTEGER NOT NULL,
     PRIMARY KEY (hour, verb)
 ) STRICT;
 
--- The last turn that was given, in one row.
+-- The last turn that was assigned, in one row.
 CREATE TABLE turn (
     last            INTEGER NOT NULL
 ) STRICT;
 
 INSERT INTO turn VALUES (0);
 
--- The queue's time, in one row. A wall clock may be wrong and be set, and no job may be sent late, expire, be forgotten or go
--- to review for that. Within one start of the machine the queue's time is zero + what the boot clock says. When the machine was
--- off, it goes on from the last look: by what the wall clock says has passed, but not back, and by more than a day only when the
--- wall clock has kept step with the boot clock for an hour.
+-- The record of the queue's time, in one row. A wall clock may be wrong, and may be set later. That must not delay a job, nor
+-- make it expire, be deleted or go to review. So the queue's time is the wall clock's while that is within a minute of
+-- zero + the boot clock, and otherwise zero + the boot clock. After a restart of the machine, the queue's time continues from
+-- the last reading and adds the time that passed by the wall clock. It never goes back. More than a day is added only after
+-- the wall clock and the boot clock have advanced together for an hour.
 CREATE TABLE clock (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
-    boot            TEXT    NOT NULL,     -- which start of the machine the others are of
-    zero            INTEGER NOT NULL,     -- the queue's time when that boot's clock stood at 0
-    uptime          INTEGER NOT NULL,     -- by the boot's clock, the last look
-    wall            INTEGER NOT NULL,     -- by the wall clock, the same
-    doubt           INTEGER NOT NULL,     -- how much time off is not believed yet
-    since           INTEGER NOT NULL      -- since when the wall clock keeps step, where there is a doubt; by the boot's clock
+    boot            TEXT    NOT NULL,     -- the boot to which the other values belong
+    zero            INTEGER NOT NULL,     -- the queue's time at the start of that boot
+    uptime          INTEGER NOT NULL,     -- the time of the last reading, by the boot clock
+    wall            INTEGER NOT NULL,     -- the time of the last reading, by the wall clock
+    doubt           INTEGER NOT NULL,     -- the time the machine was off, if not confirmed yet; otherwise 0
+    since           INTEGER NOT NULL      -- since when the clocks advance together, by the boot clock; used if doubt > 0
 ) STRICT;
