@@ -15,9 +15,9 @@ package struct StoredResponse: Sendable, Equatable {
         package static let invalidated = Flags(rawValue: 8)
         /// Not to be evicted.
         package static let pinned = Flags(rawValue: 16)
-        /// The chunks of its body are compressed: of rows alone, never of what a lookup gives.
+        /// The chunks of its body are compressed. Only rows have this flag; a lookup removes it.
         package static let compressed = Flags(rawValue: 32)
-        /// Its body is a part: of rows alone, as above.
+        /// Its body is a part. Only rows have this flag.
         package static let partial = Flags(rawValue: 64)
         /// The lifetime is heuristic: the server gives none.
         package static let heuristic = Flags(rawValue: 128)

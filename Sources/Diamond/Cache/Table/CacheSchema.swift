@@ -27,7 +27,7 @@ package struct CacheSchema: Hashable, Sendable {
         }
 
         package var cause: Cause
-        /// The one that has to be there, or else the one that must not be.
+        /// The expected part; of a surplus one the part itself.
         package var part: Part
 
         package var what: String {
@@ -47,7 +47,7 @@ package struct CacheSchema: Hashable, Sendable {
         try SQLiteDatabase.inMemory(configuration: DiamondSchema.cache, CacheTable.schema)
     }
 
-    /// Tables first, because the others stand on them; what has to go before what has to come.
+    /// Returns the faults: surplus parts first, and tables before the indexes and triggers that depend on them.
     package func faults(comparedTo expected: CacheSchema) -> [Fault] {
         let surplus = parts.filter { part in !expected.parts.contains { $0.isNamed(like: part) } }
         let others = expected.parts.compactMap { part in
@@ -57,7 +57,8 @@ package struct CacheSchema: Hashable, Sendable {
         return surplus.map { Fault(cause: .surplus, part: $0) } + others
     }
 
-    /// Whether it has all tables of a schema, each with the same columns, and is so a file of ours whatever it says.
+    /// Whether it has all tables of a schema, each with the same columns. Then the file is one of ours, even if its header does
+    /// not say so.
     package func hasTables(of expected: CacheSchema) -> Bool {
         !faults(comparedTo: expected).contains { $0.part.kind == .table && $0.cause != .surplus }
     }

@@ -7,7 +7,7 @@ extension CacheTable {
     /// The bytes of a cache's capacity for each row: the rows take at most one hundredth of the capacity.
     private static let capacityPerAccess: Int64 = 4096
 
-    /// Records the size limit of a cache that was used, and its accesses if the store records them. If there are too many,
+    /// Records the capacity of a cache that was used, and its accesses if the store records them. If there are too many,
     /// the oldest are deleted.
     ///
     /// - Parameters:
@@ -65,7 +65,7 @@ extension CacheTable {
         try facts(on: connection).isRecording
     }
 
-    /// Switches the record on, or off: then what was recorded goes as well.
+    /// Switches recording on or off. Off also deletes the record.
     package static func setRecording(_ isOn: Bool, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         guard !isOn else { return try saveFact("recording", 1, on: connection) }
         try connection.statement("DELETE FROM fact WHERE name IN ('recording', 'shift')").run()
