@@ -67,4 +67,14 @@ import Testing
         }
         #expect(VariantIndex(.stub(lifetime: 1)) == nil)
     }
+
+    @Test func `are kept under the checksum of their row`() {
+        let stored = StoredResponse.stub(lifetime: 1)
+        var index = stored
+        index.flags.insert(.variants)
+        let checksums = [stored, index].map { response in
+            Checksum.row(key: RequestKey(of: []), request: [], stored: response, bodySize: 0, digest: Data())
+        }
+        #expect(checksums[0] != checksums[1])
+    }
 }

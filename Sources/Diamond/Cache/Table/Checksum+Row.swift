@@ -5,7 +5,7 @@ extension Checksum {
     /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
     /// The other flags are set in many rows at once.
     static let guarded: StoredResponse.Flags = [
-        .noCache, .hasValidator, .mustRevalidate, .compressed, .partial, .heuristic, .shared,
+        .noCache, .hasValidator, .mustRevalidate, .compressed, .partial, .heuristic, .shared, .variants,
     ]
 
     /// Returns a checksum of 64 bits over all columns that a hit reads, including the body's digest.
