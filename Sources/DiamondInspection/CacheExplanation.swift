@@ -92,7 +92,7 @@ extension CacheExplanation.Entry {
         status = response.status
         age = response.age(at: now) / 1000
         ageSource = "\(response.initialAge / 1000) s on arrival, \(max(0, now - response.storedAt) / 1000) s since"
-        let source = LifetimeSource(of: response, policy: preview.policy, kind: preview.kind)
+        let source = LifetimeSource(of: response, for: preview)
         lifetimeSource = source.text
         let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
         lifetime = source.isPolicy ? maxAge.map { $0 / 1000 } : response.lifetime.map { $0 / 1000 }
@@ -105,18 +105,18 @@ private struct LifetimeSource {
     let text: String
     var isPolicy = false
 
-    init(of response: StoredResponse, policy: CachePolicy, kind: CacheKind) {
-        let headers = response.headers
-        let control = CacheControl(headers)
+    init(of response: StoredResponse, for preview: CachePreview) {
+        let policy = preview.policy
+        let control = CacheControl(response.headers, targets: preview.targets)
         if response.lifetime == nil || response.flags.contains(.heuristic) {
             isPolicy = policy.maxAge != nil && response.status < 400
             text =
                 isPolicy
                 ? "the request's maxAge" : response.lifetime == nil ? "none" : "a tenth of the time since Last-Modified"
-        } else if kind == .shared, control.sharedMaxAge != nil {
-            text = "s-maxage"
+        } else if preview.kind == .shared, control.sharedMaxAge != nil {
+            text = "s-maxage" + (control.isTargeted ? " of a targeted field" : "")
         } else if control.maxAge != nil {
-            text = "max-age"
+            text = "max-age" + (control.isTargeted ? " of a targeted field" : "")
         } else {
             text = "Expires"
         }

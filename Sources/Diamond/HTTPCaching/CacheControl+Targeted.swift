@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// The fields for one kind of cache, such as `CDN-Cache-Control` (RFC 9213).
 extension CacheControl {
@@ -6,7 +6,7 @@ extension CacheControl {
     /// 2.2).
     ///
     /// - Parameter targets: the cache's targeted fields, the most specific first.
-    init(_ headers: HTTPFields, targets: [HTTPField.Name]) {
+    package init(_ headers: HTTPFields, targets: [HTTPField.Name]) {
         for target in targets where headers.contains(target) {
             guard let members = StructuredField.dictionary(headers[values: target]), !members.isEmpty else { continue }
             self.init([:])

@@ -46,7 +46,7 @@ package struct CacheControl: Equatable, Sendable {
     package var privateFields: [String] = []
 
     /// Whether a targeted field is read instead of `Cache-Control`. Then `Expires` does not count either (RFC 9213 section 2.2).
-    var isTargeted = false
+    package var isTargeted = false
 
     /// More seconds than any response is stale for, and few enough for arithmetic in milliseconds.
     static let anyStaleness = Int64.max / 1000

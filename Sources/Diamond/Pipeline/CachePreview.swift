@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// The decision about a request, given what is stored now. Nothing is sent.
 package struct CachePreview: Sendable {
     /// The URL that is sent, without secrets.
@@ -11,6 +13,8 @@ package struct CachePreview: Sendable {
     /// The request's own `Cache-Control`.
     package let control: CacheControl?
     package let kind: CacheKind
+    /// The targeted fields of the cache, the most specific first (RFC 9213); none in a private one.
+    package let targets: [HTTPField.Name]
 }
 
 extension Engine {
@@ -32,6 +36,6 @@ extension Pipeline {
         return CachePreview(
             url: context.wire.entryURL(environment.rules), key: context.identity?.key,
             stored: stored.map { ($0.response, $0.identity.key) }, decision: decision, policy: context.policy,
-            control: context.resolved.control.value, kind: cacheKind)
+            control: context.resolved.control.value, kind: cacheKind, targets: lookup.targets)
     }
 }
