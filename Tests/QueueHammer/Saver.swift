@@ -55,7 +55,12 @@ final class Saver {
             }
             fault.pass("after-record")
         }
-        if isHeld { try await queue.hold(.queue) }
+        if isHeld {
+            try await queue.hold(.queue)
+        } else {
+            // An earlier run may have been killed before it released the queue.
+            try await queue.release(.queue)
+        }
         let collected = try await context.collectSaves(of: HammerNote.self)
         let waiting = try await context.queuedModels(HammerNote.self)
         let record = try record()
