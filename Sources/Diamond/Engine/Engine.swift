@@ -126,6 +126,12 @@ public final class Engine: Sendable {
         try await pipeline.key(of: request)
     }
 
+    /// Returns the decision about a request, given what is stored now. Sends nothing.
+    @concurrent
+    package func preview(of request: Request) async throws(ConnectionError) -> CachePreview {
+        try await pipeline.preview(of: request)
+    }
+
     /// Erases the entries stored for a request.
     ///
     /// - Returns: `false` if there were none.

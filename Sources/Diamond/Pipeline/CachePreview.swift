@@ -17,16 +17,9 @@ package struct CachePreview: Sendable {
     package let targets: [HTTPField.Name]
 }
 
-extension Engine {
-    /// Returns the decision about a request, given what is stored now. Sends nothing.
-    @concurrent
-    package func preview(of request: Request) async throws(ConnectionError) -> CachePreview {
-        try await pipeline.preview(of: request)
-    }
-}
-
 extension Pipeline {
-    fileprivate func preview(of request: Request) async throws(ConnectionError) -> CachePreview {
+    /// Returns the decision about a request, given what is stored now.
+    func preview(of request: Request) async throws(ConnectionError) -> CachePreview {
         let context = try await resolver.context(of: request, for: Caller())
         let stored = lookup.find(for: context)
         let decision =
