@@ -19,7 +19,7 @@ struct VariantFields: Hashable, Sendable {
         names.flatMap { name in
             let values = headers.filter { $0.name.canonicalName == name }.map { Self.normalized($0.value, of: name) }
             guard !values.isEmpty else { return Array("vary \(name)\n".utf8) }
-            let value = values.joined(separator: ",")
+            let value = values.joined(separator: ", ")
             let text =
                 rules.isCredential(name) ? Array(rules.digest(of: value.utf8).utf8) : PercentEncoding.encode(value.utf8)
             return Array("vary \(name) ".utf8) + text + [0x0A]
@@ -29,20 +29,23 @@ struct VariantFields: Hashable, Sendable {
     /// The fields of content negotiation, whose values are compared without regard to case (RFC 9110 section 12.5).
     private static let caseless: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
 
-    /// Returns a list with one form for all equal lists: without blanks at its commas, semicolons and ends. The order of its
-    /// elements stays, except in the fields of content negotiation, where it has no meaning.
+    /// Returns a value with one form for values that are known to mean the same (section 4.1): in the fields of content
+    /// negotiation without blanks at commas and semicolons, otherwise without blanks at its ends. The order of elements stays,
+    /// because some servers read it as priority, and so does whatever is in quotes.
     private static func normalized(_ value: String, of name: String) -> String {
-        let isNegotiation = caseless.contains(name)
+        guard caseless.contains(name), !value.utf8.contains(UInt8(ascii: "\"")) else { return trimmed(value.utf8[...]) }
         let elements = value.utf8.split(separator: UInt8(ascii: ",")).map { element in
-            let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
-                let words = part.split { $0 == 0x20 || $0 == 0x09 }
-                return words.map { String(Substring($0)) }.joined(separator: " ")
-            }
-            let text = parts.joined(separator: ";")
-            return isNegotiation ? text.lowercased() : text
+            let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            return parts.map { trimmed($0).lowercased() }.joined(separator: ";")
         }
-        let kept = elements.filter { !$0.isEmpty }
-        return (isNegotiation ? kept.sorted() : kept).joined(separator: ",")
+        return elements.filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    private static func trimmed(_ text: Substring.UTF8View) -> String {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let rest = text.drop(while: isBlank)
+        guard let last = rest.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return String(decoding: rest[...last], as: UTF8.self)
     }
 }
 

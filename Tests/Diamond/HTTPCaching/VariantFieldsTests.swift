@@ -9,10 +9,13 @@ import Testing
 
     @Test(
         arguments: [
-            (.acceptLanguage, "de, en", "DE,en", true), (.acceptLanguage, "de, en", "en, de", true),
+            (.acceptLanguage, "de, en", "DE,en", true), (.acceptLanguage, "de, en", "en, de", false),
             (.acceptLanguage, "de;q=0.5", "de; q=0.5", true), (.acceptLanguage, "de", "de-AT", false),
-            (.accept, "a/b , c/d", "a/b,c/d", true), (.userAgent, "a", "A", false), (.userAgent, "a  b", "a b", true),
-            (.userAgent, "a, b", "b, a", false), (.cookie, "s=1", "s=1", true), (.cookie, "s=1", "s=2", false),
+            (.accept, "a/b , c/d", "a/b,c/d", true), (.userAgent, "a", "A", false), (.userAgent, "a  b", "a b", false),
+            (.userAgent, " a", "a\t", true),
+            (.userAgent, "a, b", "b, a", false), (.cookie, "a=b,,c", "a=b,c", false),
+            (.accept, "a/b;x=\"c, d\"", "a/b;x=\"c,d\"", false), (.cookie, "s=1", "s=1", true),
+            (.cookie, "s=1", "s=2", false),
             (.userAgent, "a", nil, false), (.userAgent, "", nil, false),
         ] as [(HTTPField.Name, String, String?, Bool)])
     func `are equal for values that differ only in their form`(
