@@ -66,7 +66,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard ProxySite(origin: origin, listening: listen) != nil else {
-            throw ValidationError("--origin is not the URL of a server: write https://HOST or http://HOST:PORT")
+            throw ValidationError("--origin is not the URL of another server: write https://HOST or http://HOST:PORT")
         }
     }
 

@@ -54,9 +54,9 @@ final class ClientLimits: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         update()
         isReading = false
+        // The time of a head begins with its first byte, and a head that trickles in makes no progress.
+        if known.kind != .head || !hasRead { start = .now() }
         hasRead = true
-        // A head that trickles in makes no progress.
-        if known.kind != .head { start = .now() }
         context.fireChannelRead(data)
     }
 

@@ -102,8 +102,16 @@ actor ProxyClient: GatewayClient {
         record.bytes = count
         state = .ended(keepsAlive: response.keepsAlive)
         var buffer = response.bytes
-        buffer.writeBytes(whole.body)
+        buffer.writeBytes(whole.body.prefix(Self.pieceSize))
         try await outbound.write(buffer)
+        var rest = whole.body.dropFirst(Self.pieceSize)
+        while !rest.isEmpty {
+            try await outbound.write(ByteBuffer(bytes: rest.prefix(Self.pieceSize)))
+            rest = rest.dropFirst(Self.pieceSize)
+        }
     }
+
+    /// The bytes of a write: a slow client makes progress with each.
+    private static let pieceSize = 64 << 10
 }
 #endif

@@ -44,6 +44,8 @@ struct ProxyConnection: Sendable {
     // What the client has sent meanwhile is read first: a socket that is closed before resets the connection, and the
     // client loses the response.
     private func close() async {
+        // Behind all that was written; the client may take as long as it makes progress.
+        try? await channel.writeAndFlush(ByteBuffer()).get()
         outbound.finish()
         let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
         try? await channel.closeFuture.get()

@@ -8,7 +8,7 @@ struct ProxySite: Sendable {
     /// The authorities of absolute-form targets that are for this proxy, in lower case.
     private let authorities: Set<String>
 
-    /// Creates a site; `nil` if the text is not an `http` or `https` origin.
+    /// Creates a site; `nil` if the text is not an `http` or `https` origin, or is the proxy itself.
     ///
     /// - Parameters:
     ///   - text: the URL of the origin, without path, query and user info.
@@ -20,7 +20,9 @@ struct ProxySite: Sendable {
         let authority = String(lower.dropFirst(scheme.count))
         let isAuthority =
             !authority.isEmpty && authority.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }
-        guard isAuthority else { return nil }
+        guard isAuthority, !listening.names.contains(where: { authority == "\($0):\(listening.port)" }) else {
+            return nil
+        }
         self.origin = lower
         let standard = scheme == "https://" ? ":443" : ":80"
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
