@@ -53,6 +53,8 @@ struct StoreDecision {
         // Where bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
         guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
             rules.allow(control, status: status), vary != .unknown,
+            // A session that no server has meant for all (section 7.3).
+            !(rules.kind == .shared && freshness.isHeuristic && headers.contains(.setCookie)),
             let kept = HeaderBlock.kept(
                 headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {

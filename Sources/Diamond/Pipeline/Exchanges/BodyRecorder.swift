@@ -11,14 +11,16 @@ actor BodyRecorder: BodyRecording {
     private let isReplacing: Bool
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
+    /// The index of the variant that the writer writes, if the cache does not have it.
+    private var newIndex: CacheEntry?
     /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for other
     /// responses.
     private var collected: Data?
 
-    /// Creates a recorder; `nil` if no response to the request is stored.
+    /// Creates a recorder; `nil` if no response to the request is stored, or invalidates another.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
         guard pipeline.environment.gateway != nil, pipeline.cache != nil, plan.context.caller.sink != nil,
-            plan.context.identity != nil || plan.context.wire.method == .post
+            plan.context.identity != nil || !plan.context.wire.method.isSafe
         else { return nil }
         context = plan.context
         self.pipeline = pipeline
@@ -27,20 +29,38 @@ actor BodyRecorder: BodyRecording {
 
     func begin(_ head: ReceivedResponse) async -> Bool {
         await discard()
+        let mayCollect = mayCollect(head)
+        if !context.wire.method.isSafe, !mayCollect {
+            // Not after the body: the client may read it slowly, or leave.
+            pipeline.store.invalidate(after: head, to: context)
+            await pipeline.invalidateGroups(after: head, to: context)
+        }
         guard !head.isPersonal, !isTooLarge(head) else { return false }
         guard head.status != .partialContent, context.wire.method != .post else {
-            collected = Data()
+            if mayCollect { collected = Data() }
             return false
         }
         let decision = pipeline.store.decision(on: head, to: context)
         guard let stored = decision.stored,
             let target = pipeline.store.target(of: decision, for: context, at: head.receivedAt)
         else { return false }
-        // Stored before its variant, so that the end finds the same one.
-        if let index = target.newIndex { pipeline.cache?.store(index) }
+        newIndex = target.newIndex
         let entry = context.entry(stored, under: target.identity)
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: isReplacing)
         return writer != nil
+    }
+
+    /// Whether a 206 may be stored as a part, or a response to POST for GETs.
+    private func mayCollect(_ head: ReceivedResponse) -> Bool {
+        let headers = head.headers
+        let length = headers.single(.contentLength).flatMap { Int(digits: $0) }
+        guard length ?? 0 <= ResumeStore.partLimit else { return false }
+        guard head.status == .partialContent else {
+            return context.wire.method == .post && headers.contains(.contentLocation)
+                && pipeline.store.storedForGet(head, to: context)?.lifetime != nil
+        }
+        return context.wire.method == .get && !headers.isCoded && ContentRange(headers) != nil
+            && StrongValidator(headers, now: head.receivedAt) != nil
     }
 
     /// Whether the announced body is larger than the store's bound.
@@ -67,6 +87,7 @@ actor BodyRecorder: BodyRecording {
     /// Erases what was written.
     func discard() async {
         collected = nil
+        newIndex = nil
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
@@ -86,6 +107,8 @@ actor BodyRecorder: BodyRecording {
             }
             return
         }
+        // Stored before its variant, so that the variant is found under it.
+        if let newIndex, writer != nil { pipeline.cache?.store(newIndex) }
         guard pipeline.store.isForCache(received, to: admitted.plan),
             var entry = pipeline.store.entry(of: received, to: admitted), let writer
         else { return await discard() }

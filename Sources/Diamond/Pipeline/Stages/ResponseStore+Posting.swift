@@ -24,7 +24,9 @@ extension ResponseStore {
         return isOutdated ? nil : entry
     }
 
-    private func storedForGet(_ received: ReceivedResponse, to context: RequestContext) -> StoredResponse? {
+    /// Returns the response as it is stored for GETs; `nil` if it may not be.
+    func storedForGet(_ received: ReceivedResponse, to context: RequestContext) -> StoredResponse? {
+        guard storesPosts, received.status == .ok else { return nil }
         let decision = decision(on: received, to: context, method: .get)
         return decision.fields == nil ? decision.stored : nil
     }
