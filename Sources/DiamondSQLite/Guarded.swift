@@ -10,9 +10,9 @@ public import Glibc
 /// recursive: the closure must not call code that may access the same state.
 ///
 /// Inlinable, because a request takes some twenty locks, and a generic call to another module costs more than the lock.
-/// `public`, because Swift 6.3 does not inline `package` functions. No product contains this module.
+/// `public`, because Swift 6.3 does not inline `package` functions. No product exports this module.
 ///
-/// `@unchecked Sendable`: the state is touched only in `withLock`, while the lock is held.
+/// `@unchecked Sendable`: the state is touched only in `withLock` and `withLockIfFree`, while the lock is held.
 public struct Guarded<State>: @unchecked Sendable {
     #if canImport(Darwin)
     @usableFromInline typealias Lock = os_unfair_lock_s

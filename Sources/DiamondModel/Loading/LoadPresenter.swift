@@ -40,7 +40,7 @@ public final class LoadPresenter {
     /// Calls `receive` with the presentation whenever it may have changed, until the token is deallocated.
     public func observe(_ receive: @escaping (Presentation) -> Void) -> ObserverToken { observers.add(receive) }
 
-    /// Starts to report presentations, and loads the model if needed.
+    /// Starts reporting presentations, and loads the model if needed.
     ///
     /// Errors are shown, not thrown.
     public nonisolated(nonsending) func appear() async {
@@ -49,13 +49,13 @@ public final class LoadPresenter {
         try? await model?.loadIfNeeded()
     }
 
-    /// Stops to report presentations until the view appears again. A running load continues.
+    /// Stops reporting presentations until the view appears again. A running load continues.
     public func disappear() { isOnScreen = false }
 
-    /// Repeats the failed load.
+    /// Repeats the failed load; without one, loads again.
     public nonisolated(nonsending) func retry() async { try? await model?.retry() }
 
-    /// Loads new items, for example after a pull to refresh.
+    /// Loads new items, and adds them to the existing ones, for example after a pull to refresh.
     public nonisolated(nonsending) func refresh() async {
         try? await model?.load(Load(policy: .revalidate, scope: .refresh))
     }

@@ -128,7 +128,7 @@ extension AnyProperty {
 extension RepairLog {
     /// Stages the merge of an object into a model, or records the values that its rules reject.
     ///
-    /// - Returns: Whether the JSON is an object.
+    /// - Returns: Whether the JSON is an object that can be merged.
     mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
         guard let staging, case .object(let object) = json else { return false }
         staging.attempt {

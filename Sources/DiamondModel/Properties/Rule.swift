@@ -47,7 +47,7 @@ extension Rule where Value: Comparable & Sendable {
 
 /// The handling of values that break a rule.
 public enum RulePolicy: Sendable {
-    /// Stores the value and adds it to ``Model/violations``. The model cannot be saved.
+    /// Stores the value. ``Model/violations`` then contains the rule, and the model cannot be saved.
     case keep
     /// Does not store the value. A setter ignores it; a merge throws and writes nothing.
     case reject

@@ -28,7 +28,7 @@ extension ModelContext {
             note(job.id, of: subject, as: type)
             let live = existing(type, for: subject)
             if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
-            // A damaged request stays in the queue for review.
+            // Neither a damaged request nor a change of an object that is not live gives a model. Both stay queued.
             guard let request = try? queue.request(of: job.id),
                 let model: Object = try restore(
                     subject, from: request, except: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])

@@ -80,7 +80,7 @@ struct ModelQueue {
 
     /// Writes a call to the queue. Starts to send it if no other call has to be sent before it.
     ///
-    /// - Returns: The call, which is on disk.
+    /// - Returns: The call. Its `finish()` throws if it could not be written.
     nonisolated(nonsending) func enqueue(
         _ call: ModelCall, body: JSONValue?, of model: Model
     ) async throws -> QueuedCall {

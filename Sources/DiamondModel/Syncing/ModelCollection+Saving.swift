@@ -52,7 +52,7 @@ extension ModelCollection {
 
     /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server.
     ///
-    /// - Returns: Whether there was a deletion to undo: the object was deleted here, and the deletion was not sent or queued.
+    /// - Returns: Whether there was a deletion to undo: the object was deleted here, and the deletion is not queued or confirmed.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
         guard isDeleted(model), !isDeletionQueued(model),

@@ -18,7 +18,8 @@ public struct CacheListing: Sendable {
     public package(set) var status: Int
     /// The bytes of the body as stored. A sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64
-    /// Whether it is the beginning of a body whose transfer is in progress or was interrupted. It answers no request.
+    /// Whether it is a part of a body: of a 206, or of a transfer that is in progress or was interrupted. It answers only
+    /// requests for ranges within it.
     public package(set) var isPartial: Bool
     /// The date when it arrived or was last confirmed. For a partial entry, the date of its last write.
     public var date: Date { Date(milliseconds: storedAt) }
