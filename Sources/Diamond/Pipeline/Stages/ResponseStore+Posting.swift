@@ -26,7 +26,7 @@ extension ResponseStore {
 
     /// Returns the response as it is stored for GETs; `nil` if it may not be.
     func storedForGet(_ received: ReceivedResponse, to context: RequestContext) -> StoredResponse? {
-        guard storesPosts, received.status == .ok else { return nil }
+        guard storesPosts, received.status.kind == .successful else { return nil }
         let decision = decision(on: received, to: context, method: .get)
         return decision.fields == nil ? decision.stored : nil
     }
