@@ -145,7 +145,8 @@ extension PropertyVisitor {
 }
 
 extension RepairLog {
-    /// Returns the value of a property if its rules accept it. Otherwise records a repair and returns `nil`.
+    /// Returns the value of a property; `nil`, with a repair recorded, if it is missing, has the wrong type, or breaks a rule whose
+    /// policy is `reject`.
     mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from json: JSONValue?) -> Value? {
         reading(property.keys[0]) { log in
             guard let json else { log.note(.missing, found: nil); return nil }

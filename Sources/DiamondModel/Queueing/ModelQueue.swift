@@ -134,7 +134,7 @@ struct QueuedCall {
     /// Waits until the server has responded or the call has to wait, and collects the response.
     ///
     /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again, or if the call could not be
-    ///   queued (`cannotQueue`).
+    ///   queued (`cannotQueue`). A deletion of an object that is gone (404, 410) is no refusal.
     nonisolated(nonsending) func finish() async throws {
         let failure = await sending?.value
         let isAnswered = sending != nil && failure?.code != .queued

@@ -64,8 +64,8 @@ struct SentExchanges: Hashable, Sendable {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
     }
 
-    /// Returns the earlier exchange that may have been processed, before the next exchange of a run begins; `nil` for
-    /// none.
+    /// Returns the first earlier exchange that may have been processed; `nil` for none. Called before the next exchange of
+    /// a run begins.
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     func earlier(in run: Int, isHarmless: Bool) -> ReplayRow.EarlierExchange? {
@@ -80,7 +80,7 @@ struct SentExchanges: Hashable, Sendable {
     ///   - settled: the number of exchanges of the run that do not affect the outcome (``JobResult/settled``).
     ///   - isWanted: whether no caller has ended the run.
     func known(_ outcome: ReplayOutcome, atEndOf run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
-        // All exchanges were certainly not processed. So a failure before the next one is sent leaves nothing unknown.
+        // If no exchange may have been processed, a failure before the next one is sent leaves nothing unknown.
         if unknownAt() == nil, case .failed(.unknown, let code, let message) = outcome {
             return .failed(.unsent, code: code, message: message)
         }
