@@ -26,7 +26,7 @@ package struct CacheExplanation: Sendable, Encodable {
     /// Absent if the response can be neither stored nor shared.
     package let key: String?
     package let stored: [Entry]
-    /// What the next send does.
+    /// The effect of the next send, in words.
     package let next: String
     /// The clause that decides.
     package let clause: String

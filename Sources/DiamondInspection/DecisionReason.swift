@@ -25,7 +25,7 @@ struct DecisionReason {
     }
 
     private static func reason(_ preview: CachePreview, request: Request, at now: Int64) -> (String, String) {
-        guard preview.key != nil else { return unkeyed(request, preview) }
+        guard preview.key != nil else { return unkeyed(request, in: preview) }
         if case .fail = preview.decision, preview.control?.onlyIfCached == true {
             return ("RFC 9111 section 5.2.1.7", "the request has only-if-cached, and nothing stored may answer it")
         }
@@ -44,7 +44,7 @@ struct DecisionReason {
         }
     }
 
-    private static func unkeyed(_ request: Request, _ preview: CachePreview) -> (String, String) {
+    private static func unkeyed(_ request: Request, in preview: CachePreview) -> (String, String) {
         if preview.policy.mode == .noStore { return ("policy", "the request's policy is noStore") }
         if preview.control?.noStore == true { return ("RFC 9111 section 5.2.1.5", "the request has no-store") }
         guard [.get, .head, .query].contains(request.method) else {

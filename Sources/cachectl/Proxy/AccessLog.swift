@@ -3,7 +3,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// What the access log tells of a response.
+/// The values of a response in the access log.
 struct AccessRecord: Sendable {
     var status = 0
     var bytes = 0
@@ -26,11 +26,14 @@ struct AccessLog: Sendable {
             line: "- - \(problem.status.code) \(problem.response.body.count) generated: \(problem.detail)")
     }
 
+    /// Writes the line of a request.
+    ///
     /// - Parameters:
     ///   - url: the URL of the request, whose secrets are masked.
     ///   - start: the time when the request arrived.
-    func write(_ method: HTTPRequest.Method, url: String, _ record: AccessRecord, since start: ContinuousClock.Instant)
-    {
+    func write(
+        _ record: AccessRecord, method: HTTPRequest.Method, url: String, since start: ContinuousClock.Instant
+    ) {
         guard !isQuiet else { return }
         let time = Quantity.time(ContinuousClock.now - start)
         let line = "\(method) \(SecretNames.masked(url)) \(record.status) \(record.bytes) \(record.source) \(time)"

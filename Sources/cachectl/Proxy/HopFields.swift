@@ -1,4 +1,5 @@
 #if Tools
+import Diamond
 import Foundation
 import HTTPTypes
 
@@ -18,16 +19,12 @@ enum HopFields {
     }
 
     /// Returns the `Via` field of this proxy (section 7.6.3).
-    static func via(version: String) -> HTTPField { HTTPField(name: via, value: "\(version) diamond") }
+    static func via(version: String) -> HTTPField { HTTPField(name: .via, value: "\(version) diamond") }
 
-    static let host = name("Host")
-    static let via = name("Via")
-    static let maxForwards = name("Max-Forwards")
-    static let cacheStatus = name("Cache-Status")
-
-    private static func name(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a token") }
-        return name
+    /// Returns the `Cache-Status` field of a response (RFC 9211).
+    static func cacheStatus(of response: Response) -> HTTPField? {
+        let value = response.cacheStatus?.member(for: "diamond") ?? "diamond"
+        return HTTPField.Name("Cache-Status").map { HTTPField(name: $0, value: value) }
     }
 }
 #endif

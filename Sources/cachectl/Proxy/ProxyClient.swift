@@ -21,7 +21,7 @@ actor ProxyClient: GatewayClient {
     private var state = State.waiting
     /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
     private var hasWholeRequest: Bool
-    /// What the access log tells of the response.
+    /// The values of the response in the access log.
     private(set) var record = AccessRecord()
 
     init(

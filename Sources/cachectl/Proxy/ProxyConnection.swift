@@ -70,7 +70,7 @@ struct ProxyConnection: Sendable {
             try await receive(request, own: answer, client: client, parts: &parts)
         }
         proxy.log.write(
-            request.method, url: proxy.site.origin + request.target, await client.record, since: start)
+            await client.record, method: request.method, url: proxy.site.origin + request.target, since: start)
         return await client.keepsAlive
     }
 

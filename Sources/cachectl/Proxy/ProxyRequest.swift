@@ -44,7 +44,7 @@ struct ProxyRequest: Sendable {
         // After a request to upgrade, swift-nio reads no other request.
         keepsAlive = head.isKeepAlive && !received.contains(.upgrade)
         fields = HopFields.removed(from: received).filter {
-            ![.contentLength, .expect, HopFields.host].contains($0.name)
+            ![.contentLength, .expect].contains($0.name) && $0.name.canonicalName != "host"
         }
         fields.append(HopFields.via(version: isHTTP11 ? "1.1" : "1.0"))
     }
@@ -60,7 +60,7 @@ struct ProxyRequest: Sendable {
 
     // RFC 9112 section 3.2.
     private static func checkHost(_ fields: HTTPFields, isHTTP11: Bool) throws(ProxyProblem) {
-        let hosts = fields[values: HopFields.host]
+        let hosts = fields.filter { $0.name.canonicalName == "host" }.map(\.value)
         guard hosts.count == 1 || hosts.isEmpty && !isHTTP11 else {
             throw .badRequest("the request needs one Host field")
         }
@@ -97,11 +97,11 @@ struct ProxyRequest: Sendable {
     /// Returns the response to an OPTIONS or TRACE request that is for this proxy (RFC 9110 section 7.6.2); `nil` for a
     /// request to forward, whose `Max-Forwards` is then lower by one.
     mutating func ownAnswer() -> OwnAnswer? {
-        guard method == .options || method == .trace, let value = fields[HopFields.maxForwards],
+        guard method == .options || method == .trace, let value = fields[.maxForwards],
             value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value)
         else { return nil }
         guard count == 0 else {
-            fields[HopFields.maxForwards] = String(count - 1)
+            fields[.maxForwards] = String(count - 1)
             return nil
         }
         return method == .options ? .options : .trace(traced)

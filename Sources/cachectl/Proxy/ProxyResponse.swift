@@ -41,10 +41,7 @@ struct ProxyResponse: Sendable {
         }
         if fields[.date] == nil { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
         if response.source != .generated || request != nil { fields.append(HopFields.via(version: "1.1")) }
-        if request != nil {
-            let status = response.cacheStatus?.member(for: "diamond") ?? "diamond"
-            fields.append(HTTPField(name: HopFields.cacheStatus, value: status))
-        }
+        if request != nil, let status = HopFields.cacheStatus(of: response) { fields.append(status) }
         if !self.keepsAlive {
             fields[.connection] = "close"
         } else if !isHTTP11 {

@@ -1,9 +1,10 @@
 import Foundation
 import HTTPTypes
 
-/// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of it is in memory.
+/// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of it is in memory; of a
+/// part, or of a response to POST that may answer GETs, at most ``ResumeStore/partLimit``.
 ///
-/// Until ``finish(_:admitted:)``, lookups find the previous response. A body that cannot be written is passed on nevertheless.
+/// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is passed on nevertheless.
 actor BodyRecorder: BodyRecording {
     private let context: RequestContext
     private let pipeline: Pipeline

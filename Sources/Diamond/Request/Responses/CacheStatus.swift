@@ -35,7 +35,7 @@ public struct CacheStatus: Hashable, Sendable {
     public internal(set) var isHit = false
     private var status: Int16?
     private var ttl: Int32?
-    /// What the other properties do not say; mostly `nil`.
+    /// A note for people, such as that nothing is stored; mostly `nil`.
     public internal(set) var detail: String?
 
     /// The server's status, if the response has another one: 304 for a confirmed response, 503 for a stored response that was

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The range of bytes that a request asks for (RFC 9110 section 14.2).
 enum RangeRequest: Hashable {
-    /// From a byte to the end of the representation, or to an earlier byte, which is included.
+    /// The bytes from one to another, which is included, or to the end of the representation.
     case from(Int, through: Int?)
     /// The last bytes of the representation.
     case suffix(Int)

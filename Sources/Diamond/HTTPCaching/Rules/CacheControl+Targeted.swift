@@ -11,7 +11,7 @@ extension CacheControl {
             guard let members = StructuredField.dictionary(headers[values: target]), !members.isEmpty else { continue }
             self.init([:])
             isTargeted = true
-            for (name, value) in members { add(name, value) }
+            for (name, value) in members { add(name, value: value) }
             return
         }
         self.init(headers)
@@ -19,7 +19,7 @@ extension CacheControl {
 
     /// Adds a directive. A value of another type than the directive's is not read (section 2.1). As a lifetime it is 0, because
     /// an invalid lifetime makes a response stale (RFC 9111 section 4.2.1).
-    private mutating func add(_ name: String, _ value: StructuredField.Item) {
+    private mutating func add(_ name: String, value: StructuredField.Item) {
         switch name {
         case "max-age": maxAge = Self.seconds(value) ?? 0
         case "s-maxage": sharedMaxAge = Self.seconds(value) ?? 0

@@ -30,7 +30,7 @@ enum HeaderBlock {
                 || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
         }
         let isKept = { (field: HTTPField) in
-            Self.isKept(field, listed, keepingCookies: keepsCookies) && !isWithheld(field)
+            Self.isKept(field, without: listed, keepingCookies: keepsCookies) && !isWithheld(field)
         }
         guard let first = headers.first(where: { !isKept($0) }) else { return headers }
         let leads = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
@@ -41,7 +41,9 @@ enum HeaderBlock {
         return kept.allSatisfy(isKept) ? kept : kept.filter(isKept)
     }
 
-    private static func isKept(_ field: HTTPField, _ listed: Set<String>, keepingCookies keepsCookies: Bool) -> Bool {
+    private static func isKept(_ field: HTTPField, without listed: Set<String>, keepingCookies keepsCookies: Bool)
+        -> Bool
+    {
         let name = field.name.canonicalName
         if keepsCookies, field.name == .setCookie { return !listed.contains(name) }
         return !name.withBytes { dropped.hasWhole($0) } && (listed.isEmpty || !listed.contains(name))
@@ -127,7 +129,7 @@ enum HeaderBlock {
     /// - Parameter keepsCookies: whether `Set-Cookie` is among them.
     static func endToEnd(_ headers: HTTPFields, keepingCookies keepsCookies: Bool = false) -> HTTPFields {
         let listed = listed(in: headers)
-        return headers.filter { isKept($0, listed, keepingCookies: keepsCookies) }
+        return headers.filter { isKept($0, without: listed, keepingCookies: keepsCookies) }
     }
 
     /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new fields
