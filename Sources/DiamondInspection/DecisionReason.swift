@@ -50,8 +50,8 @@ struct DecisionReason {
         guard [.get, .head, .query].contains(request.method) else {
             return ("RFC 9111 section 2", "responses to \(request.method.rawValue) are not reused")
         }
-        if request.headers.contains(where: { $0.name.canonicalName.hasPrefix("if-") || $0.name == .range }) {
-            return ("RFC 9110 section 13", "the origin server evaluates the condition or range of the request")
+        if request.headers.contains(.ifMatch) || request.headers.contains(.ifUnmodifiedSince) {
+            return ("RFC 9111 section 4.3.2", "the origin server evaluates If-Match and If-Unmodified-Since")
         }
         return ("identity", "the user is unknown: the request has a secret or a cookie, and no identity")
     }
