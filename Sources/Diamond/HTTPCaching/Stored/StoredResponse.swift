@@ -29,8 +29,14 @@ package struct StoredResponse: Sendable, Equatable {
 
     package var status: Int
     /// `Name: value` lines, read only when a header is asked for.
-    package var headerBlock: Data { didSet { known = KnownHeaders() } }
-    package var body: Data
+    package var headerBlock: Data {
+        get { content.headerBlock }
+        set { content = Content(headerBlock: newValue, body: body) }
+    }
+    package var body: Data {
+        get { content.body }
+        set { content = Content(headerBlock: headerBlock, body: newValue, fields: content.fields) }
+    }
     /// Bytes of the body that are not here: all, where it is read in pieces.
     var sizeElsewhere = 0
     /// The time when it arrived, or was last confirmed.
@@ -40,7 +46,7 @@ package struct StoredResponse: Sendable, Equatable {
     package var flags: Flags
     /// The duration of the exchange that brought it: the time that a hit saves.
     package var duration: Int64
-    private var known = KnownHeaders()
+    private var content: Content
 
     package init(
         status: Int,
@@ -53,8 +59,7 @@ package struct StoredResponse: Sendable, Equatable {
         duration: Int64 = 0
     ) {
         self.status = status
-        self.headerBlock = headerBlock
-        self.body = body
+        content = Content(headerBlock: headerBlock, body: body)
         self.storedAt = storedAt
         self.initialAge = initialAge
         self.lifetime = lifetime
@@ -90,13 +95,15 @@ package struct StoredResponse: Sendable, Equatable {
             && flags.intersection(.invalidated).isSubset(of: other.flags)
     }
 
-    package var headers: HTTPFields { known.fields ?? HeaderBlock.fields(of: headerBlock) }
+    package var headers: HTTPFields { content.fields ?? HeaderBlock.fields(of: headerBlock) }
 
     /// Reads the headers once for all copies that are made from now on: a hit in memory answers with them as they are.
     mutating func readHeaders() { know(headers) }
 
     /// - Parameter headers: those that ``headerBlock`` was made of.
-    mutating func know(_ headers: HTTPFields) { known.fields = headers }
+    mutating func know(_ headers: HTTPFields) {
+        content = Content(headerBlock: headerBlock, body: body, fields: headers)
+    }
 
     /// The time when the origin made or confirmed it.
     var originTime: Int64 { storedAt - initialAge }
@@ -160,9 +167,21 @@ package struct StoredResponse: Sendable, Equatable {
     }
 }
 
-/// The fields of the header block, where it was read. They do not count for the equality of two responses.
-private struct KnownHeaders: Sendable, Equatable {
-    var fields: HTTPFields?
+/// The header block and the body, in one object: a hit copies a stored response several times, and each copy retains one
+/// object instead of three.
+private final class Content: Sendable, Equatable {
+    let headerBlock: Data
+    let body: Data
+    /// The fields of the header block, once they were read. They do not count for equality.
+    let fields: HTTPFields?
 
-    static func == (left: KnownHeaders, right: KnownHeaders) -> Bool { true }
+    init(headerBlock: Data, body: Data, fields: HTTPFields? = nil) {
+        self.headerBlock = headerBlock
+        self.body = body
+        self.fields = fields
+    }
+
+    static func == (left: Content, right: Content) -> Bool {
+        left === right || left.headerBlock == right.headerBlock && left.body == right.body
+    }
 }
