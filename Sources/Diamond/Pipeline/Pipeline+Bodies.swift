@@ -42,14 +42,14 @@ extension Pipeline {
     private func withQuery(_ request: Request, for upload: Upload) throws(ConnectionError) -> Request {
         guard !request.isReplayable else {
             let advice = "send a file, or set its replay to .never"
-            let message = "\(request) is to be kept, and its body is there only while it is sent: \(advice)"
+            let message = "\(request) is to be queued, but the body of an upload cannot be stored: \(advice)"
             throw ConnectionError(.cannotQueue, message)
         }
         var request = request
         if request.destination == .automatic { request.destination = .query }
         guard request.body == nil, request.parameters.isEmpty || request.destination == .query else {
             let advice = "leave one of them out, and send parameters in the query"
-            let message = "the request has a body of its own beside the source of its upload: \(advice)"
+            let message = "the request has a body, and the upload has a source for the body: \(advice)"
             throw ConnectionError(RequestError(.malformedRequest, message))
         }
         guard !upload.isConsumed else { throw ConnectionError(.consumedSource) }

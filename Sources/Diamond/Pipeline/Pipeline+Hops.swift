@@ -88,8 +88,8 @@ extension Pipeline {
         return response
     }
 
-    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure. Under the
-    /// rules of HTTP alone, only what ``ServerFailure`` names.
+    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
+    /// Under policies other than `networkElseCache`, only a ``ServerFailure`` counts.
     private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
         guard context.policy.mode == .networkElseCache else { return ServerFailure.isOne(result) }
         switch result {
@@ -167,7 +167,7 @@ extension Result where Success == Response, Failure == ConnectionError {
 }
 
 extension CacheStatus {
-    /// Notes that the response is served because the server has failed. The request was sent, so that it is no hit.
+    /// Notes that the response is served because the server has failed. It is no hit, because the request was sent.
     fileprivate mutating func noteFailure(as reason: ForwardReason?, status: Int?) {
         isHit = false
         forwardReason = reason

@@ -34,7 +34,8 @@ extension Pipeline {
 
     /// Returns the response of an exchange, and stores it if that is allowed.
     ///
-    /// The response is not stored either if the caller that has started the exchange refuses it; other callers may accept it.
+    /// If the caller that has started the exchange refuses the response, it is not stored. Other callers may still
+    /// accept it.
     ///
     /// - Parameter resumeWriter: the writer that has written the body while it was received.
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
@@ -156,8 +157,8 @@ extension Pipeline {
         return nil
     }
 
-    /// Whether the caller has nothing against storing a response. An error status that a typed call refuses may be stored: the
-    /// rules of HTTP decide that.
+    /// Whether the caller accepts a response, so that it may be stored. An error status that a typed call refuses may
+    /// be stored: the rules of HTTP decide that.
     private func mayStore(_ response: Response, for context: RequestContext) async -> Bool {
         guard context.caller.handler != nil else { return true }
         let refusal =

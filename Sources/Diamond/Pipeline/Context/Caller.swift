@@ -49,7 +49,7 @@ struct Caller: Sendable {
     var durableRequest: DurableRequest? { content.value.durableRequest }
     /// The interval that exchanges belong to; `nil` if it begins with the first exchange.
     var request: ActivityInterval.ID? { content.value.request }
-    /// Whether a shared exchange waits for the response. Joining a shared exchange could then be a wait for itself.
+    /// Whether a shared exchange waits for the response. The caller then joins none, because it could wait for itself.
     var isInFlight: Bool { content.value.isInFlight }
 
     /// Returns the caller with a sink for the body of a successful response.
@@ -67,8 +67,8 @@ struct Caller: Sendable {
     /// Returns the caller of a request that was resolved at an instant.
     func resolved(at instant: InvalidationLog.Instant) -> Caller { changed { $0.resolvedAt = instant } }
 
-    /// The caller for work that continues after the caller has its response, or was canceled: with the same priority, and
-    /// without anyone who waits.
+    /// The caller of background work, which continues after this caller has its response or was canceled. It has the
+    /// same priority, and no run.
     var inBackground: Caller {
         changed { [priority] in
             $0.standingPriority = priority

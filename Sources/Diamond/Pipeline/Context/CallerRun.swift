@@ -1,4 +1,5 @@
-/// The run of a connection, as the pipeline sees it. A pause may give a run up; then the next one begins from the start.
+/// The run of a connection, as the pipeline sees it. A pause may give up a run. The next run then begins from the
+/// start.
 protocol CallerRun: AnyObject, PriorityWaiter {
     /// The instant at which the run began.
     var startedAt: InvalidationLog.Instant { get }
@@ -11,11 +12,13 @@ protocol CallerRun: AnyObject, PriorityWaiter {
 
     /// Begins an attempt, and returns `true`; gives the run up and returns `false` if the connection is paused.
     func beginIfAllowed() -> Bool
-    /// Begins a step that cannot be undone if the run was not canceled, and returns whether it does. From then on no pause gives
-    /// the run up.
+    /// Begins a step that cannot be undone. From then on no pause gives up the run.
+    ///
+    /// - Returns: `false` if the run was canceled or given up: the step must not begin.
     func concludeIfAllowed() -> Bool
-    /// Begins to write the outcome of the run, even if it was canceled, and returns whether it does. From then on no pause gives
-    /// the run up.
+    /// Begins to write the outcome of the run, even if the run was canceled. From then on no pause gives up the run.
+    ///
+    /// - Returns: `false` if the run was given up: nothing must be written.
     func recordIfAllowed() -> Bool
 
     /// The slot for a partial response of a paused run that may not be stored.

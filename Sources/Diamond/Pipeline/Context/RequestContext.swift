@@ -13,8 +13,8 @@ final class RequestContext: Sendable {
         static let uncacheable = Traits(rawValue: 1)
         /// A redirect has led to another origin than that of the first hop.
         static let foreign = Traits(rawValue: 2)
-        /// A redirect has removed credentials. The response is not for callers that request it with them, although the key is
-        /// the same if there is an identity.
+        /// A redirect has removed credentials. The response is not for callers that send them. With an identity, their
+        /// key is the same.
         static let stripped = Traits(rawValue: 4)
         /// A redirect has led here.
         static let redirected = Traits(rawValue: 8)

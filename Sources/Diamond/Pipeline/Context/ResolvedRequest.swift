@@ -131,8 +131,8 @@ final class ResolvedRequest: Sendable {
         return policy.mode != .noStore && isCacheable && !isAnonymous
     }
 
-    /// Whether all entries with the key have one URL. They do not with a key of the app, if an identity replaces parameters, and
-    /// if the request ignores some.
+    /// Whether all entries with the key have one URL. They may differ if the app has set the key, if an identity
+    /// replaces parameters, or if the request ignores some.
     private static func hasOneURL(_ wire: WireRequest, rules: KeyRules) -> Bool {
         let hasReplaced = wire.identity != nil && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
         return wire.cacheKey == nil && wire.rules.ignoring.isEmpty && !hasReplaced

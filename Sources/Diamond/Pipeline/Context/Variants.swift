@@ -11,7 +11,8 @@ struct Variants {
         self.rules = rules.adding(wire)
     }
 
-    /// Returns the identities of the variants that an index may have for the request, that of the newest set of fields first.
+    /// Returns the identities of the variants that an index may have for the request. The newest set of fields comes
+    /// first.
     func identities(in index: VariantIndex) -> [ResolvedRequest.Identity] {
         index.sets.map { variant(by: $0, in: index) }
     }

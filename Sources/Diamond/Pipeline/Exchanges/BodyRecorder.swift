@@ -1,10 +1,12 @@
 import Foundation
 import HTTPTypes
 
-/// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of it is in memory; of a
-/// part, or of a response to POST that may answer GETs, at most ``ResumeStore/partLimit``.
+/// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of the body is in
+/// memory. A part, and a response to POST that may answer GETs, is in memory as a whole: ``ResumeStore/partLimit``
+/// bytes at most.
 ///
-/// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is passed on nevertheless.
+/// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is
+/// still passed on.
 actor BodyRecorder: BodyRecording {
     private let context: RequestContext
     private let pipeline: Pipeline
@@ -14,11 +16,11 @@ actor BodyRecorder: BodyRecording {
     private var writer: BodyWriter?
     /// The index of the variant that the writer writes, if the cache does not have it.
     private var newIndex: CacheEntry?
-    /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for other
-    /// responses.
+    /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for any
+    /// other response.
     private var collected: Data?
 
-    /// Creates a recorder; `nil` if no response to the request is stored, or invalidates another.
+    /// Creates a recorder; `nil` if a response to the request is never stored, and invalidates none.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
         guard pipeline.environment.gateway != nil, pipeline.cache != nil, plan.context.caller.sink != nil,
             plan.context.identity != nil || !plan.context.wire.method.isSafe

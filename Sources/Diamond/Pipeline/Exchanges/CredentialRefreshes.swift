@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// Refreshes credentials after a 401: each once for all exchanges that wait for it, and not again for a request that was sent
-/// with an older credential than the current one.
+/// Refreshes credentials after a 401, each once for all exchanges that wait for it. A request that was sent with an
+/// older credential than the current one needs no refresh.
 final class CredentialRefreshes: Sendable {
     private typealias Run = Task<Void, any Error>
 
@@ -22,8 +22,8 @@ final class CredentialRefreshes: Sendable {
     }
 
     private struct State {
-        // The record of a running refresh must not be evicted, or the secret would be refreshed twice: some servers then revoke
-        // both.
+        // The record of a running refresh must not be evicted: the secret would be refreshed twice, and some servers
+        // then revoke both.
         var records = RecentlyUsed<Secret, Record>(isInUse: { $0.run != nil }) { Record() }
         /// The number of successful refreshes.
         var count = 0
@@ -81,7 +81,7 @@ final class CredentialRefreshes: Sendable {
             Task { outcome.fulfill(with: await run.result) }
             guard let outcome = await outcome.value(whenCanceled: { nil }) else { throw .cancelled }
             do { try outcome.get() } catch {
-                let message = "the credential could not be made anew after status 401: sign in again, or see the cause"
+                let message = "the credential could not be renewed after status 401: sign in again, or see the cause"
                 throw ConnectionError(.noCredential, message, cause: error)
             }
         }

@@ -4,8 +4,8 @@ import HTTPTypes
 /// The properties that requests have in common when they share an exchange: all that is sent to the server, and all that
 /// affects how the response is received and stored. The decoding of each caller is not among them.
 ///
-/// The headers are those that are sent, with credentials and validators: an unconditional request shares no exchange with a
-/// conditional one, nor one user with another.
+/// The headers include credentials and validators. So conditional and unconditional requests share no exchange, and
+/// neither do two users.
 ///
 /// It is a class because it is passed on more often than compared.
 final class SharedExchangeKey: Hashable, Sendable {

@@ -33,8 +33,8 @@ struct HopProgress: Sendable {
     private(set) var ignoresStored = false
     /// Whether a miss was counted.
     private(set) var hasMissed = false
-    /// Whether an exchange may still be superseded by a response that was stored meanwhile. It may be once, because the response
-    /// in memory may be newer than the one that a look-up finds.
+    /// Whether a response that was stored meanwhile may still supersede an exchange. It may do so once, so that
+    /// the look-up is not repeated without end: the response in memory may be newer than the one that a look-up finds.
     private(set) var maySupersede = true
     private var storedExtension = IndirectOptional<Extension>.none
     /// The start of the request's time; `nil` if it starts with the next exchange.

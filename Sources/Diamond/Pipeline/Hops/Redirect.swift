@@ -51,7 +51,7 @@ enum Redirect {
         return target(.location, of: response.headers, from: request)
     }
 
-    /// Returns the oddity of a response's target, for ``ActivityEvent/malformedRedirect(reason:)``; `nil` for most.
+    /// Returns the mistake in a response's target, for ``ActivityEvent/malformedRedirect(reason:)``; `nil` for most.
     static func oddity(of response: Response, from request: WireRequest) -> String? {
         guard response.status.isRedirect else { return nil }
         guard !response.headers.isContradictory(.location) else {

@@ -22,14 +22,15 @@ extension ConnectionError {
 
     /// Creates the error of a request that waits for other jobs, and was not sent.
     init(queued id: ReplayJob.ID?, request: Request) {
-        let message = id.map { "\(request) is kept as job \($0), behind others" } ?? "\(request) has to be sent no more"
+        let message =
+            id.map { "\(request) is queued as job \($0), behind other jobs" } ?? "\(request) need not be sent any more"
         self.init(.queued, message)
         jobID = id
     }
 
     /// Creates the error of a request that expired before it could be sent.
     init(expired id: ReplayJob.ID, request: Request, after error: ConnectionError) {
-        let message = "the time of \(request) was over before it could be sent: redrive job \(id), or allow it more"
+        let message = "\(request) expired before it could be sent: redrive job \(id), or give it a longer expiry"
         self.init(.timedOut, message)
         attempts = error.attempts
         jobID = id
@@ -37,8 +38,8 @@ extension ConnectionError {
 
     /// Creates the error of a request that has failed, and waits in the queue.
     init(queued id: ReplayJob.ID?, request: Request, after error: ConnectionError) {
-        let kept = id.map { "is kept as job \($0)" } ?? "has to be sent no more"
-        self.init(.queued, "\(request) \(kept): \(error.message)", cause: error)
+        let state = id.map { "is queued as job \($0)" } ?? "need not be sent any more"
+        self.init(.queued, "\(request) \(state): \(error.message)", cause: error)
         response = error.response
         attempts = error.attempts
         jobID = id

@@ -95,7 +95,7 @@ struct DurableRun: Sendable {
             // The caller receives both failures, because the request is not in the queue.
             var error = error
             error.code = .cannotQueue
-            error.message += "; and it could not be kept: \(failure.message)"
+            error.message += "; and the request could not be queued: \(failure.message)"
             throw error
         }
     }

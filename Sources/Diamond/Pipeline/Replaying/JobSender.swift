@@ -59,8 +59,8 @@ struct JobSender: Sendable {
         var anonymous = request
         anonymous.identity = nil
         do throws(ConnectionError) {
-            // If no user is signed in, there are no credentials of another user. The job's own user needs its secrets,
-            // too.
+            // If no user is signed in, there are no credentials of another user. The request still fails if its own
+            // secrets are missing.
             let current = try await environment.resolve(anonymous, within: pipeline.time.left(of: request)).identity
             guard let current, !current.isExactly(identity) else { return nil }
             let message = "the job's identity is not the one that is signed in"

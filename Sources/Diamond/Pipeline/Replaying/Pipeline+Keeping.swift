@@ -20,7 +20,7 @@ extension Pipeline {
     ) async throws(ConnectionError) -> DurableRequest.Draft {
         if let draft = durable.draft { return draft }
         guard let replays else {
-            let message = "\(request) is to be kept, and the engine has no store: give its configuration one"
+            let message = "\(request) is to be queued, but the engine has no store: give its configuration one"
             throw ConnectionError(.cannotQueue, message)
         }
         return try await caller.whileWaiting { () async throws(ConnectionError) in

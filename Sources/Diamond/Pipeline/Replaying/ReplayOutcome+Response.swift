@@ -65,8 +65,8 @@ extension ReplayOutcome {
         // The request may have been sent before the engine was closed.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
-        // The target of the redirect was not reached, but the first server may have acted: no status forbids a server
-        // to act and redirect, and some act and answer 307. The network or the request are not the reason either.
+        // The target of the redirect was not reached, but the first server may have acted: some servers act and then
+        // redirect, even with 307. Neither the network nor the request is the cause.
         case _ where isBehindRedirect: return .unknown
         case .badRequest, .badSettings: return .unsendable
         case .noCredential:

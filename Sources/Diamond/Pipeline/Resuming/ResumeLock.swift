@@ -33,7 +33,8 @@ final class ResumeLock: Sendable {
         return store.isFree(location)
     }
 
-    /// Acquires the lock, unless its exchange was canceled before: the next exchange may have read the location already.
+    /// Acquires the lock. This fails if its exchange was canceled before, because the next exchange may have read the
+    /// location already.
     ///
     /// - Returns: whether the exchange has it now.
     func acquire() -> Bool {
@@ -44,7 +45,7 @@ final class ResumeLock: Sendable {
         }
     }
 
-    /// Lets others wait for the release: the exchange was canceled, and ends soon.
+    /// Notes that the exchange was canceled and ends soon. From now on others may wait for the release.
     func cancel() {
         state.withLock { state in
             state.isClosed = true

@@ -7,11 +7,11 @@ import DiamondSQLite
 /// | may be stored | a partial entry of the cache's store | every exchange for the same request, in any process |
 /// | any other | the ``ResumeSlot`` of its connection, in memory | that connection |
 ///
-/// Each place has a ``ResumeLock``: one exchange at a time writes it, through a ``ResumeWriter``. An exchange that was
-/// canceled saves what it has received before it releases the lock. The next one waits for that, but never for an exchange
-/// that continues.
+/// Each location has a ``ResumeLock``: one exchange at a time writes it, through a ``ResumeWriter``. A canceled
+/// exchange saves the received bytes before it releases the lock. The next exchange waits for that, but never for an
+/// exchange that continues.
 final class ResumeStore: Sendable {
-    /// The place of a partial response.
+    /// The location of a partial response.
     enum Location: Hashable {
         case entry(RequestKey)
         case slot(ObjectIdentifier)

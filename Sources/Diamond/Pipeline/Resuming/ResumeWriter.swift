@@ -1,12 +1,12 @@
 import Foundation
 import HTTPTypes
 
-/// The access of one exchange to the ``ResumeStore``: reads what an earlier exchange has received, and saves what this one
-/// receives.
+/// The access of one exchange to the ``ResumeStore``. It reads the bytes that an earlier exchange has received, and
+/// saves those that this one receives.
 ///
-/// A body of a mebibyte or more is written while it is received, so that little of it is lost if the process dies. At its end, the
-/// partial entry becomes the entry. A body that cannot be written stays in memory: a failure of the store does not fail the
-/// request.
+/// A body of a mebibyte or more is written while it is received, so that little is lost if the process dies. When it is
+/// complete, the partial entry becomes the entry. A body that cannot be written stays in memory: a failure of the store
+/// does not fail the request.
 actor ResumeWriter: ResumeWriting {
     /// The length in bytes from which a body is written while it is received. Nothing of a shorter body is written before its end.
     static let streamedSize = BodyChunks.groupCount * CacheTable.chunkSize

@@ -90,7 +90,7 @@ private struct StoredBodyStream {
         do throws(CacheError) { return try reader?.next() } catch {
             report(error)
             guard sink.isCommitted else { throw .unreadable(error) }
-            let message = "what is stored of the body ends early: \(error.message)"
+            let message = "the stored body cannot be read to its end: \(error.message)"
             throw .failed(ConnectionError(.connectionLost, message, cause: error))
         }
     }

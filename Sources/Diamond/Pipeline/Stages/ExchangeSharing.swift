@@ -17,9 +17,10 @@ struct ExchangeSharing: Sendable {
 
     /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
     ///
-    /// Requests share an exchange if the cache may answer them, and the server gets the same. The following need exchanges of
-    /// their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets without an identity, sinks, durable
-    /// requests, requests that a shared exchange waits for, and requests whose stored response is without its body.
+    /// Requests share an exchange if the cache may answer them, and everything that is sent is equal. The following
+    /// need exchanges of their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets
+    /// without an identity, sinks, durable requests, requests that a shared exchange waits for, and requests whose
+    /// stored response was found without its body.
     @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan

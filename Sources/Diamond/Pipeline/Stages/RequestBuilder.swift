@@ -50,7 +50,7 @@ struct RequestBuilder: Sendable {
             method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
         request.target = context.caller.target
         request.passesCoding = environment.gateway != nil
-        // Ranges count coded bytes: only without a coding can the rest of a response that breaks be requested.
+        // Ranges count coded bytes, so the rest of a broken response can be requested only if it has no coding.
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"
         }
@@ -63,7 +63,7 @@ struct RequestBuilder: Sendable {
         } catch {
             throw ConnectionError(error)
         }
-        // A kept connection may be closed meanwhile, and a request that cannot be repeated would fail.
+        // A reused connection may be closed meanwhile, and a request that cannot be repeated would fail.
         request.needsNewConnection = request.passesCoding && !request.isRepeatable
         return request
     }

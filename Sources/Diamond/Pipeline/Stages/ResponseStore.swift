@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// The last stage: stores responses, and confirms, replaces, invalidates and erases stored ones.
 ///
-/// A response is as old as its request: if its entry was erased since then, it is not stored; if its entry was invalidated, it is
-/// stored as stale.
+/// A response is as old as its request. If its entry was erased since then, it is not stored. If its entry was
+/// invalidated since then, it is stored as stale.
 struct ResponseStore: Sendable {
     let cache: Cache?
     let kind: CacheKind
@@ -52,8 +52,8 @@ struct ResponseStore: Sendable {
         return FieldSecrets(own: rules.union(IdentityRules(secrets: context.wire.secretPlaces)))
     }
 
-    /// Returns the part of a header in the selection of a response: its value is unknown if an interceptor has changed it, if a
-    /// jar adds it, and if a secret is filled in. `Cookie` is not part of the key if an identity replaces it.
+    /// Returns the part of a header in the selection of a response. Its value is unknown if an interceptor has changed
+    /// it, a jar adds it, or a secret is filled in. `Cookie` is not part of the key if an identity replaces it.
     private func selection(_ context: RequestContext, adapted: Set<String>) -> (String) -> VariantFields.Selection {
         let request = context.wire
         let rules = environment.rules.adding(request)
@@ -76,9 +76,9 @@ struct ResponseStore: Sendable {
 
     // MARK: Sharing
 
-    /// Whether all callers of an exchange may have its response. In a private cache they are one user. A shared cache gives
-    /// it to others where it may reuse it for them (RFC 9111 section 4): where it may store it, and it is fresh. A new cookie
-    /// is for one user, and no hit has it either.
+    /// Whether all callers of an exchange may have its response. In a private cache they are one user. A shared cache
+    /// may give a response to others only if it may store it, and the response is fresh (RFC 9111 section 4). A
+    /// response that sets a cookie is for one user.
     func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
         guard kind == .shared else { return true }
         let stored = decision(on: received, to: context).stored
@@ -130,8 +130,8 @@ struct ResponseStore: Sendable {
             && !isOlder(decision, target: target, plan: plan)
     }
 
-    /// Erases the stored response if the new one may not be stored, because it is outdated. A status other than 2xx does not say
-    /// that, nor does one that is not cacheable by default, such as 202.
+    /// Erases the stored response, which is outdated, if the new one may not be stored. After a status other than 2xx
+    /// it stays, and after one that is not cacheable by default, such as 202.
     private func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
         guard let identity = plan.context.identity, (200..<300).contains(received.status.code),
             StoreDecision.heuristicallyCacheable.contains(received.status.code)
@@ -227,7 +227,8 @@ struct ResponseStore: Sendable {
             return Confirmed(stored: stored, isToBeErased: false)
         }
         guard let confirmed = decision.stored else { return Confirmed(stored: stored, isToBeErased: true) }
-        // By a Vary that the 304 has changed, the response would be found for other requests: it is stored again when it is sent.
+        // If the 304 has changed Vary, the response would be found for other requests. It is erased, and the next whole
+        // response is stored.
         guard
             decision.fields
                 == StoreDecision.fields(of: stored, rules: rules(for: context, adapted: received.adaptedHeaders))
@@ -241,7 +242,7 @@ struct ResponseStore: Sendable {
         return Confirmed(stored: confirmed, isToBeErased: false)
     }
 
-    /// Updates the stored response by a 304 to the caller's own conditions, which names it.
+    /// Updates the stored response by a 304 that answers the caller's own conditions, and names the stored response.
     func update(by received: ReceivedResponse, admitted: ExchangeRequest) {
         guard let stored = admitted.plan.stored else { return }
         if confirm(stored, by: received, admitted: admitted).isToBeErased { erase(stored) }
