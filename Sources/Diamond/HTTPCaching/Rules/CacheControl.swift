@@ -3,15 +3,15 @@ package import HTTPTypes
 /// The directives of the `Cache-Control` field of a request or response (RFC 9111 section 5.2), with those of RFC 5861 and
 /// RFC 8246.
 ///
-/// Names are compared without case. Arguments are tokens or quoted strings. Of a repeated directive with seconds the first
-/// counts. Seconds that cannot be read count as 0, which makes a response stale (section 4.2.1). All durations are in
-/// seconds.
+/// Names are compared without case. Arguments are tokens or quoted strings. If a directive with seconds is repeated,
+/// the first counts. Seconds that cannot be read count as 0, which makes a response stale (section 4.2.1). All
+/// durations are in seconds.
 package struct CacheControl: Equatable, Sendable {
     // MARK: Of requests and responses
 
-    /// The greatest age without validation. In a request: of the response that the client takes.
+    /// The lifetime of a response; in a request, the greatest age that the client accepts.
     package var maxAge: Int64?
-    /// The staleness up to which the response stands in for an error (RFC 5861 section 4).
+    /// The staleness up to which the response is served instead of an error (RFC 5861 section 4).
     package var staleIfError: Int64?
     package var noStore = false
     /// `no-cache` without field names: no reuse without validation.
@@ -20,7 +20,7 @@ package struct CacheControl: Equatable, Sendable {
 
     // MARK: Of requests
 
-    /// The staleness that the client accepts; ``anyStaleness`` where the directive has no argument.
+    /// The staleness that the client accepts; ``anyStaleness`` if the directive has no argument.
     package var maxStale: Int64?
     /// The time for which the response has to stay fresh.
     package var minFresh: Int64?
@@ -28,7 +28,7 @@ package struct CacheControl: Equatable, Sendable {
 
     // MARK: Of responses
 
-    /// ``maxAge`` of shared caches.
+    /// The lifetime in shared caches, instead of ``maxAge``.
     package var sharedMaxAge: Int64?
     /// The staleness up to which the response is served while it is validated (RFC 5861 section 3).
     package var staleWhileRevalidate: Int64?
@@ -45,10 +45,10 @@ package struct CacheControl: Equatable, Sendable {
     /// The fields that `private` names, in lower case. They are not for shared caches.
     package var privateFields: [String] = []
 
-    /// Whether a targeted field is read instead of `Cache-Control`. Then `Expires` does not count either (RFC 9213 section 2.2).
+    /// Whether the directives are those of a targeted field. Then `Expires` does not count (RFC 9213 section 2.2).
     package var isTargeted = false
 
-    /// More seconds than any response is stale for, and few enough for arithmetic in milliseconds.
+    /// A number of seconds that no staleness exceeds, and that fits into milliseconds.
     static let anyStaleness = Int64.max / 1000
 
     /// Reads the directives of a request; `nil` if it has none. `Pragma: no-cache` counts as `no-cache` if there is no

@@ -8,9 +8,9 @@ struct StoreRules {
     var targets: [HTTPField.Name] = []
     /// Whether the request has `Authorization`.
     var isAuthorized = false
-    /// Secrets that must not stand in a file, whatever the rules of HTTP say.
+    /// The secrets that must not be written to a file, whatever the rules of HTTP say.
     var secrets = FieldSecrets()
-    /// Whether bodies pass as they came. Then coded ones are stored with their coding, and `Accept-Encoding` selects.
+    /// Whether bodies pass as they came. Then coded bodies are stored with their coding, and `Accept-Encoding` selects.
     var passesCoding = false
     /// Whether `Set-Cookie` is stored (RFC 9111 section 7.3).
     var keepsCookies = false
@@ -27,7 +27,7 @@ struct StoreDecision {
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
 
-    /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), less 206.
+    /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// The statuses that a cache must not store, whatever their lifetime (RFC 6585 sections 3 to 6).
@@ -50,10 +50,10 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // Where bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
+        // If bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
         guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
             rules.allow(control, status: status), vary != .unknown,
-            // A session that no server has meant for all (section 7.3).
+            // The cookie may be one user's session, and the server has not allowed sharing it (section 7.3).
             !(rules.kind == .shared && freshness.isHeuristic && headers.contains(.setCookie)),
             let kept = HeaderBlock.kept(
                 headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)

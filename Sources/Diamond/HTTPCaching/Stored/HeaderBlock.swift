@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Response headers as bytes on disk: `Name: value` lines, in the order received.
 enum HeaderBlock {
-    /// The fields that are never stored: about the connection (RFC 9110 section 7.6.1) or secret.
+    /// The fields that are never stored, because they are about the connection (RFC 9110 section 7.6.1) or secret.
     private static let dropped = ASCIIWordMatcher([
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
         "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
@@ -33,8 +33,8 @@ enum HeaderBlock {
             Self.isKept(field, without: listed, keepingCookies: keepsCookies) && !isWithheld(field)
         }
         guard let first = headers.first(where: { !isKept($0) }) else { return headers }
-        let leads = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
-        guard !leads else { return nil }
+        let losesTarget = headers.contains { FieldSecrets.isLeading($0.name) && isWithheld($0) }
+        guard !losesTarget else { return nil }
         // Most responses lose one field, `Connection`, and HTTPFields has no cheaper way to remove it.
         var kept = headers
         kept[first.name] = nil

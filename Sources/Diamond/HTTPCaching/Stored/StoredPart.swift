@@ -15,8 +15,8 @@ struct StoredPart: Equatable {
     /// The length of the whole representation in bytes.
     let length: Int
 
-    /// Reads a 206, or the beginning of a 200; `nil` if it cannot be a part: it has no strong validator, a coding, several
-    /// ranges, an unknown length, or another number of bytes than it says.
+    /// Reads a 206, or the beginning of a 200; `nil` if it cannot be a part. A response with a coding, several ranges,
+    /// an unknown length, another number of bytes than it announces, or without a strong validator is none.
     ///
     /// - Parameters:
     ///   - count: the bytes of the part.
@@ -59,7 +59,7 @@ struct StoredPart: Equatable {
 
     // MARK: Combining
 
-    /// The result of a newer part for what is stored.
+    /// The effect of a newer part on the stored one.
     enum Addition: Equatable {
         /// The stored part stays.
         case keep

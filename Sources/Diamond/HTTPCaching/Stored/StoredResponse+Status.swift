@@ -1,16 +1,16 @@
 extension CacheStatus {
-    /// The status of a response that is served from the cache.
+    /// Creates the status of a response that is served from the cache.
     ///
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - maxAge: the app's lifetime where the server gives none.
+    ///   - maxAge: the app's lifetime if the server gives none.
     init(serving stored: StoredResponse, as source: Response.Source, at now: Int64, maxAge: Int64?) {
         self.init()
         timeToLive = stored.timeToLive(at: now, maxAge: maxAge)
         if source == .revalidated { forwardStatus = 304 } else { isHit = true }
     }
 
-    /// The status of a response that was stored when it arrived.
+    /// Creates the status of a response that was stored when it arrived.
     init(storing stored: StoredResponse, maxAge: Int64?) {
         self.init()
         timeToLive = stored.timeToLive(at: stored.storedAt, maxAge: maxAge)
@@ -26,7 +26,7 @@ extension CacheStatus {
 }
 
 extension StoredResponse {
-    /// Whole seconds until it is stale, rounded down; negative since.
+    /// Returns the whole seconds until the response is stale, rounded down; negative if it is stale.
     fileprivate func timeToLive(at now: Int64, maxAge: Int64?) -> Int {
         let rest = remainingLifetime(at: now, maxAge: maxAge)
         return Int(rest >= 0 ? rest / 1000 : (rest - 999) / 1000)

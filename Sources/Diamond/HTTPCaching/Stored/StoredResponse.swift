@@ -1,9 +1,9 @@
 package import Foundation
 package import HTTPTypes
 
-/// A response as the cache keeps it. Times in milliseconds, instants since 1970.
+/// A response as the cache stores it. Durations are in milliseconds, instants in milliseconds since 1970.
 package struct StoredResponse: Sendable, Equatable {
-    /// The statements of the headers about reuse, kept apart so that a hit need not read them.
+    /// The facts about reuse. They are stored apart from the headers, so that a hit need not read the headers.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: Int64
         package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -11,24 +11,24 @@ package struct StoredResponse: Sendable, Equatable {
         package static let noCache = Flags(rawValue: 1)
         package static let hasValidator = Flags(rawValue: 2)
         package static let mustRevalidate = Flags(rawValue: 4)
-        /// Marked stale by the app, against any lifetime.
+        /// Marked stale by an invalidation, whatever the lifetime.
         package static let invalidated = Flags(rawValue: 8)
-        /// Not to be evicted.
+        /// Excluded from eviction.
         package static let pinned = Flags(rawValue: 16)
         /// The chunks of its body are compressed. Only rows have this flag; a lookup removes it.
         package static let compressed = Flags(rawValue: 32)
         /// Its body is a part. Only rows have this flag.
         package static let partial = Flags(rawValue: 64)
-        /// The lifetime is heuristic: the server gives none.
+        /// The lifetime is heuristic, because the server gives none.
         package static let heuristic = Flags(rawValue: 128)
-        /// Stored by a shared cache, and of no use to a private one.
+        /// Stored by a shared cache. A private cache does not use it.
         package static let shared = Flags(rawValue: 256)
-        /// No response: the index of the variants under its key.
+        /// The index of the variants under the key, and no response.
         package static let variants = Flags(rawValue: 512)
     }
 
     package var status: Int
-    /// `Name: value` lines, read only when a header is asked for.
+    /// The headers as `Name: value` lines, which are parsed on demand.
     package var headerBlock: Data {
         get { content.headerBlock }
         set { content = Content(headerBlock: newValue, body: body) }
@@ -37,14 +37,14 @@ package struct StoredResponse: Sendable, Equatable {
         get { content.body }
         set { content = Content(headerBlock: headerBlock, body: newValue, fields: content.fields) }
     }
-    /// Bytes of the body that are not here: all, where it is read in pieces.
+    /// The number of bytes of the body that are not in ``body``: all of them if the body is read in pieces.
     var sizeElsewhere = 0
-    /// The time when it arrived, or was last confirmed.
+    /// The time at which the response arrived or was last confirmed.
     package var storedAt: Int64
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: Flags
-    /// The duration of the exchange that brought it: the time that a hit saves.
+    /// The duration of the exchange that brought the response. A hit saves this time.
     package var duration: Int64
     private var content: Content
 
@@ -67,29 +67,33 @@ package struct StoredResponse: Sendable, Equatable {
         self.duration = duration
     }
 
-    /// Bytes of the body, wherever it is.
+    /// The number of bytes of the whole body.
     var bodySize: Int { body.count + sizeElsewhere }
 
     var isWhole: Bool { sizeElsewhere == 0 }
 
-    /// A copy with its body elsewhere.
+    /// The response without its body, but with its size.
     var withoutBody: StoredResponse {
         var head = self
-        (head.body, head.sizeElsewhere) = (Data(), bodySize)
+        head.body = Data()
+        head.sizeElsewhere = bodySize
         return head
     }
 
-    /// Returns a whole copy. Where the body of this one is elsewhere, the copy has the body of the response that it
-    /// confirms.
+    /// Returns the response with its body. If the body is not here, it is that of the confirmed response.
     func whole(by confirmed: StoredResponse) -> StoredResponse {
         guard !isWhole else { return self }
         var whole = self
-        (whole.body, whole.sizeElsewhere) = (confirmed.body, confirmed.sizeElsewhere)
+        whole.body = confirmed.body
+        whole.sizeElsewhere = confirmed.sizeElsewhere
         return whole
     }
 
-    /// Whether it is the answer that another was read as: neither replaced nor confirmed nor marked stale since. Where it
-    /// is not known of which URL it is, what has yet to be marked may be meant: then it was read as stale, and is not.
+    /// Whether the response is still the same as when it was read: it was not replaced, confirmed or marked stale
+    /// since.
+    ///
+    /// A response that was read as stale, and is not marked now, counts as unchanged. If its URL is not known, it is
+    /// read as stale for every invalidation that is not written yet.
     func isUnchanged(since other: StoredResponse) -> Bool {
         storedAt == other.storedAt && bodySize == other.bodySize && headerBlock == other.headerBlock
             && flags.intersection(.invalidated).isSubset(of: other.flags)
@@ -97,50 +101,54 @@ package struct StoredResponse: Sendable, Equatable {
 
     package var headers: HTTPFields { content.fields ?? HeaderBlock.fields(of: headerBlock) }
 
-    /// Reads the headers once for all copies that are made from now on: a hit in memory answers with them as they are.
+    /// Parses the headers once for all copies made from now on, so that a hit in memory need not parse them.
     mutating func readHeaders() { know(headers) }
 
-    /// - Parameter headers: those that ``headerBlock`` was made of.
+    /// Stores the parsed headers.
+    ///
+    /// - Parameter headers: the headers of ``headerBlock``.
     mutating func know(_ headers: HTTPFields) {
         content = Content(headerBlock: headerBlock, body: body, fields: headers)
     }
 
-    /// The time when the origin made or confirmed it.
+    /// The time at which the origin generated or confirmed the response.
     var originTime: Int64 { storedAt - initialAge }
 
-    /// Milliseconds since then (RFC 9111 section 4.2.3).
+    /// Returns the age: the milliseconds since ``originTime`` (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
 
-    /// Whether it may be reused without asking.
+    /// Whether the response may be reused without validation.
     ///
-    /// - Parameter maxAge: the app's lifetime where the server gives none; it replaces a heuristic one.
+    /// - Parameter maxAge: the app's lifetime if the server gives none; it replaces a heuristic one.
     func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
         guard !needsValidation(at: now) else { return false }
         return remainingLifetime(at: now, maxAge: maxAge) > 0
     }
 
-    /// Whether no lifetime counts: by the server's word, by the app's, or because the clock cannot be right.
+    /// Whether the response must be validated whatever its lifetime: by `no-cache`, after an invalidation, or because
+    /// the clock was set back.
     package func needsValidation(at now: Int64) -> Bool {
         !flags.isDisjoint(with: [.noCache, .invalidated]) || isFromTheFuture(now)
     }
 
-    /// Milliseconds until it is stale; 0 or less for those since. Without a lifetime, it was stale when the origin made it.
+    /// Returns the milliseconds until the response is stale; 0 or less if it is stale. Without a lifetime it is always
+    /// stale.
     package func remainingLifetime(at now: Int64, maxAge: Int64?) -> Int64 {
-        // The app means good answers: an error is not pinned by it.
+        // The app's lifetime does not keep error responses fresh.
         if let maxAge, status < 400, lifetime == nil || flags.contains(.heuristic) {
             return maxAge - max(0, now - storedAt)
         }
         return (lifetime ?? 0) - age(at: now)
     }
 
-    /// Whether it was stored by a cache of this kind. An entry of one kind is none for the other: it was stored by other
+    /// Whether a cache of this kind has stored the response. The other kind does not use it: it was stored by other
     /// rules, and may be for one user alone.
     func isOf(_ kind: CacheKind) -> Bool { flags.contains(.shared) == (kind == .shared) }
 
-    /// Whether a 304 with these headers speaks of this representation (RFC 9111 section 4.3.4).
+    /// Whether a 304 with these headers confirms this representation (RFC 9111 section 4.3.4).
     ///
-    /// Both have one entity tag. Where one of them has none, both have one date. A 304 without validators speaks of what
-    /// was asked for.
+    /// The entity tags have to match. If one of the two has no tag, the dates have to be equal. A 304 without
+    /// validators confirms the representation that was validated.
     func isConfirmed(by confirmation: HTTPFields) -> Bool {
         let own = headers
         if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return EntityTag.match(tag, ownTag) }
@@ -153,7 +161,7 @@ package struct StoredResponse: Sendable, Equatable {
     // A clock that was set back must not keep an entry fresh until it has caught up.
     private func isFromTheFuture(_ now: Int64) -> Bool { storedAt > now + 60_000 }
 
-    /// The answer for the caller, with the `Age` that a cache has to tell (RFC 9111 section 5.1).
+    /// Returns the response for the caller, with the `Age` that a cache must add (RFC 9111 section 5.1).
     package func response(from source: Response.Source, at now: Int64, url: String, isHead: Bool = false) -> Response {
         var headers = headers
         headers[.age] = String(age(at: now) / 1000)
@@ -167,12 +175,12 @@ package struct StoredResponse: Sendable, Equatable {
     }
 }
 
-/// The header block and the body, in one object: a hit copies a stored response several times, and each copy retains one
-/// object instead of three.
+/// The header block and the body of a response. A hit copies a stored response several times, and one object makes each copy
+/// cheap.
 private final class Content: Sendable, Equatable {
     let headerBlock: Data
     let body: Data
-    /// The fields of the header block, once they were read. They do not count for equality.
+    /// The fields of the header block, once it was parsed. They do not affect equality.
     let fields: HTTPFields?
 
     init(headerBlock: Data, body: Data, fields: HTTPFields? = nil) {

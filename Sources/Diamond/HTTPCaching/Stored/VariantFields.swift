@@ -29,9 +29,9 @@ struct VariantFields: Hashable, Sendable {
     /// The fields of content negotiation, whose values are compared without regard to case (RFC 9110 section 12.5).
     private static let caseless: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
 
-    /// Returns a value with one form for values that are known to mean the same (section 4.1): in the fields of content
-    /// negotiation without blanks at commas and semicolons, otherwise without blanks at its ends. The order of elements stays,
-    /// because some servers read it as priority, and so does whatever is in quotes.
+    /// Returns the normal form of a value, which is the same for values that mean the same (section 4.1). In the fields
+    /// of content negotiation, blanks at commas and semicolons are removed, in others the blanks at both ends. The
+    /// order of elements stays, because some servers read it as priority. So does a value with quotes.
     private static func normalized(_ value: String, of name: String) -> String {
         guard caseless.contains(name), !value.utf8.contains(UInt8(ascii: "\"")) else { return trimmed(value.utf8[...]) }
         let elements = value.utf8.split(separator: UInt8(ascii: ",")).map { element in

@@ -4,11 +4,11 @@ import HTTPTypes
 /// The sets of fields that select among the stored variants of a key. The cache stores it under the key, in place of a response;
 /// each variant has a key of its own.
 struct VariantIndex: Equatable, Sendable {
-    /// The largest number of sets. A resource that varies by more at a time loses the oldest.
+    /// The greatest number of sets. If a resource varies by more, the oldest is dropped.
     static let limit = 4
 
-    /// A number that the keys of its variants contain. An index that was erased is followed by one with another number, so that
-    /// no variant of the erased one is found.
+    /// A random number that the keys of its variants contain. If an index is erased, the next one has another number,
+    /// so that no variant of the erased one is found.
     let generation: UInt64
     /// The newest first.
     private(set) var sets: [VariantFields]

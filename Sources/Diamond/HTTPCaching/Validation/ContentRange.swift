@@ -1,13 +1,16 @@
 import HTTPTypes
 
-/// The range of bytes that an answer carries, and the length of the whole (RFC 9110 section 14.4).
+/// The range of bytes that a response has, and the length of the whole representation (RFC 9110 section 14.4).
 enum ContentRange: Hashable {
-    /// - Parameter length: of the whole representation; `nil` where the server does not know it.
+    /// The bytes of a 206.
+    ///
+    /// - Parameter length: the length of the whole representation; `nil` if the server does not know it.
     case bytes(ClosedRange<Int>, length: Int?)
-    /// None of those that were asked for.
+    /// No bytes: none of the requested ones exist (416).
     case unsatisfied(length: Int)
 
-    /// `nil` where there is none, or none that can be believed: another unit, an end before its beginning, two fields that differ.
+    /// Reads the `Content-Range` field; `nil` if there is none, or if it is invalid: another unit, an end before its
+    /// start, or two fields that differ.
     init?(_ headers: HTTPFields) {
         guard let words = headers.single(.contentRange)?.split(separator: " "), words.count == 2,
             words[0].lowercased() == "bytes"

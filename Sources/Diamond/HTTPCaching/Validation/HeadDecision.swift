@@ -1,19 +1,21 @@
 import HTTPTypes
 
-/// The meaning of the answer to a HEAD for the stored answer to the same GET (RFC 9111 section 4.3.5). A value,
-/// computed without I/O.
+/// The effect of a response to HEAD on the stored response to the same GET (RFC 9111 section 4.3.5). A value, computed
+/// without I/O.
 ///
-/// | answer | decision |
+/// | response to HEAD | decision |
 /// |---|---|
-/// | 200 whose entity tag, date or length is another, or of which the stored one has none; 200 where another status is stored | invalidate |
-/// | 200 with a validator that is the stored one's | update |
+/// | 200, and another status is stored | invalidate |
+/// | 200 with an entity tag or a date that the stored response does not have | invalidate |
+/// | 200 with another length | invalidate |
+/// | 200 with a validator of the stored response | update |
 /// | 200 without a validator, and every other status | ignore |
 enum HeadDecision: Hashable {
-    /// Its fields take the place of the stored ones, as those of a 304 do.
+    /// The new fields replace the stored ones, as those of a 304 do.
     case update
-    /// The stored answer is stale.
+    /// The stored response is marked stale.
     case invalidate
-    /// The answer says nothing of the stored one.
+    /// The stored response does not change.
     case ignore
 
     init(_ stored: StoredResponse, status: Int, headers: HTTPFields) {
@@ -28,7 +30,7 @@ enum HeadDecision: Hashable {
         self = isOther ? .invalidate : tag == nil && date == nil ? .ignore : .update
     }
 
-    // Of a coded body nobody tells the length that the decoded one has.
+    // If the body is coded, the length of the decoded body is not known.
     private static func hasOtherLength(_ headers: HTTPFields, _ own: HTTPFields) -> Bool {
         guard !headers.isCoded, let length = headers.single(.contentLength).flatMap({ Int(digits: $0) }),
             let ownLength = own.single(.contentLength).flatMap({ Int(digits: $0) })

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The validators of a stored response that a request sends, beside the conditions of its own (RFC 9111 section 4.3.1).
+/// The validators of a stored response that a request sends in addition to its own conditions (RFC 9111 section 4.3.1).
 ///
 /// | own conditions | stored validators | sent |
 /// |---|---|---|
@@ -40,7 +40,7 @@ extension HTTPFields {
     mutating func addValidators(of stored: HTTPFields) {
         guard SentValidators(of: stored, with: self) != .none else { return }
         if let tag = stored.validator(.eTag) { addTag(tag) }
-        // The date of the request is evaluated on the result. The stored one stands for it meanwhile.
+        // The stored date is sent instead of the request's own. The cache evaluates the own date on the result.
         self[.ifModifiedSince] = stored.validator(.lastModified)
     }
 

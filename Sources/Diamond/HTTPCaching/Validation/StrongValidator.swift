@@ -7,13 +7,14 @@ enum StrongValidator: Hashable, Sendable {
     /// The `Last-Modified` of a response without an entity tag.
     case lastModified(String)
 
-    /// Milliseconds by which `Date` is later than a `Last-Modified` that is strong. One second suffices where one clock
-    /// writes both fields, but a client cannot know that. One minute covers two clocks (RFC 9110 section 8.8.2.2).
+    /// The milliseconds by which `Date` must be later than a `Last-Modified`, so that it is strong. One second suffices
+    /// if one clock writes both fields, but a client cannot know that. One minute covers two clocks (RFC 9110 section
+    /// 8.8.2.2).
     private static let strongAge: Int64 = 60_000
 
-    /// Reads the validator of a response; `nil` where it has no strong one.
+    /// Reads the validator of a response; `nil` if it has no strong one.
     ///
-    /// A weak entity tag is no reason to take the date: the representation has an entity tag (RFC 9110 section 13.1.5).
+    /// A response with a weak entity tag has none, even if its date is strong (RFC 9110 section 13.1.5).
     ///
     /// - Parameter now: milliseconds since 1970; only for years of two digits.
     init?(_ headers: HTTPFields, now: Int64) {
@@ -29,7 +30,7 @@ enum StrongValidator: Hashable, Sendable {
         self = .lastModified(text)
     }
 
-    // One quoted tag: no weak one, and no list.
+    // A single quoted tag is strong; a weak one and a list are not.
     private static func isStrong(tag: String) -> Bool {
         let bytes = tag.utf8
         let quote = UInt8(ascii: "\"")
@@ -46,7 +47,7 @@ enum StrongValidator: Hashable, Sendable {
 
     /// Whether a part belongs to the same representation (RFC 9110 section 15.3.7.3).
     ///
-    /// A server that was sent a date need not repeat it in the part.
+    /// If `If-Range` had a date, the server need not repeat it in the part.
     func isShared(byPart headers: HTTPFields) -> Bool {
         switch self {
         case .entityTag: isRepeated(by: headers)

@@ -41,7 +41,9 @@ extension CacheLookup {
                 return StoredCandidate(head, of: identity, reader: .some(reader))
             }
             guard reader.count <= ResumeStore.partLimit else { return nil }
-            while let piece = try reader.next() { head.body.append(piece) }
+            var content = Data()
+            while let piece = try reader.next() { content.append(piece) }
+            head.body = content
             return StoredCandidate(head, of: identity)
         } catch {
             report(error)
