@@ -84,7 +84,7 @@ extension Exchange {
         for preparation: Preparation,
         spent: Duration
     ) throws(ConnectionError) -> PreparedAttempt {
-        // Interceptors may have taken their time, and nothing of the attempt was sent yet.
+        // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
         try beginAttempt()
         if outgoing.isPersonal { options.report(.personal) }
         let transfer = try transfer(outgoing, for: preparation)

@@ -166,7 +166,7 @@ struct Exchange: Sendable {
         let race = await hedged(prepared, after: delay, number: number + 1, spare: permit.spare)
         if let other = race.other {
             hasHedged = true
-            // What was written may be of the other attempt's response.
+            // The written bytes may be those of the other attempt's response.
             await options.resumeWriter?.discard()
             history.recordHedge(other.record, startedAt: other.startedAt)
         }
@@ -208,7 +208,7 @@ struct Exchange: Sendable {
 }
 
 extension RetryDecision {
-    /// Requests the whole response, because the rest cannot be had: at once, regardless of attempts and budget. The engine
-    /// itself has requested less than the caller wants.
+    /// Requests the whole response at once, because the rest is not available. This costs neither an attempt nor
+    /// budget, because the engine itself requested less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)
 }

@@ -1,13 +1,13 @@
 import DiamondSQLite
 
-/// A race of two attempts. The second begins when the first takes long. The first that brings an answer counts, and the
-/// other is canceled. If neither brings one, the last counts.
+/// A race of two attempts. The second begins when the first takes long. The attempt that brings an answer first counts,
+/// and the other is canceled. If neither brings an answer, the attempt that ends last counts.
 struct Hedge: Sendable {
     /// The attempts of a race that has ended.
     struct Race: Sendable {
         /// The attempt that counts.
         let winner: ExchangeAttempt
-        /// The other attempt; `nil` where there was none.
+        /// The other attempt; `nil` if there was none.
         let other: ExchangeAttempt?
     }
 
@@ -18,7 +18,7 @@ struct Hedge: Sendable {
 
     /// Runs the race.
     ///
-    /// - Parameter second: returns `nil` where a second attempt cannot begin.
+    /// - Parameter second: returns `nil` if a second attempt cannot begin.
     func race(
         _ first: @escaping @Sendable () async -> ExchangeAttempt,
         against second: @escaping @Sendable () async -> ExchangeAttempt?

@@ -1,11 +1,11 @@
-/// The right to be on the wire: held while bytes move, and while interceptors adapt an attempt. Released at the latest when it
-/// goes out of scope.
+/// The right to be on the wire, held while bytes move and while interceptors adapt an attempt. It is released at the
+/// latest when it goes out of scope.
 struct LanePermit: ~Copyable {
     private let scope: PermitScope
     private let lanes: Lanes
     private let waiter: any PriorityWaiter
     private var isHeld = true
-    /// Whether the permit was waited for: what was read before may have changed.
+    /// Whether the permit was waited for. Values that were read before may have changed.
     let wasAwaited: Bool
 
     private init(_ scope: PermitScope, of lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
@@ -84,7 +84,7 @@ struct LanePermit: ~Copyable {
         return Wait(isAdmitted: isAdmitted, isLate: isLate)
     }
 
-    /// Releases the permit early: an exchange that waits for something else than the wire holds none.
+    /// Releases the permit early, because the exchange waits for something other than the wire.
     mutating func release() {
         guard isHeld else { return }
         isHeld = false

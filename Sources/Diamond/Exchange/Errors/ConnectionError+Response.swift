@@ -14,8 +14,8 @@ extension ConnectionError {
     /// - Parameter expected: the media type that is accepted.
     init(badContentType response: Response, expected: String) {
         let url = RequestURL.masked(Array(response.url.utf8))
-        let type = response.headers.single(.contentType) ?? "of no type"
-        self.init(.badContentType, "the answer of \(url) is \(type), not \(expected)".printable)
+        let type = response.headers.single(.contentType) ?? "missing"
+        self.init(.badContentType, "the content type of \(url) is \(type), not \(expected): see the response".printable)
         self.response = response
         attempts = response.attempts
     }

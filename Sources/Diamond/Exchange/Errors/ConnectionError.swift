@@ -1,6 +1,9 @@
 public import Foundation
 
-/// The error of a request that got no response. A response with an error status is a response, not an error.
+/// The error of a request that got no response, or one that was refused.
+///
+/// A response with an error status is no error, except for typed calls and downloads, and if a ``ResponseValidator``
+/// refuses it.
 public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -22,8 +25,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let connectionLost = Code(description: "connectionLost")
         /// The response is not HTTP, or is one redirect too many.
         public static let badResponse = Code(description: "badResponse")
-        /// The server answered a call with a status other than 2xx, or with one that a ``ResponseValidator`` does not
-        /// accept; ``ConnectionError/response`` has it.
+        /// A typed call or a download got a status other than 2xx, or a ``ResponseValidator`` refused the status;
+        /// ``ConnectionError/response`` has it.
         public static let badStatus = Code(description: "badStatus")
         /// The body is of a type that a ``ResponseValidator`` does not accept; ``ConnectionError/response`` has it.
         public static let badContentType = Code(description: "badContentType")
@@ -37,15 +40,15 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let preparationFailed = Code(description: "preparationFailed")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
-        /// The body, or a line or an event of it, is larger than request or engine allow, or grows out of proportion
-        /// when its coding is removed.
+        /// The body, or a line or an event of it, is larger than the request or the engine allows. Or it grows out of
+        /// proportion when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The ``TransportSettings`` ask for something that the transport does not support, or name something that does
         /// not exist.
         public static let badSettings = Code(description: "badSettings")
-        /// The file of a download cannot be written: no space, no permission, no such directory.
-        /// ``ConnectionError/cause`` is a `POSIXError`. Or the download's ``DownloadSink`` refused the body; the cause
-        /// is the error that it threw.
+        /// The file of a download cannot be written: no space, no permission, no such directory. The
+        /// ``ConnectionError/cause`` is a `POSIXError`. Or the download's ``DownloadSink`` threw an error, which is the
+        /// cause.
         public static let cannotWrite = Code(description: "cannotWrite")
         /// The request has no final response, and was queued: ``ConnectionError/jobID`` names the job.
         /// ``ConnectionError/cause`` has the error, unless the request only has to wait for other jobs. Usually it is
@@ -94,8 +97,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     }
 
     /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
-    /// of the app threw. A ``TransportError`` is the last attempt's. It says that the request may have been sent
-    /// also if a redirect was followed before.
+    /// of the app threw. A ``TransportError`` is that of the last attempt. After a redirect, its
+    /// ``TransportError/requestMayHaveBeenSent`` is `true`.
     public internal(set) var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }
@@ -107,7 +110,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.response = newValue } }
     }
 
-    /// The attempts that failed, in order, each with the reason why another followed or none did; empty if there was none.
+    /// The attempts of the request, in order, each with the reason why another followed or none did, as in
+    /// ``Response/attempts``.
     public internal(set) var attempts: [Attempt] {
         get { content.value.attempts }
         set { content.change { $0.attempts = newValue } }
@@ -125,8 +129,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.head = newValue } }
     }
 
-    /// The error for the request as a whole, after a server has redirected it: the request was sent, even if nothing of this
-    /// hop was.
+    /// The error for the request as a whole, after a redirect: the request was sent, even if nothing of this hop was.
     var afterRedirect: ConnectionError {
         guard var cause = cause as? TransportError else { return self }
         var error = self
@@ -135,7 +138,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         return error
     }
 
-    /// Creates an error of the app, such as an ``Interceptor`` throws or replaces another one with.
+    /// Creates an error of the app, for example for an ``Interceptor`` that throws it or replaces another one.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         content = CopyOnWrite(Content(code: code, message: message, cause: cause))
     }

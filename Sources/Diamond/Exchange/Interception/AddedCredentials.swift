@@ -63,8 +63,7 @@ struct AddedCredentials {
         let all = url.queryItems().items
         let remaining = all.filter { known.contains($0) || !rules.isSecret($0) }
         guard remaining.count < all.count || url.userInfo != nil else { return text }
-        // The secrets that the request had before (a redirect may have brought them) and that the added ones have
-        // replaced.
+        // The secrets that the request had before, for example from a redirect, and that the added ones have replaced.
         let replaced = old.filter { rules.isSecret($0) && !remaining.contains($0) }
         var items = QueryItems()
         for item in remaining + replaced { items.append { $0 += item.text } }

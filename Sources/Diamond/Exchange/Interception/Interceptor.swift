@@ -1,4 +1,4 @@
-/// The app's own changes to every request and response of an engine.
+/// A type of the app that changes the requests, responses and errors of an engine.
 ///
 /// ```swift
 /// struct Attempts: Interceptor {
@@ -13,23 +13,23 @@
 /// throws ends the request with ``ConnectionError/Code-swift.struct/intercepted`` and that error as its cause. A
 /// ``ConnectionError`` that one throws is passed on as it is. Many tasks call them at once, on no particular thread.
 public protocol Interceptor: Sendable {
-    /// Changes a request that is about to be sent, such as to sign it. Called for each attempt, after the
-    /// look-up in the cache, with secrets filled in.
+    /// Changes a request that is about to be sent, for example signs it. Called for each attempt, after the look-up in
+    /// the cache, with secrets filled in, and also for the targets of redirects.
     ///
-    /// The additions are no part of the request's identity. If a credential is added to a request without
-    /// ``Request/identity``, the response is neither stored nor shared. A credential is a header or a query parameter
-    /// whose name says so or is among the ``IdentityRules``' secrets, or a body that was changed. Also called for the
-    /// targets of redirects. Targets of another origin get no added credential, and their responses are not stored if
-    /// one would have been added.
+    /// The changes are not part of the request's identity. If a credential is added to a request without
+    /// ``Request/identity``, the response is neither stored nor shared. These count as credentials: a header or a query
+    /// parameter whose name says so or is among the ``IdentityRules/secrets``, user info in the URL, and a changed
+    /// body, unless it is streamed. An added credential is not sent to another origin after a redirect, and the
+    /// response is then not stored.
     ///
-    /// A response that varies (`Vary`) by a header that this method has changed is not stored either, because no key has
-    /// the value that was sent. A header that selects among responses, such as `Accept-Language`, belongs in the request or
-    /// in ``Engine/Configuration/headers``.
+    /// A response that varies (`Vary`) by a changed header is not stored either, because the key does not have the
+    /// value that was sent. Set a header that selects among responses, such as `Accept-Language`, on the request or in
+    /// ``Engine/Configuration/headers``.
     ///
-    /// Called while the request holds its permit. Be quick, and send the interceptor's own requests through
-    /// another engine, or the two may wait for each other. The time that this takes counts for the attempt. At
-    /// ``RetryPolicy/attemptTimeout`` or ``RetryPolicy/deadline`` the call is canceled and not waited for, the request
-    /// ends with `timedOut`, and a later result is dropped. If neither is set, nothing limits its time, not even
+    /// Called while the request holds its permit. Be quick, and send the interceptor's own requests through another
+    /// engine, or the two may wait for each other. The time of the call counts for the attempt. At
+    /// ``RetryPolicy/attemptTimeout`` or ``RetryPolicy/deadline`` the call is canceled, the request ends with
+    /// `timedOut`, and a later result is dropped. If neither is set, nothing limits the time, not even
     /// ``Request/timeout``.
     ///
     /// - Parameters:
@@ -46,10 +46,10 @@ public protocol Interceptor: Sendable {
     /// ``Connection`` or a typed call) validates and decodes it. The stored response stays as it came.
     func transform(_ response: inout Response) async throws
 
-    /// Changes the error that the caller gets, such as to add the message in its response's body. Also called for
-    /// `badStatus` and `undecodable` of a typed call, for `badStatus` of a download, and for an error that a subclass
-    /// of ``Connection`` has thrown. Called once, before any callback. Not called for canceled requests, nor if a
-    /// reader of events or lines refuses a response.
+    /// Changes the error that the caller gets, for example takes the message from its response's body. Called once,
+    /// before any callback, also for `badStatus` and `undecodable` of a typed call, for `badStatus` of a download, and
+    /// for an error that a subclass of ``Connection`` has thrown. Not called for canceled requests, nor for errors
+    /// found while reading events or lines.
     func transform(_ error: inout ConnectionError) async
 }
 

@@ -1,9 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// Removes members that are `null` from JSON, at any depth, before it is decoded, like AFNetworking's
-/// `removesKeysWithNullValues`: for servers that write `null` for missing values, and models whose properties have
-/// defaults.
+/// Removes members that are `null` from JSON, at any depth, before it is decoded. Use it for servers that write `null`
+/// for missing values, and models whose properties have defaults (AFNetworking's `removesKeysWithNullValues`).
 ///
 /// ```swift
 /// configuration.interceptors = [ResponseValidator.json, NullRemoval()]

@@ -6,14 +6,15 @@ import HTTPTypes
 /// configuration.interceptors = [ResponseValidator.json]
 /// ```
 ///
-/// The error is ``ConnectionError/Code-swift.struct/badStatus`` or ``ConnectionError/Code-swift.struct/badContentType``,
-/// with the response. An empty body, or a single space, matches any type (as in AFNetworking, for servers that answer 200
-/// to a DELETE). A response that names no type is `application/octet-stream` (RFC 9110 section 8.3).
+/// The error is ``ConnectionError/Code-swift.struct/badStatus`` or
+/// ``ConnectionError/Code-swift.struct/badContentType``, with the response. An empty body, or a single space, matches
+/// any type, because some servers answer 200 to a DELETE. A response without a type is `application/octet-stream` (RFC
+/// 9110 section 8.3).
 public struct ResponseValidator: Interceptor, Hashable {
     /// The accepted statuses; `nil` for any.
     public var statuses: ClosedRange<Int>?
-    /// The accepted media types in lower case, without parameters: `text/csv`, a whole type (`text/*`), or a structured suffix (`+json`,
-    /// RFC 6839); `nil` for any.
+    /// The accepted media types in lower case, without parameters: `text/csv`, a whole type (`text/*`), or a structured
+    /// suffix (`+json`, RFC 6839); `nil` for any.
     public var contentTypes: Set<String>?
 
     /// Creates a validator, by default for a status of 2xx and any content type.

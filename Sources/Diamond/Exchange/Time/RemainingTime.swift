@@ -48,7 +48,7 @@ extension ConnectionError {
     ///
     /// - Parameter isUnderWay: whether something of the request may have been sent before.
     init(outOfTime isUnderWay: Bool) {
-        let message = "the time of the request was up before it could be sent: allow it more in the retry policy"
+        let message = "the time was up before the request could be sent: allow it more in the retry policy"
         self.init(TransportError(.timedOut, message, requestMayHaveBeenSent: isUnderWay))
     }
 

@@ -3,18 +3,20 @@ import HTTPTypes
 
 /// Receives the body of a response piece by piece, so that it is never in memory as a whole.
 ///
-/// One exchange calls it, in this order: ``open()``; for each attempt with a successful response ``begin(_:)`` and any number of
-/// ``append(_:)``, or the latter alone for the rest of a response that an earlier attempt has begun; ``complete()`` once, at the
-/// end of the body.
+/// One exchange calls it, in this order:
+/// 1. ``open()``
+/// 2. for each attempt with a successful response, ``begin(_:)`` and any number of ``append(_:)``; for the rest of a
+///    response that an earlier attempt has begun, ``append(_:)`` alone
+/// 3. ``complete()`` once, at the end of the body
 protocol BodySink: AnyObject, Sendable {
     /// The maximum number of bytes of a body.
     var limit: Int { get }
-    /// Whether bytes of a response were passed on and cannot be taken back: then nothing is sent again.
+    /// Whether bytes of a response were passed on, and cannot be taken back. Then nothing is sent again.
     var isCommitted: Bool { get }
     /// Whether the rest of a response that broke may follow the bytes received so far.
     var isContinuable: Bool { get }
 
-    /// Whether the bytes received count as the whole representation: then a 206 that was not requested is refused.
+    /// Whether the received bytes count as the whole representation. Then a 206 that was not requested is refused.
     var isForWhole: Bool { get }
 
     /// Whether the bodies of all statuses go into the sink, and not only those of successes.
@@ -35,7 +37,7 @@ protocol BodySink: AnyObject, Sendable {
     /// Notes the end of the body.
     func complete()
 
-    /// Whether the whole body was received. A response that is not for the sink was returned to the caller as a whole.
+    /// Whether the sink has received the whole body. A response that is not for the sink goes to the caller as a whole.
     var isComplete: Bool { get }
 
     func receive(_ event: ExchangeEvent)
@@ -54,14 +56,14 @@ struct BodyDestination: Sendable {
     let url: String
     /// The scheme, host and port of the URL.
     let origin: String
-    /// Whether a stored response may be returned instead of a server error, or is confirmed by a 304: their bodies do not go
-    /// into the sink.
+    /// Whether a stored response may be returned instead of a server error, or confirmed by a 304. Then bodies of
+    /// server errors and of 304 do not go into the sink.
     var hasFallback = false
     /// The part of the cache in the response; `nil` without a cache.
     var cacheStatus: CacheStatus?
 
-    /// Whether the body of a response goes into the sink. Others are collected: they are read for the retry decision, and the
-    /// request may be sent again, or a stored response returned instead.
+    /// Whether the body of a response goes into the sink. Other bodies are collected, because the request may be sent
+    /// again, or a stored response returned instead.
     func takes(_ status: HTTPResponse.Status) -> Bool {
         guard sink.takesEveryStatus else { return status.kind == .successful }
         return !(hasFallback && (status == .notModified || status.kind == .serverError))

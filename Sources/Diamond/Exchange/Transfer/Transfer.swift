@@ -9,11 +9,11 @@ final class Transfer: Sendable {
     enum End: Sendable {
         /// A whole response was received.
         ///
-        /// - Parameter answered: the status of the server's answer; 206 or 416 if it completes a partial response.
+        /// - Parameter answered: the server's own status: 206 or 416 if it completes a partial response.
         // Indirect, because it is returned through every step, and most read only its status.
         indirect case received(ReceivedResponse, answered: HTTPResponse.Status)
-        /// The partial response cannot be resumed, and the answer is no response to the request itself: the whole has to be
-        /// requested.
+        /// The partial response cannot be resumed, and the server's response is of no use to the caller. The whole has
+        /// to be requested.
         case refused(HTTPResponse.Status, HTTPFields)
         /// The attempt failed.
         ///
@@ -75,8 +75,7 @@ final class Transfer: Sendable {
         do throws(TransportError) {
             let response = try await response(within: headLimit)
             let head = head(of: response, sentAt: sentAt)
-            // For most responses the whole body is here together with the head, so that the transfer cannot break any
-            // more.
+            // Most bodies arrive together with the head, so that the transfer cannot break any more.
             if let whole = wholeResponse(response.body, head: head) { return whole }
             return await receive(response.body, head: head)
         } catch {

@@ -8,8 +8,8 @@ public import Foundation
 /// let response = try await engine.upload(Request(url, method: .put), from: source)
 /// ```
 ///
-/// Pieces may be of any size. An error that the sequence throws ends the request with `badRequest`, and so do pieces whose
-/// sum differs from the length. See <doc:Uploading>.
+/// Pieces may be of any size. An error that the sequence throws ends the request with `badRequest`. So does a body that
+/// is longer or shorter than the length. See <doc:Uploading>.
 public struct UploadSource: Sendable {
     /// The length in bytes, sent as `Content-Length`; `nil` sends the body in chunks.
     public let length: Int64?
@@ -55,7 +55,7 @@ public struct UploadSource: Sendable {
 
 extension RequestError {
     static let consumedSource = RequestError(
-        .malformedRequest, "the source can be read only once, and was read: make another, or one that can be read again"
+        .malformedRequest, "the source can be read only once, and was read: create a new one"
     )
 }
 
