@@ -15,10 +15,10 @@ package protocol GatewayClient: Sendable {
 
 /// Passes a response to the client of a gateway.
 ///
-/// The last bytes are held back until the end of the exchange, when the response is stored: the client's next request finds it.
+/// The last bytes are held back until the response is stored, so that the client's next request finds it.
 final class GatewaySink: BodySink {
     private struct State {
-        /// The head, if nothing follows it.
+        /// The head, if nothing follows it. It is held back.
         var head: Response?
         var last: Data?
         /// The number of bytes that are still to come; `nil` if it is unknown.

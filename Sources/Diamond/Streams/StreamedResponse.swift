@@ -3,8 +3,7 @@ public import HTTPTypes
 /// A response whose body is still being received: its head, and the bytes as they come.
 ///
 /// A response from a server holds its permit until ``bytes`` were read to their end, their loop is left, or they are
-/// dropped. The body of a response that is no success (a status other than 2xx) has been read already, up to 1 MiB, and
-/// comes in one piece.
+/// dropped. For a status other than 2xx the whole body, 1 MiB at most, has been read already, and comes in one piece.
 public struct StreamedResponse: Sendable {
     /// The head, with the body if that has arrived.
     let head: Response
@@ -19,7 +18,7 @@ public struct StreamedResponse: Sendable {
     public var source: Response.Source { head.source }
     /// The URL that the response is from, after redirects, without user info.
     public var url: String { head.url }
-    /// The exchanges until the head arrived, in order; empty if the first was the only one.
+    /// The attempts until the head arrived, as in a ``Response``.
     public var attempts: [Attempt] { head.attempts }
     /// The part of the engine's cache in the response; `nil` without a cache.
     public var cacheStatus: CacheStatus? { head.cacheStatus }

@@ -15,7 +15,7 @@ public struct Download: Sendable {
     public var headers: HTTPFields { head.headers }
     /// The URL that the body is from, after redirects, without user info.
     public var url: String { head.url }
-    /// The exchanges of the download, in order, with the reasons for each retry; empty if the first was the only one.
+    /// The attempts of the download, in order, with the reason for each retry; empty if the first was the only one.
     public var attempts: [Attempt] { head.attempts }
 
     init(_ response: Response, in file: URL?, size: Int) {

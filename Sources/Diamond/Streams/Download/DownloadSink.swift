@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A receiver for the body of a download, piece by piece as it comes, instead of a file: a hash, an unpacker, a player.
+/// A receiver for the body of a download, instead of a file: a hash, an unpacker, a player.
 ///
 /// ```swift
 /// actor Checksum: DownloadSink {
@@ -13,16 +13,17 @@ public import Foundation
 /// ```
 ///
 /// ``Engine/download(_:to:limit:progress:)-(_,DownloadSink,_,_)`` calls one method after another, never two at the same
-/// time, on no particular thread: ``begin(_:)``, any number of ``write(_:)``, and ``finish()`` after the whole body. If a broken transfer is resumed, more pieces come. If it has to start again, ``begin(_:)`` is called again.
-/// No call reports a failed transfer: the download throws the error.
+/// time, on no particular thread: ``begin(_:)``, any number of ``write(_:)``, and ``finish()`` after the whole body. If
+/// a broken transfer is resumed, more pieces come. If it has to start again, ``begin(_:)`` is called again. No call
+/// reports a failed transfer: the download throws the error.
 ///
 /// An error that a method throws ends the download, and nothing is sent again. The download's error is `cannotWrite`,
 /// with the thrown error as its cause; it is `cancelled` for a `CancellationError`. If the download is canceled or its
 /// engine closed, the task of a running call is canceled and not waited for. The sink has to handle later effects of that
 /// call itself.
 ///
-/// A body that comes over the wire holds its permit meanwhile. A request that a sink sends through the same engine needs
-/// another permit. If there is none, as in a serial lane, the two wait for each other.
+/// A body that comes over the wire holds its permit during the calls. A request that a sink sends through the same
+/// engine needs another permit. If there is none, as in a serial lane, the two wait for each other.
 public protocol DownloadSink: Sendable {
     /// Begins a response and its body: the sink drops everything that it received before. Called at least once, also if the
     /// body is empty; not for redirects and errors.

@@ -2,7 +2,8 @@ import HTTPTypes
 
 /// Downloads into files or into sinks of the app.
 extension Pipeline {
-    /// Downloads a body into a target, and returns when it is complete and published. After an error no file has its name.
+    /// Downloads a body into a target, and returns when it is complete and published. After an error no new file has
+    /// the name.
     ///
     /// - Parameter caller: the caller. If it is a connection, it discards the received part itself, because a later run may
     ///   continue it.

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The streamed exchanges of an engine that are shared (single flight): every caller that sends the same request before the
-/// head arrives gets the same stream.
+/// The streamed exchanges of an engine that are shared. Every caller that sends the same request before the head
+/// arrives gets the same stream.
 final class SharedStreams: Sendable {
     /// The key of a shared exchange. Requests with equal keys share it.
     struct Key: Hashable {
@@ -87,9 +87,10 @@ final class SharedStreams: Sendable {
 }
 
 extension Pipeline {
-    /// Returns whether a request may share an exchange, as far as that is known before it is resolved. A request that
-    /// code of the app sends within another request may not. With a shared cache, only the response says whether other
-    /// callers may have it.
+    /// Returns whether a request may share an exchange, as far as that is known before it is resolved.
+    ///
+    /// A request that code of the app sends within another request shares none. Neither do requests of a shared cache,
+    /// because only the response says whether other callers may have it.
     fileprivate func canShare(_ request: Request) -> Bool {
         cacheKind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }

@@ -6,21 +6,21 @@ final class StreamConsumer: Sendable {
         /// The head of a response whose body is still being received.
         case streaming(Response)
         case whole(Response)
-        /// The response is private to another caller.
+        /// The response is personal: it is for the first caller alone.
         case dismissed
     }
 
     private let pipe: BodyPipe
     private let demandSignal = Signal()
-    // The head without the bytes, because a reference to the bytes keeps the exchange alive.
+    // Without the bytes, because a reference to them would keep the exchange running.
     private let opened = Promise<Result<Opening, ConnectionError>>()
 
     /// - Parameter window: the number of buffered bytes at which the transfer waits for this reader. A piece that comes below
     ///   it is buffered whole.
     init(window: Int) { pipe = BodyPipe(highWater: window) }
 
-    /// The response, once its head has arrived; `nil` if it is private to another caller. Canceling the waiting task ends the
-    /// reading.
+    /// The response, once its head has arrived; `nil` if it is for the first caller alone. Canceling the waiting task
+    /// ends the reading.
     var response: StreamedResponse? {
         get async throws(ConnectionError) {
             let outcome = await opened.value { [pipe] in
@@ -57,7 +57,7 @@ final class StreamConsumer: Sendable {
     /// Returns when the buffer has room, or the reader has stopped.
     func waitForDemand() async { await demandSignal.wait() }
 
-    /// Ends the reading, because the response is private to another caller.
+    /// Ends the reading, because the response is for the first caller alone.
     func dismiss() {
         opened.fulfill(with: .success(.dismissed))
         pipe.finish(nil)

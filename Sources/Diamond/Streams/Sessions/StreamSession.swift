@@ -1,8 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// Streams a response to its consumers while it is received: the head first, then piece by piece, each when every consumer
-/// has room for it.
+/// Streams a response to its consumers while it is received: the head first, then piece by piece. The next piece is
+/// read when every consumer has room for it.
 ///
 /// Consumers may join until the head has arrived, so that each gets the whole body.
 final class StreamSession: BodySink {
