@@ -3,10 +3,12 @@ import Foundation
 
 /// Copies of a connection.
 extension Connection {
-    /// Makes a copy with ``copied()``, runs it by the same engine, and returns it. The connection itself does not change.
-    /// If it has not finished, it runs in parallel with its copy. The job of a durable connection, or of one that has
-    /// ended as `queued`, stays as well: the copy sends the request once more, with an `Idempotency-Key` of its own. To
-    /// send it only once, wait for the job (``ReplayQueue/end(of:)``), or discard it first (``ReplayQueue/discard(_:)``).
+    /// Creates a copy with ``copied()``, runs it by the same engine, and returns it. The connection itself does not
+    /// change. If it has not finished, it runs in parallel with its copy.
+    ///
+    /// If the connection has a job in the queue, because it is durable or has ended as `queued`, the job stays. The
+    /// copy sends the request once more, with an `Idempotency-Key` of its own. To send it only once, wait for the job
+    /// (``ReplayQueue/end(of:)``), or discard it first (``ReplayQueue/discard(_:)``).
     ///
     /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated.
     @discardableResult

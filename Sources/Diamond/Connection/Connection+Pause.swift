@@ -4,16 +4,17 @@ import HTTPTypes
 
 /// Pauses and resumes.
 extension Connection {
-    /// Pauses the connection until ``resume()``. It is not started and waits for nothing. Running work is abandoned, and
-    /// its permit and its socket are released.
+    /// Pauses the connection until ``resume()``. Running work is abandoned, and its permit and its socket are released.
     ///
-    /// If the transfer can be resumed, the received part of the response is kept, and only the rest is requested later
-    /// (see <doc:RunningConnections>). If not, the exchange starts again. A request that must not be sent twice (a method
-    /// that is not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not abandoned once it
-    /// may have been sent: its response is kept until ``resume()``. Between two attempts it is not sent again during the
-    /// pause. It starts again on ``resume()``, unless it has followed a redirect. A download is not abandoned when its
-    /// file is complete and about to be renamed. Neither is a request whose outcome the queue is recording
-    /// (<doc:Replaying>).
+    /// If the transfer can be resumed, the received part of the response is stored, and only the rest is requested
+    /// later (see <doc:RunningConnections>). If not, the exchange starts again.
+    ///
+    /// These are not abandoned:
+    /// - a request that must not be sent twice (a method that is not idempotent, RFC 9110 section 9.2.2, without an
+    ///   `Idempotency-Key` of yours), once it may have been sent. Its response is delivered on ``resume()``. Further
+    ///   attempts wait until then, unless it has followed a redirect.
+    /// - a download whose file is complete and about to be renamed
+    /// - a request whose outcome the queue is recording (<doc:Replaying>)
     ///
     /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled. In a serial lane it blocks
     /// the connections after it. The call has no effect once the connection has finished.

@@ -18,7 +18,7 @@ extension Connection {
         let prepared = try await pipeline.time.left(of: request).value { [self] () async throws(ConnectionError) in
             try await self.prepared(request)
         }
-        // Code that ignores its cancellation may return when the next run has prepared the request already.
+        // Code that ignores its cancellation may return after the next run has prepared the request.
         core.withLock { core in
             guard core.run === run else { return }
             core.updatedRequest = .some(prepared)
@@ -84,14 +84,14 @@ extension ConnectionError {
         let place = RequestURL.masked(Array(response.url.utf8))
         let reason = (error as? DecodingError)?.reason ?? "see the cause"
         self.init(
-            .undecodable, "the answer of \(place) is no \(type): \(reason)".printable, cause: error)
+            .undecodable, "the response of \(place) is no \(type): \(reason)".printable, cause: error)
         self.response = response
         attempts = response.attempts
     }
 
     fileprivate init(invalid response: Response, _ error: any Error) {
         let place = RequestURL.masked(Array(response.url.utf8))
-        self.init(.invalidResponse, "the answer of \(place) is refused: see the cause", cause: error)
+        self.init(.invalidResponse, "the response of \(place) was refused: see the cause", cause: error)
         self.response = response
         attempts = response.attempts
     }

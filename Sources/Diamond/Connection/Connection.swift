@@ -1,17 +1,17 @@
 import DiamondSQLite
 public import Foundation
 
-/// The operation that takes one request to its response.
+/// An operation that sends one request and receives its response.
 ///
 /// ```swift
 /// let connection = engine.enqueue(Request("https://api.example.com/cities"))
 /// let response = try await connection.response
 /// ```
 ///
-/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or make it with
-/// ``Engine/connection(for:)`` and add it to an `OperationQueue` of your own. Dependencies, priorities and
-/// `completionBlock` are `Operation`'s. It finishes exactly once. This holds for a cancel before the start, during the
-/// run or during a pause, and for a second cancel. A finished connection is not started again.
+/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)`` and add it to an
+/// `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. It finishes exactly
+/// once, also if it is canceled before the start, during the run, during a pause, or twice. A finished connection is
+/// not started again.
 ///
 /// `@unchecked Sendable`: a lock guards `core`, the lock of `DependencyGraph` guards the dependency edges, and
 /// `Operation` guards its own state.
@@ -77,7 +77,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// others. Operations that no connection waits for do not count. Only ``DependencyGraph`` uses it.
     var isAwaitedByForeign = false
 
-    /// Makes a connection without an engine; it gets one when it is enqueued.
+    /// Creates a connection without an engine; it gets one when it is enqueued.
     public required init(_ request: Request) {
         self.request = request
         super.init()
@@ -155,43 +155,47 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     // MARK: For subclasses
 
-    /// Prepares the request for sending, such as signing it or fetching what it needs. The default does nothing.
+    /// Prepares the request for sending, for example signs it or fetches a value that it needs. The default does
+    /// nothing.
     ///
     /// Called on one of the engine's tasks, when the connection is run and its dependencies have updated the request,
     /// before the cache lookup. Changes affect the request key; ``request`` stays as it is. It is called once for a
-    /// connection, and again if the connection is paused meanwhile. It may wait for connections of the same engine. It
-    /// is canceled with the connection, or when it has taken as long as the ``RetryPolicy/deadline``; a later result is
-    /// dropped.
+    /// connection, and again if the connection is paused during the call. It may wait for connections of the same
+    /// engine. It is canceled with the connection, and at the ``RetryPolicy/deadline``; a later result is dropped.
     ///
-    /// - Throws: any error that describes the failure: the connection fails with `preparationFailed`, and has it as the
-    ///   cause.
+    /// - Throws: any error that describes the failure. The connection fails with `preparationFailed`, and that error as
+    ///   the cause.
     open func prepare(_ request: inout Request) async throws {}
 
     /// Checks whether a response is acceptable, by status, type or content. The default accepts every response.
     ///
-    /// Called for each response that the connection may end with, as interceptors have changed it, whether it comes
-    /// from a server or from the cache; not for redirects that are followed. For a download (``init(_:to:)``) it is
-    /// called for a success, without body, before the file has its name. It is also called for a response that is
-    /// collected after a stale one was returned (`staleWhileRevalidate`), with its body, and for the response of a finished
-    /// connection's snapshot (``init(_:)-(ConnectionSnapshot)``). A server's response is checked before it is stored: a
-    /// refused response is not stored, and what was stored before stays. Connections that share an exchange each check
-    /// for themselves; the one that has opened the exchange decides whether the answer is stored. Called on any thread;
-    /// be quick.
+    /// Called on any thread, for each response that the connection may end with, as interceptors have changed it: from
+    /// a server or from the cache, but not for redirects that are followed. Be quick. These are special cases:
     ///
-    /// - Throws: any error that describes the failure: the connection fails with `invalidResponse`, the response, and
-    ///   this error as the cause. Under `networkElseCache` a stored answer is returned instead, except for a status of
-    ///   3xx or 4xx. A download does not fall back to a stored answer, because it is checked when it is in the file.
+    /// | response | call |
+    /// |---|---|
+    /// | of a download (``init(_:to:)``) | for a success, without body, before the file has its name |
+    /// | that replaces a stale one in the background (`staleWhileRevalidate`) | with its body |
+    /// | of a finished connection's snapshot (``init(_:)-(ConnectionSnapshot)``) | when the connection is created |
+    ///
+    /// A server's response is checked before it is stored. A refused response is not stored, and an earlier entry
+    /// stays. Connections that share an exchange each check for themselves. The one that has opened the exchange
+    /// decides whether the response is stored.
+    ///
+    /// - Throws: any error that describes the failure. The connection fails with `invalidResponse`, the response, and
+    ///   that error as the cause. Under `networkElseCache` a stored response is returned instead, except for a status
+    ///   of 3xx or 4xx, and for downloads, which are checked when their bytes are in the file.
     open func validate(_ response: Response) throws {}
 
     /// Decodes a valid response into a value of the subclass, which guards that value with a lock. The default does nothing.
     ///
-    /// Called on one of the engine's tasks, or when a connection is made from a snapshot that has a response
-    /// (``init(_:)-(ConnectionSnapshot)``), before the response is reported, callbacks included. It is called once for
-    /// a connection, and again if the connection is paused meanwhile, or if a response is rejected under
-    /// `networkElseCache`. If the connection has opened the exchange, the answer is stored after this call, and not if
-    /// it throws; what is stored already stays.
+    /// Called on one of the engine's tasks, before the response is reported to callbacks and other waiters. Also called
+    /// when a connection is created from a snapshot that has a response (``init(_:)-(ConnectionSnapshot)``). It is
+    /// called once for a connection, and again if the connection is paused during the call, or if a response is
+    /// rejected under `networkElseCache`. If the connection has opened the exchange, the response is stored after this
+    /// call. If the call throws, the response is not stored, and an earlier entry stays.
     ///
-    /// - Throws: any error that describes the failure: the connection fails with `undecodable` and the response.
+    /// - Throws: any error that describes the failure. The connection fails with `undecodable` and the response.
     open func decode(_ response: Response) throws {}
 
     // MARK: Copies
@@ -206,8 +210,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// | ``file``, if the connection has one | the file's content |
     /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
-    /// A dependency that is added to the copy updates the copy's request even if the dependency has finished. A subclass with more to
-    /// copy overrides this, and adds it to what `super` returns.
+    /// A dependency that is added to the copy updates the copy's request, even if the dependency has finished. A
+    /// subclass with further properties overrides this method, and sets them on the copy that `super` returns.
     open func copied() -> Self {
         let copy = Self(request)
         copy.copySettings(from: self)
@@ -226,9 +230,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// run. The call has no effect once the connection has started. An operation that is no connection is retained until it
     /// finishes.
     ///
-    /// The `dependencies` of operations that are no connections are read while no lock is held: here, and again when a
-    /// connection that depends on one is enqueued. A cycle that their own `addDependency` closes after all have been
-    /// enqueued cannot be detected: its operations wait forever.
+    /// The engine reads the `dependencies` of operations that are no connections here, and again when a connection that
+    /// depends on one is enqueued. A cycle that their own `addDependency` closes later is not detected: its operations
+    /// wait forever.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
     /// Makes the connection wait until the returned edge is ended.

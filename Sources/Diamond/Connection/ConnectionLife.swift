@@ -154,8 +154,8 @@ struct ConnectionLife {
         return true
     }
 
-    /// Lets the run do something that cannot be undone, if its outcome is still wanted. From then on no pause abandons the
-    /// run.
+    /// Lets the run do something that cannot be undone, if the connection has no outcome yet. From then on no pause
+    /// abandons the run.
     ///
     /// - Returns: `false` if the connection already has an outcome, or the run is no longer under way.
     mutating func concludeIfAllowed() -> Bool { outcome == nil && recordIfAllowed() }

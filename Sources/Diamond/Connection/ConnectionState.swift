@@ -4,7 +4,7 @@ public import Foundation
 public enum ConnectionState: Hashable, Sendable, Codable {
     /// The connection has not started.
     case ready
-    /// The connection looks up the cache, waits for a permit, is on the wire, or stores its response. Attempts count from
+    /// The connection reads the cache, waits for a permit, is on the wire, or stores its response. Attempts count from
     /// 1.
     case executing(attempt: Int)
     /// The connection waits for its next attempt, with neither a permit nor a socket.
@@ -19,7 +19,7 @@ public enum ConnectionState: Hashable, Sendable, Codable {
     public enum Ending: String, Hashable, Sendable, Codable {
         /// The connection has a response, whatever its status.
         case success
-        /// The connection has an error other than a cancel.
+        /// The connection has an error other than `cancelled`.
         case failure
         /// The connection was canceled before its response was known.
         case cancelled

@@ -3,9 +3,9 @@ import Foundation
 
 /// Callbacks that report the result of a connection, without a task that waits for it.
 extension Connection {
-    /// Adds a callback that is called once with the response or the error, as soon as it is known. It is called with
-    /// `cancelled` after a cancel, and when a connection that was never run is deallocated. A callback that is added
-    /// after the result is known is called as well.
+    /// Adds a callback that is called once with the response or the error, as soon as it is known, also if it is known
+    /// already. After a cancel it is called with `cancelled`. So it is when a connection that was never run is
+    /// deallocated.
     ///
     /// ```swift
     /// engine.connection(for: request).onResult { result in show(result) }
@@ -36,9 +36,9 @@ extension Connection {
         return self
     }
 
-    /// Calls a closure once, when the outcome is known and the callbacks and the completion block have returned; at once
-    /// if that has happened. A connection that was canceled before any engine or queue ran it counts as over, although it
-    /// has not finished.
+    /// Calls a closure once, when the outcome is known, and the callbacks and the completion block have returned. If
+    /// that has happened already, calls it at once. A connection that was canceled before any engine or queue ran it
+    /// counts as over, although it has not finished.
     ///
     /// - Parameter handler: called on any thread. It must return quickly.
     func afterCallbacks(_ handler: @escaping ConnectionCallbacks.OutcomeHandler) {
@@ -84,7 +84,7 @@ extension Connection {
     }
 
     /// Calls the outcome handlers of a connection that was canceled and not enqueued, because it may never be run. A queue
-    /// of the user's own may still run it, and call the completion block then.
+    /// of the app may still run it, and then call the completion block.
     func finishCallbacksIfNeverRun() {
         let isNeverRun = core.withLock { core in
             core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The callbacks of a connection: first those that get the result, then the completion block, then the outcome handlers,
-/// which wait for all of them.
+/// The callbacks of a connection. Those that get the result are called first, then the completion block, and the
+/// outcome handlers when all others have returned.
 struct ConnectionCallbacks {
     typealias OutcomeHandler = @Sendable (ConnectionLife.Outcome) -> Void
 

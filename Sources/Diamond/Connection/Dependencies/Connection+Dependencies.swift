@@ -52,7 +52,7 @@ extension Connection {
             case .failure(let error) where policy.allows(error, of: dependency): continue
             case .failure(let error):
                 markCanceled()
-                // Along a chain, the first failure is reported, and not its consequences.
+                // Every connection of a chain reports the first failure, and not its consequences.
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
@@ -95,12 +95,12 @@ extension Dependency.References {
 
 extension ConnectionError {
     fileprivate init(failed dependency: Connection, _ error: ConnectionError) {
-        self.init(.dependencyFailed, "\(dependency.request), which it depends on, failed: see the cause", cause: error)
+        self.init(.dependencyFailed, "the dependency \(dependency.request) failed: see the cause", cause: error)
     }
 
     init(dependencyCycle cycle: [String]) {
         let names = cycle.joined(separator: " → ")
-        let advice = "remove one of these dependencies; a place behind another in a serial lane is one, too"
-        self.init(.dependencyCycle, "it would wait for itself: \(names): \(advice)")
+        let advice = "remove one of these dependencies; the order of a serial lane counts as one, too"
+        self.init(.dependencyCycle, "the connection would wait for itself: \(names): \(advice)")
     }
 }

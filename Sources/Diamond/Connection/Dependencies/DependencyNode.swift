@@ -19,7 +19,8 @@ final class DependencyNode: @unchecked Sendable {
     var order: Int?
     /// A strong reference to the connection while it waits to be started, so that its caller need not hold one.
     var waiting: Connection?
-    /// Whether the node waits, or has waited, for an operation that is no connection, directly or through others.
+    /// Whether the node waits, or has waited, for an operation that is no connection ("foreign"), directly or through
+    /// others.
     private(set) var awaitsForeign = false
     /// The node before this one in the line of a serial lane.
     weak var predecessor: DependencyNode?

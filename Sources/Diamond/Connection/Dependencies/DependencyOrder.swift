@@ -1,8 +1,8 @@
 /// A topological order of the connections, in which each one follows its dependencies. It is updated with each added edge.
 ///
-/// An edge that agrees with the order costs one comparison. So do chains that are built from one end to the other, and
-/// lines that grow at their end. Any other edge moves the nodes between its two ends, and finds a cycle if it closes one
-/// (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", 2006).
+/// An edge that agrees with the order costs one comparison. So does each edge of a chain that is built from either end.
+/// Any other edge moves the nodes between its two ends, and finds a cycle if it closes one (Pearce and Kelly, "A
+/// Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", 2006).
 struct DependencyOrder {
     private var lowest = 0
     private var highest = 0
@@ -19,7 +19,7 @@ struct DependencyOrder {
         let own = dependent.order ?? next()
         dependent.order = own
         guard own < place else { return nil }
-        // No other node waits for the dependent, so that it alone has to move.
+        // If no other node waits for the dependent, only the dependent has to move.
         guard !dependent.waiters(releaseLater: &releaseLater).isEmpty else {
             dependent.order = next()
             return nil
@@ -35,7 +35,8 @@ struct DependencyOrder {
         return nil
     }
 
-    /// Returns the visited nodes, for the caller to release without the lock: they may have no other reference.
+    /// Returns the visited nodes. The caller releases them after the lock is released, because they may have no other
+    /// reference.
     mutating func takeReleaseLater() -> [AnyObject] {
         guard !releaseLater.isEmpty else { return [] }
         defer { releaseLater = [] }

@@ -14,8 +14,8 @@ extension Connection {
     /// It works like ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)``: the complete file replaces any file of the same
     /// name, or no file appears. If the transfer is paused or breaks, only the rest is requested. The ``response`` has no
     /// body. A status other than 2xx is the error `badStatus`, with the response. A file that cannot be written is the
-    /// error `cannotWrite`, before anything is sent if that is known then. After a cancel that comes when the file is about
-    /// to be renamed, the file may exist.
+    /// error `cannotWrite`, before anything is sent if possible. If the connection is canceled while the file is being
+    /// renamed, the file may exist.
     ///
     /// The received bytes belong to the connection: a connection made from a snapshot, or by another process, starts from
     /// the beginning. The request is not queued to be sent later, whatever ``Request/replay`` says.
@@ -38,7 +38,7 @@ extension Connection {
         get async throws(ConnectionError) {
             let response = try await response
             guard let file = core.withLock({ $0.file }), let size = file.size else {
-                let message = "the answer to \(request) is no file: make the connection with init(_:to:)"
+                let message = "the response to \(request) is in no file: create the connection with init(_:to:)"
                 throw ConnectionError(.badRequest, message)
             }
             return Download(response, in: file.url, size: size)

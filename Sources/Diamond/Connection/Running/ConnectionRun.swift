@@ -92,7 +92,7 @@ extension ConnectionRun: CallerRun {
 
     func setWaiting(_ isWaiting: Bool) {
         let isNew = state.withLock { state in
-            // A shared exchange may go on after the run that has started it.
+            // A shared exchange may continue after the run that has started it.
             guard !state.hasLeft else { return false }
             state.waits += isWaiting ? 1 : -1
             return state.waits == (isWaiting ? 1 : 0)

@@ -6,17 +6,22 @@ public import Foundation
 /// {"version": 1, "request": {"url": "https://api.example.com/cities"}, "state": "finished", "response": {"status": 200}}
 /// ```
 ///
-/// `request` is a ``Request``'s written form, `response` a ``Response``'s. In place of `response` there may be `error`,
-/// with `code` and `message`, and with `response`, `attempts` and `job` if there are any. `state` is `ready`,
-/// `executing` with the number of the `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`.
-/// A download has `file`, its path, and, in addition to its `response`, `size`, in bytes. A body in a file is
-/// written as the path, a secret as its name. Headers and parameters that were set in clear are written as they are. An
-/// unknown key is an error.
+/// | key | value |
+/// |---|---|
+/// | `request` | the written form of the ``Request`` |
+/// | `state` | `ready`, `executing` with `attempt`, `waiting` with `until` (seconds since 1970), `paused`, `finished` |
+/// | `response` | the written form of the ``Response`` |
+/// | `error` | instead of `response`: `code`, `message` and, if present, `response`, `attempts` and `job` |
+/// | `file` | the path of a download |
+/// | `size` | the bytes of the file; required with `file` and `response` |
+///
+/// A body in a file is written as the path, a secret as its name. Other headers and parameters are written unencrypted.
+/// An unknown key is an error.
 extension ConnectionSnapshot {
     /// Reads the written form.
     ///
-    /// - Throws: ``RequestError`` with line and column if the text is not JSON, and with the wrong key if it is not a
-    ///   connection.
+    /// - Throws: ``RequestError`` with line and column if the text is not JSON, and naming the offending key if it is
+    ///   not a connection.
     public init(json: Data) throws(RequestError) {
         try self.init(written: try JSONValue.read(json, maximumDepth: WrittenObject.maximumDepth))
     }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 public import Foundation
 
-/// The state of a connection at one moment, as a value to store, show, send elsewhere, or make a connection from.
+/// The state of a connection at one moment, as a value that can be stored. A new connection can be created from it.
 ///
 /// ```swift
 /// let data = try connection.snapshot.json()
@@ -12,9 +12,9 @@ public struct ConnectionSnapshot: Sendable {
     public let request: Request
     /// The state of the connection at that moment.
     public let state: ConnectionState
-    /// The response or the error, if it is known; `nil` otherwise. It may be known before the connection has finished: when
-    /// the response came during a pause, or after a cancel. If the request is a job already (<doc:Replaying>), the result is
-    /// `queued` with that job: the queue sends it independently of the connection.
+    /// The response or the error; `nil` if it is not known. After a cancel, or if the response came during a pause, it
+    /// is known before the connection has finished. If the request is a job already (<doc:Replaying>), the result is
+    /// `queued` with that job, which the queue sends independently of the connection.
     public let result: Result<Response, ConnectionError>?
     /// The file to which the body is written; `nil` if the body is collected in memory. The bytes of an incomplete body are
     /// not part of the snapshot.
