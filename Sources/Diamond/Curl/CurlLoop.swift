@@ -6,8 +6,8 @@ import Foundation
 /// The event loop: one thread that owns libcurl's multi handle and everything attached to it.
 ///
 /// It uses `curl_multi_poll` and `curl_multi_perform`. From eight exchanges on they need less CPU than epoll and socket
-/// actions (15 instead of 18 µs per request, measured in C), and they are simpler. With epoll, callers can send their
-/// requests themselves. That saved a wake-up but cost more, because libcurl's memory moved between the cores.
+/// actions (15 instead of 18 µs per request, measured in C), and they are simpler. With epoll, callers could send their
+/// requests themselves. That saves a wake-up but costs more, because libcurl's memory moves between the cores.
 final class CurlLoop: Sendable {
     enum Command {
         case start(CurlTransfer)

@@ -3,34 +3,38 @@ import DiamondSQLite
 
 /// The transport over the system's libcurl: the default on Linux.
 ///
-/// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
-/// alive and shared; HTTP/2 is used if TLS negotiates it. A request is repeated only if a reused connection turns out
-/// to be closed before a byte of the response, only on another connection, and only if its method is idempotent and its
-/// body is not a stream. Any other fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection``
-/// reuses no connection. Exchanges over TLS that begin together wait for the first connection to their host, and share
-/// it if it speaks HTTP/2.
+/// All exchanges run on one thread, which is started with the first exchange and ends with the transport. Connections
+/// are kept alive and shared. HTTP/2 is used if TLS negotiates it. Exchanges over TLS that begin together wait for the
+/// first connection to their host, and share it if it speaks HTTP/2.
 ///
-/// libcurl hides two facts of HTTP/2. A stream that a server refused (RFC 9113 section 8.7) looks like a lost
-/// connection. A stream that it reset with `NO_ERROR` looks like the end of a body of unknown length. Some versions
-/// reset the stream of a canceled exchange only with the next one on its connection. A body that its reader holds back
-/// takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and passes on as much.
+/// A server may close a reused connection before a byte of the response. A request with an idempotent method is then
+/// repeated on another connection, unless its body is a stream. Any other request fails with `connectionLost`. A
+/// request with ``TransportRequest/needsNewConnection`` reuses no connection.
+///
+/// Limits of libcurl with HTTP/2:
+///
+/// - A stream that the server refused (RFC 9113 section 8.7) looks like a lost connection.
+/// - A stream that the server reset with `NO_ERROR` looks like the end of a body of unknown length.
+/// - Some versions reset the stream of a canceled exchange only with the next exchange on its connection.
+/// - A body that its reader does not read takes up to 65 MiB of memory, because the window of a stream is 32 MiB.
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or requests a range. If only the close of the connection ends a body without a coding, the
-/// bytes that have come are the whole body. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100
-/// fields; more fails as `badResponse`. A head of HTTP/1 that contradicts itself on where its body ends fails as
-/// `badResponse`: one with different lengths, or with a length and a `Transfer-Encoding` other than `chunked`. That
-/// includes `identity`: some versions of libcurl ignore the length next to it, and would wait for the close of the connection.
+/// `Accept-Encoding` itself or requests a range. If a body has no length, no chunks and no content coding, it ends with
+/// the connection, and an early end is not noticed.
 ///
-/// It supports all ``TransportSettings``: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
-/// certificates of the app's own from libcurl 7.77 on.
+/// A head of more than 256 KiB or 4,000 fields fails as `badResponse`. So do trailers of more than 16 KiB or 100
+/// fields, and a head of HTTP/1 that contradicts itself about the end of the body: with different lengths, or with a
+/// length and a `Transfer-Encoding` other than `chunked`, `identity` included.
+///
+/// It supports all ``TransportSettings``. Pins need a TLS library that supports libcurl's `CURLOPT_PINNEDPUBLICKEY`,
+/// root certificates of the app need libcurl 7.77.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let settings: TransportSettings
     private let credentials: (any CredentialProvider)?
 
     /// Creates a transport with the system's certificates, and with proxies from the environment (`https_proxy`,
-    /// `no_proxy` …), as every program over libcurl has.
+    /// `no_proxy` …), as in other programs that use libcurl.
     public init() {
         loop = CurlLoop(.standard)
         settings = TransportSettings()
@@ -40,7 +44,7 @@ public final class CurlTransport: Transport {
     /// Creates a transport with settings.
     ///
     /// - Parameters:
-    ///   - settings: the settings of every exchange; they and the files that they name as roots are read once.
+    ///   - settings: the settings of every exchange. The files with root certificates are read once.
     ///   - credentials: the provider of the secrets that the settings name.
     /// - Throws: `badSettings` for settings that cannot be applied, such as a file that cannot be read or an invalid
     ///   URL.
@@ -59,8 +63,8 @@ public final class CurlTransport: Transport {
     /// `Task(executorPreference: transport.executor) { … }`.
     ///
     /// Passing a request to that thread and its response back costs two wake-ups, which is more than all other costs
-    /// when few requests run at a time. A task on it must not block or compute for long: every exchange waits meanwhile. After
-    /// ``close()`` tasks run on threads of the system.
+    /// when few requests run at a time. A task on it must not block or compute for long, because every exchange waits
+    /// for it. After ``close()`` tasks run on threads of the system.
     public var executor: any TaskExecutor { loop }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {

@@ -3,23 +3,23 @@ public import AsyncHTTPClient
 
 /// The transport over async-http-client, for servers that already use it: trait `AsyncHTTPClient`, off by default.
 ///
-/// Connections are kept alive and shared; HTTP/2 is used if TLS negotiates it. A request is repeated, once, only if
-/// its connection ends before a byte of the response, its method is idempotent and its body is not a stream. Any other
-/// fails with `connectionLost`. A request whose stream the server refuses was never sent (RFC 9113 section 8.7).
+/// Connections are kept alive and shared. HTTP/2 is used if TLS negotiates it. If a connection ends before a byte of
+/// the response, a request with an idempotent method is repeated once, unless its body is a stream. Any other request
+/// fails with `connectionLost`. A request whose stream the server refuses counts as not sent (RFC 9113 section 8.7).
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or requests a range. A client of the program's that decompresses follows SwiftNIO's rules:
-/// one member of `gzip`, no bare DEFLATE.
+/// `Accept-Encoding` itself or requests a range. If the program's own client decompresses, SwiftNIO's rules apply: one
+/// member of `gzip`, no bare DEFLATE.
 ///
 /// The limits of async-http-client, and so of this transport:
 ///
 /// - A byte of a field that is not UTF-8 arrives as U+FFFD.
 /// - A head with a folded line fails as `badResponse`.
 /// - A head has 256 fields at most, trailers included, each of 80 KiB at most; more fails as `badResponse`.
-/// - Trailers are not seen before their end: only the request's timeout limits their time.
+/// - Trailers are reported only at their end, so that only the request's timeout limits their time.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
 /// - A GOAWAY does not mark a request as unprocessed: it looks like a lost connection.
-/// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
+/// - OPTIONS without a body sends `Content-Length: 0`, and TRACE has no body.
 /// - Name lookups wait for one another on one event loop. A long one delays others, but no exchange that has its
 ///   connection.
 public final class HTTPClientTransport: Transport {
@@ -35,11 +35,10 @@ public final class HTTPClientTransport: Transport {
     /// ``close()`` ends the exchanges and leaves the client alone. Close the transport before the client is shut down.
     ///
     /// - Parameters:
-    ///   - client: made with `redirectConfiguration: .disallow`. If it follows redirects by itself, an exchange that is
-    ///     redirected fails and says so.
-    ///   - decompresses: whether `client` is made with `decompression: .enabled(limit:)`. Then the transport requests
-    ///     codings, and a body is decoded even when the request names its codings itself. Otherwise bodies are left as
-    ///     they come.
+    ///   - client: a client with `redirectConfiguration: .disallow`. If it follows redirects, a redirected exchange
+    ///     fails with an error that says so.
+    ///   - decompresses: whether the client has `decompression: .enabled(limit:)`. Then the transport requests codings,
+    ///     and a body is decoded even if the request names its codings itself. Otherwise bodies are not decoded.
     public convenience init(_ client: HTTPClient, decompresses: Bool = false) {
         self.init(HTTPClientOwner(client, decompresses: decompresses))
     }

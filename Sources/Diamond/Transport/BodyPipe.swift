@@ -6,8 +6,8 @@ struct BodyPipe: Sendable {
     /// The request to the producer after a piece.
     enum Demand { case more, pause, stop }
 
-    // Unsafe: the state ensures that it is resumed once, and a checked one costs an allocation. The value is whether no
-    // other reader waits.
+    // Unsafe, because a checked continuation costs an allocation. The state ensures that it is resumed once. The value
+    // is `true` if no other reader waits.
     fileprivate typealias Waiter = UnsafeContinuation<Bool, Never>
 
     fileprivate struct State {
@@ -61,7 +61,9 @@ struct BodyPipe: Sendable {
         yield { buffer in if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) } }
     }
 
-    /// Appends a piece. The result is about the next one: the piece is stored even for `pause`.
+    /// Appends a piece.
+    ///
+    /// - Returns: the demand for the next piece. After `pause` this piece is buffered nevertheless.
     func yield(bytes: UnsafeRawBufferPointer) -> Demand {
         yield { buffer in
             if let start = bytes.baseAddress {

@@ -1,10 +1,10 @@
 /// The layer that sends requests over the wire.
 ///
-/// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects. It returns a
-/// redirect as the response, and has no cache and no cookies. It repeats no request, with one exception: an
-/// idempotent one at once, if a reused connection has broken before a byte of its response (RFC 9112 section 9.3.1).
-/// Implement it to send requests in another way than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
-/// `HTTPClientTransport` (trait `AsyncHTTPClient`). All of them follow one contract:
+/// Each call of ``send(_:)`` is one exchange. A transport has no cache, no cookies and no retries, and returns a
+/// redirect as the response. It repeats a request only if the method is idempotent, and a reused connection has broken
+/// before a byte of the response (RFC 9112 section 9.3.1). Implement it to send requests in another way than
+/// ``CurlTransport``, ``URLSessionTransport`` and `HTTPClientTransport` (trait `AsyncHTTPClient`). All of them follow
+/// one contract:
 ///
 /// - ``send(_:)`` returns when the head of the final response (not a 1xx) has arrived. The body streams after it, and
 ///   is read from the wire only as fast as it is consumed.
@@ -14,18 +14,19 @@
 /// - Dropping the response's body unread cancels the exchange.
 /// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success. So
 ///   is one whose content coding is cut before its end.
-/// - A content coding that the transport requested itself is removed: `gzip` (also `x-gzip`, and with several members),
-///   and `deflate` (in zlib's format or bare), also several of them. Zeros after the end of a coding are padding; any
-///   other bytes there are an error, ``TransportError/Code-swift.struct/badResponse``. A body with an unknown
-///   `Content-Encoding` is passed on unchanged, with the field.
+/// - Content codings that the transport requested itself are removed: `gzip` (also `x-gzip`, and with several members)
+///   and `deflate` (in zlib's format or bare). Zeros after the end of a coding are padding. Other bytes there are an
+///   error, ``TransportError/Code-swift.struct/badResponse``. A body with an unknown `Content-Encoding` is passed on
+///   unchanged, with the field.
 /// - The size of a head, the size of the trailers after a body, and the time for both are bounded.
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///
-    /// - Throws: ``TransportError``, with ``TransportError/requestMayHaveBeenSent`` telling whether a repetition could
-    ///   be a second effect.
+    /// - Throws: ``TransportError``. Its ``TransportError/requestMayHaveBeenSent`` tells whether a repetition could act
+    ///   twice.
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse
 
-    /// Cancels every exchange, closes every socket and ends every thread; later sends fail with `closed`.
+    /// Cancels every exchange, closes every socket and ends every thread. Later calls of ``send(_:)`` fail with
+    /// `closed`.
     func close() async
 }

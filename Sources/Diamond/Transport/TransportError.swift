@@ -12,7 +12,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         public static let cannotResolveHost = Code(description: "cannotResolveHost")
         /// The host or the proxy refused the connection or is unreachable. Nothing was sent.
         public static let cannotConnect = Code(description: "cannotConnect")
-        /// The handshake failed, for another reason than a certificate's.
+        /// The TLS handshake failed for a reason other than a certificate.
         public static let tlsFailed = Code(description: "tlsFailed")
         /// The certificate is untrusted, expired or for another name, or the server rejected the client certificate. A
         /// retry would fail, too.

@@ -22,9 +22,9 @@ public struct TransportRequest: Sendable {
     /// responses; between two pieces of the body; and for all trailers, for which ``CurlTransport`` waits 10 seconds at
     /// most. Time in which the consumer does not read the body does not count.
     public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
-    /// Whether the request must be sent on a new connection instead of a reused one, after a 421 (RFC 9110 section
-    /// 15.5.20) or no response on a reused connection. Only ``CurlTransport`` obeys it. ``URLSessionTransport`` and
-    /// `HTTPClientTransport` ignore it, because their libraries do not let a connection be chosen.
+    /// Whether the request must be sent on a new connection, for example after a 421 (RFC 9110 section 15.5.20), or if
+    /// a reused connection brought no response. Only ``CurlTransport`` obeys it. ``URLSessionTransport`` and
+    /// `HTTPClientTransport` ignore it, because their libraries choose the connection.
     public var needsNewConnection = false
     /// The request target (RFC 9112 section 3.2) that is sent byte for byte instead of that of ``url``; `nil` for the
     /// latter. Only ``CurlTransport`` obeys it.

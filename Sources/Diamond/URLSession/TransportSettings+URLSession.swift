@@ -5,7 +5,7 @@ import FoundationNetworking
 #endif
 
 extension TransportSettings {
-    /// The settings that URLSession does not support; `nil` if it supports all.
+    /// The error for settings that URLSession does not support; `nil` if it supports all.
     var refusal: TransportError? {
         let usual = TransportSettings()
         var left = self
@@ -22,6 +22,6 @@ extension TransportSettings {
         ].compactMap { $0 }
         guard !refused.isEmpty else { return nil }
         let what = refused.joined(separator: ", ")
-        return .badSettings("URLSession has no setting here for \(what): use the transport over libcurl")
+        return .badSettings("URLSession does not support \(what) here: use the transport over libcurl")
     }
 }

@@ -12,7 +12,7 @@ import FoundationNetworking
 ///
 /// - The body of a request is held in memory whole: Foundation's streams send only chunks of an unknown length.
 /// - GET carries no body.
-/// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
+/// - Foundation adds fields that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
 /// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is split again, which fails
 ///   for a value with a comma that looks like the beginning of another cookie.
 /// - Foundation does not report when a connection is established: `connectTimeout` is ignored, and
@@ -20,13 +20,15 @@ import FoundationNetworking
 ///   Foundation uses it, without a report.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
 ///
-/// On Apple platforms the system decodes a body even when the request names its codings itself. It does not report how
-/// many bytes of a coded body have come: only the body's size is bounded (``Request/bodyLimit``), not its growth. Apple
-/// does not document the outcome for a body whose coding is cut within correct framing. Ask for `identity` if that
-/// matters.
+/// On Apple platforms there are further limits:
 ///
-/// On Apple platforms, too, the head and the first 512 bytes of a body arrive together if the body's type says little,
-/// such as `text/plain`: the system looks at them first. JSON and streams of events come as they are.
+/// - The system decodes a body even if the request names its codings itself.
+/// - The system does not report the received bytes of a coded body. So only the size of the decoded body is limited
+///   (``Request/bodyLimit``), not its growth.
+/// - Apple does not document the outcome for a coding that is cut within correct framing. Ask for `identity` if that
+///   matters.
+/// - If the type of a body is unspecific, such as `text/plain`, the head arrives only with the first 512 bytes of the
+///   body, because the system inspects them. JSON and streams of events are not delayed.
 ///
 /// On Linux there are further limits:
 ///
@@ -41,7 +43,7 @@ import FoundationNetworking
 ///   lookup ends.
 /// - A POST is repeated when a reused connection turns out to be closed.
 public final class URLSessionTransport: Transport {
-    /// Foundation's own default for a whole transfer, in seconds.
+    /// The timeout that stands for none, in seconds: Foundation's own default for a whole transfer.
     static let noTimeout: TimeInterval = 7 * 86400
 
     private let session: URLSession

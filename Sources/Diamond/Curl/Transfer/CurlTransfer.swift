@@ -21,11 +21,11 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var upload: CurlUpload?
     private var start = ContinuousClock.Instant.distantFuture
     var lastProgress = ContinuousClock.Instant.distantFuture
-    /// Whether the transfer waits for its consumer, or for something to upload. Then no timeout applies.
+    /// Whether the transfer waits for its consumer, or for the next piece to upload. Then no timeout applies.
     var isHeldBack = false
     /// Whether the body accepts data even if the pipe is full, so that libcurl can deliver all that it has held back.
-    /// Over HTTP/2, libcurl opens its window again with each resumption, and buffers what comes meanwhile. Data left there
-    /// would pile up, and some versions fail at 64 MiB.
+    /// Over HTTP/2, libcurl opens its window again with each resumption, and buffers the data that comes before the
+    /// next. Undelivered data would accumulate, and some versions fail at 64 MiB.
     var acceptsHeldBackData = false
     /// Whether the transfer has waited for the connection of another.
     var hasWaitedForConnection = false

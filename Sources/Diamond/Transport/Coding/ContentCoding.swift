@@ -20,8 +20,8 @@ enum ContentCoding: Sendable {
         }
     }
 
-    /// Returns the codings of a head, in the order in which the server applied them; `nil` if it names none, or an
-    /// unknown one. Then the body is passed on undecoded with its `Content-Encoding`. `identity` is ignored.
+    /// Returns the codings of a head, in the order in which the server applied them; `nil` if it names none, an unknown
+    /// one, or too many. Then the body is passed on undecoded with its `Content-Encoding`. `identity` is ignored.
     static func known(in headers: HTTPFields) -> [ContentCoding]? {
         guard headers.contains(.contentEncoding), let value = headers[.contentEncoding] else { return nil }
         let names = value.listElements.filter { !$0.isEmpty && $0 != "identity" }
@@ -51,8 +51,8 @@ extension HTTPFields {
 }
 
 extension TransportRequest {
-    /// Whether the transport removes content codings. The body is left as it is for a request that names codings
-    /// itself, for a range, which counts coded bytes, and if it passes as it came.
+    /// Whether the transport removes content codings: not if the request names codings itself, asks for a range, which
+    /// counts coded bytes, or has ``passesCoding``.
     var isDecoded: Bool { !passesCoding && namesNoCoding && !headers.contains(.range) }
 
     /// Whether the transport requests content codings.
