@@ -10,9 +10,9 @@ import HTTPTypes
 /// ```
 ///
 /// Each identity has its own cookies (``Request/identity``), and so have the requests without one. Cookies are set and
-/// sent at every hop of a redirect and with every attempt, depending on its host. A request with its own `Cookie` field
-/// is sent with that. Cookies are stored in memory only, at most 3,000 for each identity and 180 for each domain. The
-/// least recently used are removed first.
+/// sent with every attempt at every hop of a redirect, by its host. A request with its own `Cookie` field is sent with
+/// that field alone. Cookies are stored in memory only, at most 3,000 for each identity and 180 for each domain.
+/// Expired ones are removed first, then those that are not `Secure`, then the least recently used.
 ///
 /// A cookie is a credential. Responses to requests with an identity are cached under it, whatever their cookies. A
 /// request with a cookie but no identity does not use the cache and is not shared.
@@ -42,7 +42,7 @@ public final class CookieJar: Sendable {
         state.withLock { $0.cookies[identity.exact, default: IdentityCookies()].set(cookie, isTrusted: true, at: now) }
     }
 
-    /// Removes an identity's cookies that match a predicate. A cookie that is replaced during the call stays. The
+    /// Removes the cookies of an identity that match a predicate. A cookie that is replaced during the call stays. The
     /// predicate may call the jar.
     public func remove(of identity: String? = nil, where predicate: (Cookie) -> Bool) {
         // The predicate is the app's, so it is called without the lock.

@@ -3,10 +3,10 @@ import Synchronization
 
 /// The limits for the number of an engine's exchanges at the same time: in total, with one origin, and in one lane.
 ///
-/// Only exchanges count: a response from the cache needs no permit, and a waiter holds none. The most urgent waiter
-/// begins first; among waiters of equal urgency, the first to arrive. After 64 others have begun before it, a waiter
-/// counts as much as one that arrives then with the next higher priority, so that no waiter starves. All limits may be
-/// changed at any time; exchanges on the wire continue.
+/// Only exchanges count: a response from the cache needs no permit, and a waiter holds none. The waiter with the
+/// highest priority begins first, and among equals the first to arrive. For every 64 others that begin before it, a
+/// waiter gains one priority, so that no waiter starves. All limits may be changed at any time; exchanges on the wire
+/// continue.
 public final class Lanes: Sendable {
     struct State {
         var queue: PermitQueue<Waiting>
@@ -27,7 +27,7 @@ public final class Lanes: Sendable {
 
     let state: Guarded<State>
     private let pauseBroadcast = Broadcast<Void>()
-    /// Whether some lane is serial. It is not in the state, because every request reads it and would contend for the lock.
+    /// Whether some lane is serial. An atomic outside of the lock, because every request reads it.
     private let hasSerialLane: Atomic<Bool>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {

@@ -15,9 +15,11 @@ struct Backoff: Hashable, Sendable {
         cap = Double(policy.maxDelay.milliseconds)
     }
 
+    /// Returns the delay before a repetition.
+    ///
     /// - Parameters:
     ///   - exponent: 0 for the first repetition.
-    ///   - draw: from 0 up to 1.
+    ///   - draw: a random number from 0 up to 1.
     func delay(_ exponent: Int, draw: Double) -> Duration {
         .milliseconds(min(max(draw, 0), 1) * highest(exponent))
     }

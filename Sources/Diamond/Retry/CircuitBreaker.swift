@@ -1,4 +1,4 @@
-/// Refuses exchanges with an origin where most have failed, until a single probe has succeeded (Nygard, *Release It!*). Off by
+/// Refuses exchanges with an origin where most have failed, until a probe succeeds (Nygard, *Release It!*). Off by
 /// default.
 ///
 /// | | admit | good | bad | after the open time |
@@ -8,8 +8,8 @@
 /// | half open, no probe | one probe | – | – | – |
 /// | half open, probing | refuse | of the probe: closes | of the probe: opens | another probe |
 ///
-/// Outcomes of exchanges that began before it opened have no effect while it is open. Nor has the outcome of a probe after
-/// which another probe was admitted. Times are milliseconds of a clock that only goes forward.
+/// The outcome of an exchange that began before the breaker opened has no effect while it is open. Neither has the
+/// outcome of a probe if another probe was admitted since. Times are milliseconds of a clock that only goes forward.
 struct CircuitBreaker: Hashable, Sendable {
     enum Admission: Hashable, Sendable {
         case pass

@@ -9,7 +9,7 @@ public struct CircuitPolicy: Hashable, Sendable {
     public var failureShare: Double
     /// The window in which outcomes count; 30 seconds.
     public var window: Duration { didSet { window = window.bounded } }
-    /// The time in which nothing is sent, before one exchange is let through to try; 5 seconds.
+    /// The time for which nothing is sent, before one exchange is sent as a probe; 5 seconds.
     public var openTime: Duration { didSet { openTime = openTime.bounded } }
 
     /// Creates a policy. Each argument has the default of its property. `minimumCalls` is at least 1.

@@ -1,7 +1,7 @@
 /// The number of requests to one origin that may still be sent again.
 ///
-/// A bucket of tokens in the shape of Finagle's: each request adds its share of a token, each repetition removes one,
-/// and both are forgotten after the window. With an empty bucket there is no wait: the caller gets the failure at once.
+/// It is a token bucket like Finagle's. Each request adds its share of a token, and each repetition removes one. Both
+/// are forgotten after the window. If the bucket is empty, the caller gets the failure at once.
 ///
 /// Times are milliseconds of a clock that only goes forward.
 struct RetryBudget: Hashable, Sendable {

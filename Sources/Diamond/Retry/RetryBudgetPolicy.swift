@@ -3,7 +3,7 @@
 /// If a server fails for all clients, repetitions multiply its load. A budget limits them to a share of it (*Site
 /// Reliability Engineering*, chapter 21).
 public struct RetryBudgetPolicy: Hashable, Sendable {
-    /// The number of repetitions that each request pays for, from 0 to 1; a tenth.
+    /// The repetitions that each request allows, from 0 to 1; 0.1.
     public var share: Double { didSet { share = Self.bounded(share) } }
     /// The number of additional repetitions in each window; 10, and a million at most.
     public var reserve: Int { didSet { reserve = Self.bounded(reserve) } }

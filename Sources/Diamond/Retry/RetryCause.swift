@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// The reason for or against another attempt that follows from the outcome of one, before time, budget and counts are
-/// considered.
+/// The reason for or against another attempt, by the outcome of the last one alone. Time, budget and counts are
+/// considered later.
 enum RetryCause: Equatable {
     /// The request was certainly not processed: any method may be sent again.
     case unprocessed(RetryReason)

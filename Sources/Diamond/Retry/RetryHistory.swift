@@ -2,7 +2,8 @@ import Foundation
 
 /// The attempts of one request that have ended, and the counts that the next decision depends on.
 ///
-/// Empty, and without an allocation, as long as nothing was sent again: the response to a first attempt has no history.
+/// Empty, and without an allocation, until an attempt was retried or could not be: a first attempt that succeeds has no
+/// history.
 struct RetryHistory: Hashable, Sendable {
     private(set) var attempts: [Attempt] = []
     /// The number of attempts that count for ``RetryPolicy/attempts``.
@@ -19,8 +20,9 @@ struct RetryHistory: Hashable, Sendable {
     /// Whether a connection that ended early was answered with another attempt.
     var hasLostConnection = false
 
-    /// Whether the next attempt needs a new connection to the server: after a 421, whose connection stays open, and directly
-    /// after an attempt whose connection had ended, because other idle connections may have ended, too.
+    /// Whether the next attempt needs a new connection to the server. It does after a 421, whose connection stays open.
+    /// It also does directly after an attempt whose connection had ended, because other idle connections may have
+    /// ended, too.
     var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
 
     /// Whether the server may have processed one of the attempts, without a response that says so.

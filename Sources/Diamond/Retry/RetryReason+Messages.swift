@@ -6,7 +6,7 @@ extension RetryReason {
 
     static let misdirected = RetryReason(.misdirected, "421: the server does not serve this origin on this connection")
     static let connectionClosed = RetryReason(.connectionClosed, "the connection ended before a byte of the answer")
-    static let throttled = RetryReason(.throttled, "429: the server wants fewer requests")
+    static let throttled = RetryReason(.throttled, "429: the server asks for fewer requests")
     static let stillRunning = RetryReason(.stillRunning, "409: the first request with this key is being processed")
     static let credential = RetryReason(.credential, "401: the credential is refreshed")
     static let restarted = RetryReason(

@@ -40,11 +40,11 @@ struct PermitQueue<Payload> {
     private var lanes: [Lane: LaneQueue] = [:]
     private var arrived = 0
     private var begun = 0
-    /// The waiter for which room for one exchange with its origin is reserved. It has waited long for a lane that is full of
-    /// exchanges with other origins: lane and origin might never have room at the same time.
+    /// The waiter for which room at its origin is reserved. It has waited long for a lane that is full of exchanges
+    /// with other origins. Without the reservation, lane and origin might never have room at the same time.
     ///
-    /// If all exchanges of the lane are with its origin, each that ends makes room in both, and nothing is reserved. So a lane
-    /// never withholds more from other lanes than its own width.
+    /// If all exchanges of the lane are with its origin, each end makes room in both, and nothing is reserved. So a
+    /// lane never withholds more from other lanes than its own width.
     private var favored: (number: SlotNumber, scope: PermitScope)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {

@@ -2,8 +2,8 @@
 ///
 /// It does not change while others begin, so that waiters need not be compared again.
 struct Urgency: Hashable, Comparable {
-    /// The number of exchanges that raises a waiter by one priority: after so many have begun, it counts as much as one
-    /// that arrives then with the next higher priority. It prevents starvation.
+    /// The number of exchanges that raises a waiter by one priority: after that many have begun, it counts as much as a
+    /// new waiter with the next higher priority. This prevents starvation.
     static let aging = 64
 
     /// The priority times ``aging``, less the number of exchanges that had begun when the waiter arrived.
@@ -19,7 +19,7 @@ struct Urgency: Hashable, Comparable {
         self.arrival = arrival
     }
 
-    /// Whether a waiter has waited so long that it counts more than one that arrives now with the highest priority.
+    /// Whether a waiter counts more than a new one with the highest priority.
     func isOverdue(begun: Int) -> Bool { level + begun >= (RequestPriority.veryHigh.rawValue + 1) * Self.aging }
 
     static func < (left: Urgency, right: Urgency) -> Bool {
