@@ -58,11 +58,11 @@ public final class Activity: Sendable {
 
     // MARK: Events
 
-    /// Calls a closure with every event from now on, until the returned observation is dropped. It may receive the end of an
-    /// interval that began before.
+    /// Calls a closure with every event from now on, until the returned observation is deallocated. It may receive the
+    /// end of an interval that began before.
     ///
-    /// - Parameter observer: called synchronously, on the thread of the event, and by several threads at the same time. Be
-    ///   short, and call nothing of the engine.
+    /// - Parameter observer: called synchronously, on the thread of the event, and by several threads at the same time.
+    ///   It must return quickly, and must not call the engine.
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
         let number = state.withLock { state in
             hasObservers.store(true, ordering: .releasing)
@@ -79,7 +79,7 @@ public final class Activity: Sendable {
         }
     }
 
-    /// Sends every event to an observer from now on, until the returned observation is dropped.
+    /// Sends every event to an observer from now on, until the returned observation is deallocated.
     public func observe(_ observer: some ActivityObserver) -> ActivityObservation {
         observe { observer.receive($0) }
     }

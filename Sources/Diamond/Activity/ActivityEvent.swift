@@ -21,9 +21,9 @@ public enum ActivityEvent: Sendable {
     case stored
     /// An entry could not be read, or did not match its checksum. It was removed and counts as a miss.
     case cacheEntryDropped(reason: String)
-    /// The store has entries that this process cannot open or must not trust: sealed with a key that it does not have, in
-    /// clear although there is a seal, or compressed although the program was built without the trait `Compression`. They
-    /// count as misses and stay in the store. Reported once for each key.
+    /// The store has entries that this process cannot open or must not trust. They are sealed with a key that it does
+    /// not have, in clear although there is a seal, or compressed although the program was built without the trait
+    /// `Compression`. They count as misses and stay in the store. Reported once for each key.
     case cacheEntriesLocked(reason: String)
     /// Entries were removed to keep the store within its capacity.
     case evicted(count: Int)
@@ -31,8 +31,8 @@ public enum ActivityEvent: Sendable {
     case cacheSetAside(file: String)
     /// The cache could not be opened, read or written. Requests continue without it.
     case cacheFailed(reason: String)
-    /// A redirect was malformed. User info in its `Location` was removed; or it had several different `Location` fields and
-    /// was not followed, so that the redirect itself is the response.
+    /// A redirect was malformed. If its `Location` had user info, it was followed without it. If it had several
+    /// different `Location` fields, it was not followed, and is the response itself.
     case malformedRedirect(reason: String)
     /// A job of the queue has changed its state, in this process.
     case job(ReplayTransition)

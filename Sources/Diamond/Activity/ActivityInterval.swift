@@ -35,8 +35,8 @@ public struct ActivityInterval: Identifiable, Sendable {
     public let id: ID
     /// The kind of the interval.
     public let kind: Kind
-    /// The request or refresh that the interval belongs to. If several requests share an attempt, the first of them. The
-    /// parent may end before the interval.
+    /// The request or refresh that the interval belongs to; the first one if several requests share an attempt. It may
+    /// end before the interval.
     public let parent: ID?
     /// The lane of the request.
     public let lane: Lane

@@ -1,8 +1,8 @@
 /// Receives an engine's events, for example to log them. Pass it to ``Engine/Configuration/observers`` or
 /// ``Activity/observe(_:)-(ActivityObserver)``.
 public protocol ActivityObserver: Sendable {
-    /// Receives an event. Called synchronously, on the thread of the event, and by several threads at the same time. Be short,
-    /// and call nothing of the engine.
+    /// Receives an event. Called synchronously, on the thread of the event, and by several threads at the same time. It
+    /// must return quickly, and must not call the engine.
     func receive(_ event: ActivityEvent)
 }
 

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// A group of connections, with their results, their progress, and one end.
+/// A group of connections, with common results, progress and end.
 ///
 /// ```swift
 /// let batch = engine.batch(cities.map { Request("https://api.example.com/cities/\($0)") })
@@ -11,8 +11,8 @@ import Foundation
 ///
 /// An item has ended when its response or error is known and its connection's callbacks have returned,
 /// `completionBlock` included. The batch is over when every item has ended; an empty one is over at once. A connection
-/// may be in several batches, and twice in one; its end counts in each. The batch runs nothing by itself, and dropping
-/// it cancels nothing.
+/// may be in several batches, and several times in one. The batch runs nothing by itself, and releasing it cancels
+/// nothing.
 ///
 /// A batch needs no task, and some hundred bytes for each item in addition to the connection.
 public final class Batch: Sendable {
@@ -71,12 +71,13 @@ public final class Batch: Sendable {
         connections[index].outcome ?? .failure(.cancelled)
     }
 
-    /// Cancels every connection that has not finished. Other batches with that connection see the cancel as well.
+    /// Cancels every connection that has not finished. In other batches with such a connection it is canceled, too.
     public func cancel() { coordinator.cancel() }
 
     /// Pauses every connection that has not finished, as ``Connection/pause()`` does, until ``resume()``.
     ///
-    /// Pauses nest, and add to the pauses of the connections. Keep a reference to the batch: nothing else ends its pause.
+    /// Pauses nest, and add to the pauses of the connections. Retain the batch, because only the batch can end its
+    /// pause.
     public func pause() { coordinator.pause() }
 
     /// Resumes the connections once this has been called as often as ``pause()``.

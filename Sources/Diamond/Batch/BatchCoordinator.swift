@@ -3,9 +3,8 @@ import Foundation
 
 /// Records the outcomes of a batch's connections, and performs the actions of ``BatchLife``.
 ///
-/// The connections retain the coordinator, and it retains none of them. If the batch is released, the coordinator still
-/// records outcomes and, if the batch fails fast, still cancels the other connections after the first failure. The
-/// coordinator of a batch that is never run is freed with its connections.
+/// The connections retain the coordinator, and it retains none of them. It continues to work after the batch is
+/// released. If the batch is never run, it is freed with the connections.
 final class BatchCoordinator: Sendable {
     struct State {
         var life: BatchLife

@@ -8,8 +8,8 @@ import DiamondSQLite
 /// for await isVisible in indicator.visibility { spinner.isHidden = !isVisible }
 /// ```
 ///
-/// It is visible if something is on the wire one second after the first exchange began, and hidden after 0.17 seconds without
-/// exchanges. Both delays can be changed. It uses the engine's clock. Keep a reference to it while you use it.
+/// It appears if something is on the wire one second after the first exchange began. It disappears after 0.17 seconds
+/// without exchanges. Both delays can be changed. It uses the engine's clock. Keep a reference to it while you use it.
 public final class ActivityIndicator: Sendable {
     private struct State {
         var life = IndicatorLife()
@@ -95,7 +95,7 @@ public final class ActivityIndicator: Sendable {
 }
 
 extension Activity {
-    /// Makes an indicator.
+    /// Returns a new indicator.
     ///
     /// - Parameters:
     ///   - showDelay: the delay after the first exchange began, if something is on the wire then; 1 second.
