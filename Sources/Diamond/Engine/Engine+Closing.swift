@@ -1,7 +1,7 @@
 /// Closes an engine.
 extension Engine {
-    /// Waits until every background refresh of a response that was returned stale has ended (`staleWhileRevalidate`), or the
-    /// calling task is canceled. A refresh in a paused lane waits until the lane is resumed.
+    /// Waits until all background refreshes have ended (`staleWhileRevalidate`), or the calling task is canceled. A
+    /// refresh in a paused lane waits until the lane is resumed.
     public func settle() async { await pipeline.refreshes.waitForAll() }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the network
@@ -12,11 +12,11 @@ extension Engine {
     /// cache is released.
     ///
     /// - Parameter limit: the time for running and waiting work to finish, zero by default. Paused work is not waited
-    ///   for. The remaining work is then canceled, and has at most 5 more seconds to stop: app code that ignores its
-    ///   cancellation delays the end no longer than that. Code that validates or decodes a response in the task of a
-    ///   ``Engine/send(_:)->Response`` is canceled only with that task. Requests that are sent meanwhile are waited
-    ///   for, too: a server that shuts down should stop accepting requests first. Canceling the calling task ends this
-    ///   wait at once.
+    ///   for, but requests that are sent meanwhile are: a server that shuts down should stop accepting requests first.
+    ///   Canceling the calling task ends the wait at once. The remaining work is then canceled, and has at most 5 more
+    ///   seconds to stop. App code that ignores its cancellation delays the end no longer than that. Code that
+    ///   validates or decodes a response in the task of a ``Engine/send(_:)->Response`` is canceled only with that
+    ///   task.
     @concurrent
     public func close(within limit: Duration = .zero) async {
         if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }

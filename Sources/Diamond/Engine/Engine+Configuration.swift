@@ -17,16 +17,17 @@ extension Engine {
         /// The transport that puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the
         /// trait `Curl`, URLSession elsewhere. It is closed with the engine. See <doc:ChoosingATransport>.
         public var transport: (any Transport)?
-        /// The proxy and TLS settings of the platform's transport. If they cannot be applied, or ``transport`` is set,
-        /// which has its own, every request that needs the network fails with `badSettings`.
+        /// The proxy and TLS settings of the platform's transport. If they cannot be applied, every request that needs
+        /// the network fails with `badSettings`. It also fails if both they and ``transport`` are set, because that
+        /// transport has its own settings.
         public var transportSettings = TransportSettings()
         /// The URL that relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the
         /// default, refuses relative URLs.
         ///
-        /// A relative URL does not lead away from it, because a part of one may come from elsewhere, as in
-        /// `Request("cities/\(name)")`: `//host/` is an error, and so is `..` in its path, plain or escaped, also between
-        /// escaped slashes and backslashes. A URL that begins with one `/` is a path of the same server: `/a` is
-        /// `https://host/a`, whatever the path of the base URL. An absolute URL, with its scheme, is used as it is.
+        /// A relative URL cannot lead away from the base URL, because a part of it may come from elsewhere, as in
+        /// `Request("cities/\(name)")`. `//host/` is an error, and so is `..` in its path, plain or escaped, also
+        /// between escaped slashes and backslashes. A URL that begins with one `/` is a path of the same server: `/a`
+        /// is `https://host/a`, whatever the path of the base URL. An absolute URL, with its scheme, is used as it is.
         public var baseURL: String?
         /// The rules for the parts of requests that are excluded from the request key, and for those that are secret, in
         /// addition to the requests' own rules; empty by default.
@@ -44,9 +45,9 @@ extension Engine {
         /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
         /// ``CacheKind/private``. An engine of one kind does not use the entries of the other.
         public var cacheKind = CacheKind.private
-        /// The targeted fields that a shared cache obeys, the most specific first (RFC 9213); `["CDN-Cache-Control"]`. The first
-        /// of them that a response has, and that is valid and not empty, replaces `Cache-Control` and `Expires`. A private
-        /// cache reads none.
+        /// The targeted fields that a shared cache obeys, the most specific first (RFC 9213); `["CDN-Cache-Control"]`.
+        /// The first of them that is valid and not empty in a response replaces `Cache-Control` and `Expires`. A
+        /// private cache reads none.
         public var targetedFields = ["CDN-Cache-Control"]
         /// The capacity of the memory tier in bytes, 32 MiB. ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
@@ -87,8 +88,8 @@ extension Engine {
         public var now: @Sendable () -> Date = { Date() }
         /// The clock for delays and time limits, such as the delay between two attempts.
         public var clock: any Clock<Duration> = ContinuousClock()
-        /// The milliseconds since the machine was started. The leases of the queue's jobs go by it; ``clock`` renews
-        /// them.
+        /// Returns the milliseconds since the machine was started. The leases of the queue's jobs end by this time;
+        /// ``clock`` determines when they are renewed.
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
         /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
         package var cancellationTimeout = Duration.seconds(5)
@@ -106,7 +107,7 @@ extension Engine {
     static func transport(of configuration: Configuration) -> any Transport {
         if let transport = configuration.transport {
             guard configuration.transportSettings != TransportSettings() else { return transport }
-            let reason = "the configuration has a transport of its own as well: give them to that one"
+            let reason = "the configuration has a transport, too: give the settings to that transport"
             return RefusingTransport(refusal: .badSettings(reason))
         }
         do throws(TransportError) {
@@ -122,10 +123,11 @@ extension Engine {
 }
 
 extension Engine.Configuration {
-    /// The default headers. `Accept-Language` has the languages that the user prefers, six at most, where the platform
-    /// names any: on Linux by `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, none under `C` and `POSIX`. It is part of
-    /// the selection: a response is stored for each language. `User-Agent`, which is not, has the program's name, the version
-    /// of its bundle, and Diamond.
+    /// The default headers: `Accept-Language` and `User-Agent`.
+    ///
+    /// `Accept-Language` has the languages that the user prefers, six at most. On Linux these are those of `LC_ALL`,
+    /// `LC_MESSAGES`, `LANG` and `LANGUAGE`, and none under `C` and `POSIX`. A response is stored for each language.
+    /// `User-Agent` has the program's name, the version of its bundle, and Diamond. It does not select among responses.
     ///
     /// The value is computed on each access from the platform's current settings.
     public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }

@@ -62,10 +62,11 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back once with its response or the error. The response may come from the cache if the
-    /// policy allows. The callback never runs within this call. On an executor with other threads it may run before
-    /// this call has returned, so use the result and not the returned connection. Use this method in code that cannot
+    /// Sends a request, and calls back once with its response or the error. Use this method in code that cannot
     /// `await`.
+    ///
+    /// The response may come from the cache if the policy allows. The callback never runs within this call. On another
+    /// thread it may run before this call has returned: use the result, and not the returned connection.
     ///
     /// ```swift
     /// engine.send(request) { result in
@@ -105,9 +106,9 @@ extension Engine {
         return chosen.count
     }
 
-    /// Cancels the connections of this engine whose requests have this key (``key(of:)``). The requests count as they
-    /// were given, without the changes by dependencies. If a key is not known yet, the credential provider is asked; if
-    /// the calling task is canceled during that, those connections are not canceled.
+    /// Cancels the connections of this engine whose requests have this key (``key(of:)``). The key is that of the
+    /// original request, without the changes by dependencies. If a key is not known yet, the credential provider is
+    /// called. If the calling task is canceled during that call, the connection is not canceled.
     ///
     /// - Returns: the number of canceled connections.
     @discardableResult

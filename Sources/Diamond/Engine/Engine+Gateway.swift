@@ -9,7 +9,7 @@ extension Engine {
 
     /// Forwards a request, and passes its response on, from the cache or the server.
     ///
-    /// The last bytes of a response are passed on after it was stored, and after what it changes was invalidated.
+    /// The last bytes of a response are passed on after the response was stored and its invalidations were made.
     ///
     /// - Parameters:
     ///   - request: the request, made by ``Request/init(forwarding:origin:target:headers:)``.
@@ -30,7 +30,8 @@ extension Engine {
 extension Request {
     /// Creates a request that a gateway forwards.
     ///
-    /// A target that is not in normal form has a key of its own: an origin may tell it from the normal one.
+    /// A target that is not in normal form has a key of its own, because an origin may distinguish it from the normal
+    /// form.
     ///
     /// - Parameters:
     ///   - origin: scheme, host and port of the server.

@@ -14,8 +14,8 @@ extension Engine {
         return try replays.open()
     }
 
-    /// Makes a replayer that sends the jobs of the queue through this engine: its lanes, credentials, interceptors and
-    /// cache.
+    /// Returns a new replayer, which sends the jobs of the queue through this engine: its lanes, credentials,
+    /// interceptors and cache.
     ///
     /// A job of an identity is sent only while that identity is signed in. If the ``CredentialProvider`` names another
     /// identity, or does not know a secret for it, the job is held until its identity is released
@@ -36,7 +36,7 @@ extension Engine {
         try replayer(width: width, identities: identities) { _ in }
     }
 
-    /// Makes a replayer for tests.
+    /// Returns a new replayer for tests.
     ///
     /// - Parameter pass: called at the points at which a test may end the process.
     package func replayer(
@@ -77,8 +77,8 @@ extension Engine {
         }
     }
 
-    /// Sets the handler for the results of jobs that were made from a call of this type, in this process or an earlier one. It
-    /// is called for the jobs that a replayer of this engine has sent.
+    /// Sets the handler for the results of jobs that were created from a call of this type, in this process or an
+    /// earlier one. It is called for the jobs that a replayer of this engine has sent.
     ///
     /// - Parameters:
     ///   - type: the type of the call. The job stores its ``Endpoint/kind``.

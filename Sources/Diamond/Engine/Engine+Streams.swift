@@ -11,11 +11,11 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// The request is sent like every other: ``Request/cache`` decides whether a stored response is returned, at once
-    /// or confirmed by the server. A successful response from the server is not stored. It holds its permit until its
-    /// body has been read to the end or is dropped. Until the head has arrived, ``Request/retry`` applies, and
-    /// ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again,
-    /// and ``Request/timeout`` limits the time between two pieces.
+    /// ``Request/cache`` decides whether a stored response is returned, at once or after the server has confirmed it. A
+    /// successful response from the server is not stored. It holds its permit until its body has been read to the end
+    /// or is dropped. Until the head has arrived, ``Request/retry`` applies, and ``RetryPolicy/attemptTimeout`` and
+    /// ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again, and ``Request/timeout`` limits the
+    /// time between two pieces.
     ///
     /// - Parameters:
     ///   - request: the request. In a serial lane it waits for its permit, but does not keep its order among the lane's
@@ -24,8 +24,9 @@ extension Engine {
     ///     memory.
     ///   - sharing: whether one exchange serves all callers that send the same request, also with `sharing`, before its
     ///     head arrives. Each caller gets all bytes, and may stop at any time. No caller gets more than 1 MiB ahead of
-    ///     the slowest: a caller that does not read stops all of them. Not shared: methods other than GET, HEAD and
-    ///     QUERY, the policies `reload` and `noStore`, ranges and conditions, named secrets without an identity.
+    ///     the slowest: a caller that does not read stops all of them. These are not shared: methods other than GET,
+    ///     HEAD and QUERY, bodies in files, the policies `reload` and `noStore`, `If-Match` and `If-Unmodified-Since`,
+    ///     named secrets without an identity, and requests of a shared cache.
     /// - Throws: ``ConnectionError``, as reading the body does later. A response with an error status is returned, not thrown.
     @concurrent
     public func stream(
@@ -57,9 +58,10 @@ extension Engine {
     ///   - lastEventID: the ID of an event that was received before, to continue after it.
     ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB by default. A larger one is
     ///     the error `bodyTooLarge`.
-    /// - Returns: events that throw ``ConnectionError``: `badStatus`, with the response, for a first status other than 200, and
-    ///   for a later one that is not among the ``RetryPolicy/statuses``; `badContentType`, with the response; and errors that a
-    ///   retry would not help. A later `Retry-After` is waited for, however long.
+    /// - Returns: the events. An iteration throws ``ConnectionError``: `badStatus`, with the response, for a first
+    ///   status other than 200 or 204, and for a later one that is not among the ``RetryPolicy/statuses``;
+    ///   `badContentType`, with the response; and errors that a retry would not help. A later `Retry-After` is
+    ///   respected, however long.
     public func events(
         _ request: Request,
         after lastEventID: String = "",
@@ -76,12 +78,13 @@ extension Engine {
     /// print(download.size, download.headers[.contentType] ?? "")
     /// ```
     ///
-    /// The bytes are written to a hidden file in the same directory. It replaces `file` atomically when it is complete and
-    /// synced to the disk: an incomplete file never has that name. If the transfer breaks, the next attempt continues with the
-    /// received bytes if the response has a length and a strong validator; if not, it starts from the beginning.
-    /// ``Request/retry`` limits the attempts, but its ``RetryPolicy/window`` does not apply. The request gets
-    /// `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory. ``Request/cache``
-    /// decides whether a stored response is written to the file; a response that comes over the wire is not stored.
+    /// The bytes are written to a hidden file in the same directory. It replaces `file` atomically when it is complete
+    /// and synced to the disk: an incomplete file never has that name. If the transfer breaks, and the response has a
+    /// length and a strong validator, the next attempt continues after the received bytes. Otherwise it starts from the
+    /// beginning. ``Request/retry`` limits the attempts, but its ``RetryPolicy/window`` does not apply. The request
+    /// gets `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory.
+    /// ``Request/cache`` decides whether a stored response is written to the file. A response that comes over the wire
+    /// is not stored.
     ///
     /// Use a ``Connection`` for a download that can be paused or be a dependency: see ``enqueue(_:to:)``.
     ///
@@ -111,10 +114,10 @@ extension Engine {
     /// print(await checksum.value)
     /// ```
     ///
-    /// It works like a download into a file. If the transfer breaks, the next attempt continues after the received bytes if
-    /// the response has a length and a strong validator; if not, it starts from the beginning with another call of
-    /// ``DownloadSink/begin(_:)``. ``Request/cache`` decides whether a stored response is passed to the sink; a response that
-    /// comes over the wire is not stored.
+    /// It works like a download into a file. If the transfer breaks, and the response has a length and a strong
+    /// validator, the next attempt continues after the received bytes. Otherwise it starts from the beginning, with
+    /// another call of ``DownloadSink/begin(_:)``. ``Request/cache`` decides whether a stored response is passed to the
+    /// sink. A response that comes over the wire is not stored.
     ///
     /// - Parameters:
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Runs requests. Owns the transport, the cache, the replay queue, the lanes and the activity.
+/// An engine sends requests. It owns the transport, the cache, the replay queue, the lanes and the activity.
 ///
 /// ```swift
 /// let engine = Engine()
 /// let response = try await engine.send(Request("https://api.example.com/cities"))
 /// ```
 ///
-/// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
-/// share a store. If the engine is deallocated without ``close(within:)``, running connections finish. Connections that are
-/// paused, or in a paused lane, are canceled. So are those that wait for a connection that was never enqueued and is no
-/// longer referenced.
+/// Create one and retain it. Close it before a short-lived program ends. Several engines, in one process or in many,
+/// may share a store. If the engine is deallocated without ``close(within:)``, running connections finish. Connections
+/// that are paused, or in a paused lane, are canceled. So are those that wait for a connection that was never enqueued
+/// and is no longer referenced.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
@@ -27,8 +27,8 @@ public final class Engine: Sendable {
     let calls = ReplayedCalls()
     let sharedStreams = SharedStreams()
 
-    /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason. Requests
-    /// are sent nevertheless.
+    /// Creates an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason.
+    /// Requests are sent nevertheless.
     public init(_ configuration: Configuration = Configuration()) {
         let activity = Activity(
             rules: KeyRules(own: configuration.rules),
@@ -72,13 +72,13 @@ public final class Engine: Sendable {
 
     var pipeline: Pipeline { members.pipeline }
 
-    /// Sends a request and returns its response, from the cache where the policy allows.
+    /// Sends a request and returns its response, from the cache if the policy allows.
     ///
-    /// Canceling the calling task ends the call at once, except while code of the app that validates or decodes a
-    /// response ignores the cancellation. The call creates no `Operation`, except for a request in a serial lane. Only
-    /// a lookup in the memory tier runs on the caller's actor: a stored response that involves no interceptor,
-    /// observer, cookie or credential provider is returned within microseconds. In a serial lane, requests sent by one
-    /// actor keep their order.
+    /// Canceling the calling task ends the call at once. Only code of the app that validates or decodes a response can
+    /// delay the end, by ignoring the cancellation. The call creates no `Operation`, except for a request in a serial
+    /// lane. Only a lookup in the memory tier runs on the caller's actor: a stored response that involves no
+    /// interceptor, observer, cookie or credential provider is returned within microseconds. In a serial lane, requests
+    /// sent by one actor keep their order.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the request is
     ///   queued because of it (``Request/replay``): then the error is `queued`.
@@ -163,10 +163,11 @@ public final class Engine: Sendable {
         return try await isErasure ? cache.purge(key) : cache.invalidate(.key(key)) > 0
     }
 
-    /// Forgets an identity: erases its entries, for every process of the store, and its cookies. Call it for a logout.
-    /// Exchanges under way for the identity still return to their callers, but are no longer stored. Its jobs in the queue are
-    /// held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity, when it has signed in
-    /// again. A queue that cannot be written is reported to the observers.
+    /// Forgets an identity, for a logout: erases its entries, for every process of the store, and its cookies.
+    ///
+    /// Running exchanges for the identity still return their responses to their callers, but do not store them. The
+    /// jobs of the identity are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases them
+    /// after the next login. A queue that cannot be written is reported to the observers.
     ///
     /// - Returns: the number of entries that were erased.
     @discardableResult

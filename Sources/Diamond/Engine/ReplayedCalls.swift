@@ -8,7 +8,7 @@ final class ReplayedCalls: Sendable {
     private let handlers = Guarded<[ExactText: Handler]>([:])
 
     func add(kind: String, handler: @escaping Handler) {
-        // The replaced handler is freed while no lock is held, because it may hold objects of the app.
+        // The replaced handler is freed after the lock is released, because it may retain objects of the app.
         _ = handlers.withLock { $0.updateValue(handler, forKey: ExactText(kind)) }
     }
 
