@@ -3,7 +3,7 @@
 ///
 /// | policy | reads the cache | uses the network | stores |
 /// |---|---|---|---|
-/// | `automatic` | what server and request allow, stale as well | otherwise, with validators | what HTTP allows |
+/// | `automatic` | what server and request allow, also stale | otherwise, with validators | what HTTP allows |
 /// | `cacheElseNetwork` | fresh or stale | when nothing is stored | what HTTP allows |
 /// | `networkElseCache` | when network or server (5xx) fails, stale unless `must-revalidate` | always, with validators | what HTTP allows |
 /// | `staleWhileRevalidate` | fresh or stale | when stale, in the background | what HTTP allows |
@@ -22,9 +22,11 @@ public struct CachePolicy: Hashable, Sendable {
 
     /// The policy; the table says what each does.
     public var mode: Mode
-    /// The freshness lifetime of responses with a status below 400 and without a lifetime of their own, from the time
-    /// they were stored. It replaces the heuristic lifetime of HTTP. It never overrides the server's fields (`max-age`, `no-store`, …). It applies in every mode
-    /// that distinguishes fresh from stale. Rounded to whole milliseconds, 100 years at most.
+    /// The freshness lifetime of a response for which the server gives none. It starts when the response arrives or is
+    /// confirmed, and replaces the heuristic lifetime of HTTP.
+    ///
+    /// It never overrides the server's fields (`max-age`, `no-store`, …), and does not apply to statuses from 400 on.
+    /// It applies in every mode that distinguishes fresh from stale. Rounded to whole milliseconds, 100 years at most.
     public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
     /// Creates a policy.

@@ -5,9 +5,9 @@ public struct IdentityRules: Hashable, Sendable {
     /// top level of a JSON body. They are still sent. Each is a whole, unencoded name. Case matters; `*` matches any
     /// characters.
     ///
-    /// The URL of a cache entry, by which it is listed, selected and invalidated, omits the parameters that the engine
-    /// ignores, and contains those that only a request ignores. An unsafe request also invalidates the entries of
-    /// requests to its path that ignored such a parameter, whatever its own query.
+    /// A cache entry is listed, selected and invalidated by its URL. That URL omits the parameters that the engine
+    /// ignores, and contains those that only a request ignores. An unsafe request also invalidates the entries of its
+    /// path whose requests ignored a parameter, whatever its own query.
     ///
     /// Do not list a credential unless the requests have an ``Request/identity``: several users would share one
     /// response.

@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// A call to a web API as a value, which can be copied, changed, compared, encoded as JSON and sent again.
+/// A request to a web API, as a value that can be copied, changed, compared, encoded as JSON and sent again.
 ///
 /// ```swift
 /// var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
@@ -38,8 +38,8 @@ public struct Request: Hashable, Sendable {
     /// engine's ``CredentialProvider`` provides the identity.
     public var identity: String? { didSet { resetMemo() } }
     /// A key that replaces method, URL, parameters, headers and body in the request's key. Credentials and identity
-    /// still separate requests. Requests with different responses need different keys, even if the response says in its
-    /// `Vary` that it differs: the key has to contain the values of those headers. An unsafe request with a key removes the entry of a
+    /// still separate requests. Requests with different responses need different keys. If a response varies by a header
+    /// (`Vary`), the key has to contain the value of that header. An unsafe request with a key removes the entry of a
     /// GET with the same key.
     public var cacheKey: String? { didSet { resetMemo() } }
     /// The app's names for the response's content, such as `cities`, by which stored responses are invalidated. Not
@@ -88,7 +88,7 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    /// Whether the replay policy allows queueing the request. This is free for a request that does not.
+    /// Whether the replay policy allows queueing the request. Takes no time for a request without a policy.
     var isReplayable: Bool {
         if case .some(let policy) = ownReplay { policy.mode != .never } else { false }
     }

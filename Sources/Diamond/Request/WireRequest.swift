@@ -19,8 +19,8 @@ package struct WireRequest {
 extension WireRequest {
     package init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
 
-    /// Returns the wire form of a request. It is not an initializer, because that would copy the value at its end, for
-    /// every key.
+    /// Returns the wire form of a request. It is not an initializer, because that would copy the whole value for every
+    /// key.
     static func read(_ request: borrowing Request) throws(RequestError) -> WireRequest {
         let url = try RequestURL(request.url)
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)

@@ -1,9 +1,9 @@
 public import Foundation
 public import HTTPTypes
 
-/// An exchange of a request, with its outcome.
+/// One attempt to send a request, with its outcome.
 public struct Attempt: Hashable, Sendable {
-    /// The outcome of an exchange.
+    /// The outcome of an attempt.
     public enum Outcome: Hashable, Sendable {
         /// A response with any status.
         case answered(HTTPResponse.Status)
@@ -11,13 +11,13 @@ public struct Attempt: Hashable, Sendable {
         case failed(code: String, message: String)
     }
 
-    /// The number of the exchange, from 1. Exchanges that do not count for ``RetryPolicy/attempts`` have numbers, too:
-    /// a request that was certainly not processed, a parallel (hedged) attempt, an attempt after a renewed credential.
-    /// The count starts again at 1 after a redirect.
+    /// The number of the attempt, from 1. Attempts that do not count for ``RetryPolicy/attempts`` have numbers, too:
+    /// one that was certainly not processed, a parallel (hedged) one, one after a renewed credential. The count starts
+    /// again at 1 after a redirect.
     public var number: Int
-    /// The start of the exchange, by the wall clock.
+    /// The start of the attempt, by the wall clock.
     public var startedAt: Date
-    /// The outcome of the exchange.
+    /// The outcome of the attempt.
     public var outcome: Outcome
     /// The delay before the next attempt; `nil` for the last.
     public var delay: Duration?
@@ -50,9 +50,9 @@ public struct Attempt: Hashable, Sendable {
 }
 
 extension Attempt {
-    /// Whether the server may have processed a request despite this response status. A status of 500 or above leaves it
-    /// open: the server, or one behind a gateway, may have acted. A 503 with `Retry-After` is an exception. A 409
-    /// counts, because the server may still be processing the same request.
+    /// Whether the server may have processed a request despite this response status. After a status of 500 or above,
+    /// the server, or one behind a gateway, may have acted. A 503 with `Retry-After` is an exception. A 409 counts,
+    /// because the server may still be processing the same request.
     ///
     /// - Parameter hasRetryAfter: whether the response has a `Retry-After` field (RFC 9110 section 10.2.3).
     static func mayHaveArrived(answered status: Int, hasRetryAfter: Bool) -> Bool {

@@ -11,8 +11,8 @@
 ///
 /// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
 public struct RetryPolicy: Hashable, Sendable {
-    /// The number of exchanges in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1
-    /// means no retries. Up to 3 exchanges whose request was certainly not processed do not count. From 1 to 1,000.
+    /// The number of attempts in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1
+    /// means no retries. Up to 3 attempts that were certainly not processed do not count. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = attempts.clamped } }
     /// The longest delay before the first repetition; 50 ms. It doubles with each repetition. The actual delay is
     /// random between zero and this value (full jitter), so that clients do not retry in step.
@@ -24,10 +24,10 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The longest time by which `Retry-After` may exceed the random delay; 5 seconds. If the server asks for more, the
     /// request is not repeated and the caller gets the server's response.
     public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
-    /// The longest time of one attempt; `nil`, the default, sets none. It begins with the attempt,
-    /// ``Interceptor/adapt(_:attempt:)`` included. It ends with the body, or with the head if the body is streamed or
-    /// downloaded. ``Request/timeout`` ends an exchange without progress on the wire in any case. An attempt that
-    /// exceeds the limit may be repeated. If it is still being adapted, the request fails with `timedOut`.
+    /// The longest time of one attempt; `nil`, the default, sets none. It begins with
+    /// ``Interceptor/adapt(_:attempt:)``, and ends with the body, or with the head if the body is streamed or
+    /// downloaded. ``Request/timeout`` applies as well. An attempt that exceeds the limit may be repeated. If it is
+    /// still being adapted, the request fails with `timedOut`.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
     /// The longest time for all attempts and the waits between them; `nil`, the default, sets none. It includes waits
     /// for a permit of the lane, and all hops if redirects are followed. No attempt starts if its delay ends after the
@@ -35,17 +35,17 @@ public struct RetryPolicy: Hashable, Sendable {
     /// request does not wait longer for app code that runs before it is sent, even if that code ignores its
     /// cancellation.
     public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
-    /// The longest time after the start of the first attempt at which another may begin; 30 seconds. `nil` sets none.
-    /// Unlike ``deadline``, it restarts at each redirect and ends no attempt early. It keeps a caller whose first
-    /// attempt took long from waiting as long again.
+    /// The time after the start of the first attempt in which another may begin; 30 seconds. `nil` sets no limit.
+    /// Unlike ``deadline``, it restarts at each redirect and ends no attempt early. A caller whose first attempt took
+    /// long does not wait as long again.
     public var window: Duration? { didSet { window = window?.bounded } }
     /// The time after which a second attempt starts in parallel with a running one (hedging); `nil`, the default,
     /// disables it. The first response counts, and the other attempt is canceled (Dean and Barroso, *The Tail at
     /// Scale*, 2013).
     ///
     /// An exchange is hedged once, and only for a safe method (RFC 9110 section 9.2.1) without a body. The lane must
-    /// have a free permit at once, and the retry budget must cover the attempt. A delay at the 95th percentile of
-    /// response times adds 5 % more requests.
+    /// have a free permit at once, and the retry budget must pay for the attempt. A delay at the 95th percentile of
+    /// response times sends 5 % more requests.
     public var hedgeDelay: Duration? { didSet { hedgeDelay = hedgeDelay?.bounded } }
     /// The statuses after which a request is sent again: 408, 425, 429, 500, 502, 503 and 504 by default. Statuses
     /// outside 400 to 599 are dropped. 400, 401, 421 and 422 have rules of their own.

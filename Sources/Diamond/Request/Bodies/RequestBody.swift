@@ -14,9 +14,9 @@ public indirect enum RequestBody: Hashable, Sendable {
     case bytes(Data, contentType: String? = nil)
     /// A file, read in pieces each time it is sent, and once for the request's key.
     ///
-    /// The file must stay unchanged from the computation of the key until its last byte is sent. A file that has grown,
-    /// or has a new modification time, fails with ``RequestError/Code-swift.struct/unreadableFile``. Send a copy of a
-    /// file that is always written to, such as a log.
+    /// The file must stay unchanged from the computation of the key until its last byte is sent. A file with another
+    /// size or modification time fails with ``RequestError/Code-swift.struct/unreadableFile``. Of a file that is always
+    /// written to, such as a log, send a copy.
     case file(URL, contentType: String? = nil)
     /// The parts of a `multipart/form-data` body (RFC 7578), sent in pieces with a new random boundary each time.
     case multipart([MultipartPart])
@@ -51,9 +51,9 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// Returns a body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name
-    /// twice, a number that no double holds) becomes ``bytes(_:contentType:)``, and its bytes determine the request's
-    /// key.
+    /// Returns a body of JSON text, which is sent byte for byte. Text that two readers could read differently (a
+    /// repeated name, a number that no double holds) becomes ``bytes(_:contentType:)``, and its bytes determine the
+    /// request's key.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
     public static func json(text: String) throws(RequestError) -> RequestBody {

@@ -1,4 +1,4 @@
-/// The rules for storing a request on disk that cannot be sent now, and for sending it later.
+/// The rules for queueing a request that cannot be sent now, and for sending it later.
 ///
 /// ```swift
 /// request.replay = .onFailure
@@ -75,8 +75,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// The time in which the job may be sent, from the time it was added; `nil` for no limit. Default: 7 days.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
     /// The time for which the server remembers an `Idempotency-Key`. Default: 24 hours, the minimum at Stripe. `nil` is
-    /// for a server that honors none. Then no key is sent, and a POST or PATCH that may have arrived goes to review
-    /// instead of being sent again.
+    /// for a server that honors none. Then no key is sent, and a POST or PATCH that may have been processed goes to
+    /// review instead of being sent again.
     public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
     /// The name that only one waiting job of an identity may have, such as `"profile"`. Default: `nil`, for none.
     public var unique: String?

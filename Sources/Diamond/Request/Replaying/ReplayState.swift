@@ -33,7 +33,7 @@ public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
         self = state
     }
 
-    /// Whether the state is final, unless someone acts on the job: done, dead or in review.
+    /// Whether the state is final unless the job is redriven or discarded: done, dead or in review.
     public var isEnd: Bool { rawValue >= Self.done.rawValue }
 }
 

@@ -17,7 +17,7 @@ public struct CacheStatus: Hashable, Sendable {
         case varyMiss = "vary-miss"
         /// No stored response can be used.
         case miss
-        /// A fresh response is stored, and the request or its policy demands that the server is asked.
+        /// A fresh response is stored, but the request or its policy demands the server's response.
         case request
         /// The stored response is stale, or may not be used without validation.
         case stale
@@ -38,14 +38,14 @@ public struct CacheStatus: Hashable, Sendable {
     /// A note for people, such as that nothing is stored; mostly `nil`.
     public internal(set) var detail: String?
 
-    /// The server's status, if the response has another one: 304 for a confirmed response, 503 for a stored response that was
-    /// served instead of the error.
+    /// The server's status, if the response has another one: 304 for a confirmed response, or for example 503 if a
+    /// stored response was served instead of the error.
     public internal(set) var forwardStatus: Int? {
         get { status.map { Int($0) } }
         set { status = newValue.map { Int16(clamping: $0) } }
     }
 
-    /// The seconds for which the response is still fresh; negative since it is stale. `nil` if it is not stored.
+    /// The seconds for which the response is still fresh; negative if it is stale, `nil` if it is not stored.
     public internal(set) var timeToLive: Int? {
         get { ttl.map { Int($0) } }
         set { ttl = newValue.map { Int32(clamping: $0) } }

@@ -11,16 +11,16 @@ public struct Response: Hashable, Sendable {
         case cache
         /// The cache had the response, and the server confirmed it (304).
         case revalidated
-        /// The engine generated the response (status 504): nothing that may be served was stored, and policy or request forbid using the
-        /// network.
+        /// The engine generated the response (status 504). Nothing that may be served was stored, and the policy or the
+        /// request forbids using the network.
         case generated
-        /// The cache had a stale response, which the policy, the request or the server allows to be served.
+        /// The cache had a stale response, and the policy, the request or the server allows serving it.
         case stale
     }
 
     /// The status. For a response that the server confirmed (304), it is the stored status.
     public var status: HTTPResponse.Status
-    /// The headers. A response from the cache has `Age` and no `Set-Cookie`.
+    /// The headers. A response from the cache has `Age`, and in an app no `Set-Cookie`.
     public var headers: HTTPFields
     /// The whole body, with its content coding removed.
     public var body: Data
@@ -28,10 +28,11 @@ public struct Response: Hashable, Sendable {
     public var source: Source
     /// The URL of the response, after redirects, without user info.
     public var url: String
-    /// The attempts that the request took, in order, with their reasons. Empty if the first was the only one.
+    /// The attempts that the request took, in order, with their reasons. Empty after a single attempt that succeeded,
+    /// or whose status another attempt would not change.
     public var attempts: [Attempt] = []
-    /// The part of the engine's cache in the response; `nil` without a cache. The written form has none. The
-    /// `Cache-Status` of caches on the way is in ``headers``.
+    /// The part of the engine's cache in the response; `nil` without a cache. The written form does not have it. The
+    /// `Cache-Status` of other caches is in ``headers``.
     public internal(set) var cacheStatus: CacheStatus?
 
     /// Creates a response, for tests, and for an ``Interceptor`` that replaces one.

@@ -1,6 +1,6 @@
 /// The structured fields that caches read (RFC 9651 section 4.2). Parameters are checked and not kept.
 enum StructuredField {
-    /// The value of a member. Types that no cache directive has are told apart, and not read.
+    /// The value of a member. Values of types that no cache directive has are checked, but not read.
     enum Item: Equatable {
         case integer(Int64)
         case decimal
