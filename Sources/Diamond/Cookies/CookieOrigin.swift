@@ -41,7 +41,9 @@ struct CookieOrigin: Hashable, Sendable {
 
     static func isPath(_ path: String, below directory: String) -> Bool {
         // By bytes, as servers compare paths.
-        let (path, directory, slash) = (path.utf8, directory.utf8, UInt8(ascii: "/"))
+        let path = path.utf8
+        let directory = directory.utf8
+        let slash = UInt8(ascii: "/")
         guard path.starts(with: directory) else { return false }
         return path.count == directory.count || directory.last == slash
             || path.dropFirst(directory.count).first == slash

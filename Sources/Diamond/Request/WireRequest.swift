@@ -23,7 +23,8 @@ extension WireRequest {
     /// key.
     static func read(_ request: borrowing Request) throws(RequestError) -> WireRequest {
         let url = try RequestURL(request.url)
-        var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
+        var items = url.queryItems(reserving: 32 * request.parameters.count)
+        var body = request.body
         try place(request.parameters, of: request, items: &items, body: &body)
         var headers = request.headers
         headers.joinCookies()

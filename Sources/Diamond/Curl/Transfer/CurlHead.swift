@@ -11,13 +11,13 @@ struct CurlHead {
     private(set) var fields = HTTPFields()
     /// Whether the previous line was a field, which a folded line continues.
     private var isInField = false
-    /// The content of the folded lines of the last field, each after a blank. It is appended to the field after the last
-    /// of them.
+    /// The content of the folded lines of the last field, each after a blank. It is appended to the field when the
+    /// folded lines end.
     private var folds: [UInt8] = []
     /// The number of bytes of all lines, including interim responses.
     private var size = 0
     private var isOverfull = false
-    /// Whether the fields determine the end of the body. Other versions have frames.
+    /// Whether the version is HTTP/1, in which the fields determine the end of the body. Later versions have frames.
     private var isHTTP1 = false
 
     init(keepingBytes keepsBytes: Bool = false) { self.keepsBytes = keepsBytes }

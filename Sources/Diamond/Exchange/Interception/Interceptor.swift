@@ -66,7 +66,7 @@ extension [any Interceptor] {
         var request = request
         for interceptor in self {
             do { try await interceptor.adapt(&request, attempt: attempt) } catch {
-                throw ConnectionError(intercepted: error, "the request was not sent")
+                throw ConnectionError(intercepted: error, effect: "the request was not sent")
             }
         }
         return request
@@ -75,7 +75,7 @@ extension [any Interceptor] {
     func validate(_ response: Response) async throws(ConnectionError) {
         for interceptor in self {
             do { try await Hook.run { try await interceptor.validate(response) } } catch {
-                throw ConnectionError(intercepted: error, "the response was refused", response)
+                throw ConnectionError(intercepted: error, effect: "the response was refused", response: response)
             }
         }
     }
@@ -84,7 +84,8 @@ extension [any Interceptor] {
         var response = response
         for interceptor in self {
             do { try await Hook.run { try await interceptor.transform(&response) } } catch {
-                throw ConnectionError(intercepted: error, "the response could not be transformed", response)
+                let effect = "the response could not be transformed"
+                throw ConnectionError(intercepted: error, effect: effect, response: response)
             }
         }
         return response
@@ -99,10 +100,10 @@ extension [any Interceptor] {
 }
 
 extension ConnectionError {
-    fileprivate init(intercepted error: any Error, _ what: String, _ response: Response? = nil) {
+    fileprivate init(intercepted error: any Error, effect: String, response: Response? = nil) {
         let other =
             error is CancellationError
-            ? .cancelled : ConnectionError(.intercepted, "\(what): see the cause", cause: error)
+            ? .cancelled : ConnectionError(.intercepted, "\(effect): see the cause", cause: error)
         self = error as? ConnectionError ?? other
         self.response = self.response ?? response
         if attempts.isEmpty { attempts = self.response?.attempts ?? [] }

@@ -16,7 +16,9 @@ extension CacheControl {
 
     /// Divides a list at commas outside quotes. In quotes, a backslash escapes the next character (RFC 9110 section 5.6.4).
     mutating func add(list: Span<UInt8>) {
-        var (start, isQuoted, isEscaped) = (0, false, false)
+        var start = 0
+        var isQuoted = false
+        var isEscaped = false
         for index in list.indices {
             let byte = list[index]
             if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
@@ -128,7 +130,8 @@ extension Span<UInt8> {
     fileprivate func isBlank(_ index: Int) -> Bool { self[index] == 0x20 || self[index] == 0x09 }
 
     fileprivate func withoutSpaces(_ range: Range<Int>) -> Range<Int> {
-        var (start, end) = (range.lowerBound, range.upperBound)
+        var start = range.lowerBound
+        var end = range.upperBound
         while start < end, isBlank(start) { start += 1 }
         while start < end, isBlank(end - 1) { end -= 1 }
         return start..<end

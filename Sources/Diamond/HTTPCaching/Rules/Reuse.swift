@@ -73,8 +73,8 @@ struct Reuse {
 
     /// Whether the request accepts the fresh response.
     ///
-    /// - Parameter isImmutable: whether the response does not change while it is fresh. Then a request that reloads, by
-    ///   `max-age`, is served it, too. `no-cache` explicitly demands validation (RFC 8246 section 2.1).
+    /// - Parameter isImmutable: whether the response does not change while it is fresh. Then it also answers a request
+    ///   that reloads by `max-age`, but not one with `no-cache`, which demands validation (RFC 8246 section 2.1).
     private func accepts(age isImmutable: () -> Bool) -> Bool {
         guard let request else { return true }
         guard !request.noCache, remainingLifetime >= (request.minFresh ?? 0) * 1000 else { return false }

@@ -28,7 +28,8 @@ extension ResponseStore {
     /// Whether the whole response is stored that a part belongs to: it is updated by the fields of the part. A stored 200 with
     /// another validator is outdated, and erased.
     func isUpdated(by new: Part, received: ReceivedResponse, admitted: ExchangeRequest) -> Bool {
-        let (part, identity) = (new.part, new.target.identity)
+        let part = new.part
+        let identity = new.target.identity
         guard let whole = cache?.find(identity, for: kind), !whole.flags.contains(.variants) else { return false }
         guard whole.status == 200, whole.bodySize == part.length, part.validator.isRepeated(by: whole.headers) else {
             cache?.forget(identity.key)

@@ -22,7 +22,7 @@ extension JSONText {
     /// Reads the member `jsonText` of a written body.
     init(_ text: String, in form: WrittenObject) throws(RequestError) {
         do { try self.init(text) } catch {
-            throw form.failure(at: "jsonText", "is not JSON of one meaning: \(error.message)")
+            throw form.failure(at: "jsonText", "is not JSON that all readers read alike: \(error.message)")
         }
     }
 }

@@ -30,7 +30,8 @@ extension Date {
 
     /// The milliseconds since 1970, rounded and limited to ±2^53, so that adding durations cannot overflow.
     package var milliseconds: Int64 {
-        let (exact, furthest) = ((timeIntervalSince1970 * 1000).rounded(), Double(Int64(1) << 53))
+        let exact = (timeIntervalSince1970 * 1000).rounded()
+        let furthest = Double(Int64(1) << 53)
         return Int64(max(-furthest, min(furthest, exact)))
     }
 }
