@@ -11,16 +11,16 @@ package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
-    /// Reads all three forms; `nil` for anything else.
+    /// Returns the time of a date in one of the three forms; `nil` for any other text.
     ///
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Names of days, months
-    /// and zones are read without case, and the zone may be `UTC` (RFC 9111 section 4.2). A year of two digits more than
-    /// 50 years ahead of `now` is the past one.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Names of days,
+    /// months and zones are read without case, and the zone may be `UTC` (RFC 9111 section 4.2). A year of two digits
+    /// that would be more than 50 years after `now` is in the past.
     package static func milliseconds(of text: String, now: Int64) -> Int64? {
         text.withBytes { fixedForm($0) ?? longForm($0, now: now) ?? shortForm($0) }
     }
 
-    /// The form that is to be sent, which almost all dates have: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Reads the form that must be sent, which almost all dates have: `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func fixedForm(_ text: Span<UInt8>) -> Int64? {
         guard text.count == 29, text.place(0..<3, among: dayNames) != nil, text[3] == UInt8(ascii: ","),
             text.hasSpaces(4, 7, 11, 16, 25), text.isZone(26..<29), let day = text.number(5..<7),
@@ -30,7 +30,7 @@ package enum HTTPDate {
         return milliseconds(year: year, month: month + 1, day: day, second: time)
     }
 
-    /// The form of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
+    /// Reads the form of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
     private static func longForm(_ text: Span<UInt8>, now: Int64) -> Int64? {
         guard let comma = text.firstIndex(of: UInt8(ascii: ","), in: text.indices), text.count == comma + 24,
             text.place(0..<comma, among: longDayNames) != nil
@@ -43,7 +43,7 @@ package enum HTTPDate {
         return milliseconds(year: fullYear(year, now: now), month: month + 1, day: day, second: time)
     }
 
-    /// The form of C's `asctime`: `Sun Nov  6 08:49:37 1994`.
+    /// Reads the form of C's `asctime`: `Sun Nov  6 08:49:37 1994`.
     private static func shortForm(_ text: Span<UInt8>) -> Int64? {
         guard text.count == 24, text.place(0..<3, among: dayNames) != nil, text.hasSpaces(3, 7, 10, 19),
             let month = text.place(4..<7, among: monthNames), let day = text.number((text[8] == 0x20 ? 9 : 8)..<10),
@@ -60,7 +60,7 @@ package enum HTTPDate {
         return (days * 86400 + second) * 1000
     }
 
-    /// Writes the one form that is to be sent, `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns a date in the form that must be sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func text(of milliseconds: Int64) -> String {
         let seconds = milliseconds.flooredQuotient(1000)
         let day = seconds.flooredQuotient(86400)
@@ -111,7 +111,7 @@ extension Int64 {
 }
 
 extension Span<UInt8> {
-    /// Returns the number that digits write; `nil` where something else stands among them.
+    /// Returns the number that the digits form; `nil` if there are other characters.
     fileprivate func number(_ range: Range<Int>) -> Int64? {
         var number: Int64 = 0
         for index in range {

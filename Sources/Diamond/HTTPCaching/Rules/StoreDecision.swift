@@ -108,7 +108,7 @@ struct StoreDecision {
         new.storedAt = receivedAt
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
-        // Without the pin of the old response: it may have been removed meanwhile, and the row keeps its own.
+        // Without the pin of the old response, which may have been removed since. The row in the file keeps its pin.
         new.flags = rules.flags(kept, control, freshness)
         new.know(kept)
         stored = new

@@ -9,7 +9,7 @@ enum HeaderBlock {
         "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
     ])
 
-    /// The values of `Connection` that list no field besides those that are never stored.
+    /// The usual values of `Connection`, which name only fields that are never stored.
     private static let options = ASCIIWordMatcher(["close", "keep-alive"])
 
     /// Returns the headers that may be stored; `nil` if one of them may not, and the response has another meaning without it.

@@ -88,7 +88,7 @@ extension HTTPFields {
     }
 
     /// Returns the fields of a 304 for a stored response (RFC 9110 section 15.4.5): those that guide the update of the caller's
-    /// copy. `Last-Modified` is sent where no entity tag identifies the representation.
+    /// copy. `Last-Modified` is sent if no entity tag identifies the representation.
     var ofNotModified: HTTPFields {
         var kept: [HTTPField.Name] = [.contentLocation, .date, .eTag, .vary, .cacheControl, .expires, .age]
         if !contains(.eTag) { kept.append(.lastModified) }
