@@ -72,7 +72,7 @@ public final class Activity: Sendable {
     }
 
     private func removeObserver(_ number: Int) {
-        // Freed where no lock is held.
+        // Freed after the lock is released.
         _ = state.withLock { state in
             defer { hasObservers.store(!state.observers.isEmpty, ordering: .releasing) }
             return state.observers.remove(number)

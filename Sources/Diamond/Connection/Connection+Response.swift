@@ -12,7 +12,7 @@ extension Connection {
     private func awaitedOutcome(isolation: isolated (any Actor)? = #isolation) async -> ConnectionLife.Outcome {
         if let outcome { return outcome }
         return await withTaskCancellationHandler {
-            // The mention keeps the closure on the caller's actor.
+            // This use keeps the closure on the caller's actor.
             _ = isolation
             return await withCheckedContinuation { waiter in
                 let known = core.withLock { core -> ConnectionLife.Outcome? in

@@ -35,7 +35,7 @@ extension Engine {
         await cache?.flush()
     }
 
-    /// Waits until no work is running, and canceled downloads have stored what they had received.
+    /// Waits until no work is running, and canceled exchanges have saved their partial responses.
     private func waitForIdle(limit: Duration, clock: ExchangeClock) async {
         _ = await clock.limit(limit) { [activity, store = pipeline.resumeStore] in
             await activity.idle()

@@ -178,8 +178,8 @@ extension Exchange {
 }
 
 extension ExchangeOptions {
-    /// The time after which a second attempt begins in parallel; `nil` for never, and for requests where two at the same
-    /// time would do harm or cost much.
+    /// The time after which a second attempt begins in parallel; `nil` for no hedge. Only requests with a safe method,
+    /// without a body and without a sink are hedged.
     var hedgeDelay: Duration? {
         guard let delay = policy.hedgeDelay, case .none = request.body, destination == nil, request.method.isSafe else {
             return nil

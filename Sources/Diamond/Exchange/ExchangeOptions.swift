@@ -21,7 +21,7 @@ final class ExchangeOptions: Sendable {
     let isForeign: Bool
     /// Whether a response whose transfer breaks may be continued, as far as that depends on the request.
     let isContinuable: Bool
-    /// Saves what has been received; `nil` if no later exchange could find it.
+    /// Saves the partial response; `nil` if no later exchange could find it.
     let resumeWriter: (any ResumeWriting)?
     /// The destination of a successful response's body, piece by piece; `nil` if the body is collected.
     let destination: BodyDestination?

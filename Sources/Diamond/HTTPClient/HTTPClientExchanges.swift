@@ -36,8 +36,7 @@ final class HTTPClientExchanges: Sendable {
         for exchange in running { run(on: exchange.loop) { exchange.close() } }
     }
 
-    /// Runs work on an event loop. The lock is held meanwhile, because a loop that is shut down in between would drop the
-    /// work.
+    /// Runs work on an event loop. The lock is held, so that the loop is not shut down before it has the work.
     ///
     /// - Returns: `false` if the loops are shut down.
     @discardableResult

@@ -78,7 +78,7 @@ extension Credential {
         guard let name = secret.name else {
             throw RequestError(
                 .unnamedSecret,
-                "the request holds a secret without a name, which is never written: use .secret(\"name\")")
+                "the request has a secret without a name, which is never written: use .secret(\"name\")")
         }
         var members: [String: JSONValue] = ["secret": .string(name)]
         switch place {

@@ -123,7 +123,7 @@ extension QueryItems {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             guard value.isScalar else {
                 let message =
-                    "the parameter '\(name)' holds \(value.kind), which commas cannot join: encode arrays as json"
+                    "the parameter '\(name)' contains \(value.kind), which commas cannot join: encode arrays as json"
                 throw RequestError(.malformedParameter, message)
             }
             try value.append(to: &bytes)

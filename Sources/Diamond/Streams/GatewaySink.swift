@@ -72,7 +72,7 @@ final class GatewaySink: BodySink {
 
     func complete() { state.withLock { $0.isComplete = true } }
 
-    /// Passes on what was held back.
+    /// Passes on the held-back head and bytes.
     ///
     /// - Parameter response: the response, with its body if it has not come through the sink.
     func end(with response: Response) async throws(TransportError) {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method and URL without what may be secret: no user info, query, header or body.
+    /// The method, and the URL without user info and query, which may be secret.
     public var description: String { method.line(with: url) }
     public var debugDescription: String { description }
 
@@ -16,7 +16,7 @@ extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 extension TransportResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Version and status.
+    /// The version and the status.
     public var description: String { "\(version) \(status.code)" }
     public var debugDescription: String { description }
 

@@ -76,13 +76,13 @@ struct CurlHead {
     /// The value of `Content-Length`, if there is one.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
-    /// Whether the fields contradict each other on where the body ends (RFC 9112 section 6.3).
+    /// Whether the fields contradict each other about the end of the body (RFC 9112 section 6.3).
     ///
-    /// libcurl accepts such heads, and would report a part as the whole body. It uses the last of several lengths, the
-    /// first of a list, the end of the connection for a length that is too large, and a length next to a coding other
-    /// than `chunked`.
-    // This includes `identity`, which stood for no coding in RFC 2616. Some versions of libcurl, such as 7.88, then
-    // ignore the length, wait for the close of the connection, and report whatever has come as the whole body.
+    /// libcurl accepts such heads, and would report a part as the whole body. It uses the last of several lengths and
+    /// the first length of a list. If a length is too large, it uses the end of the connection. It uses a length next
+    /// to a coding other than `chunked`.
+    // `identity`, which stood for no coding in RFC 2616, is such a coding. Some versions of libcurl, such as 7.88, then
+    // ignore the length, wait for the close of the connection, and report the received bytes as the whole body.
     var isContradictory: Bool {
         guard isHTTP1, !isPlain else { return false }
         var codings: [String] = []

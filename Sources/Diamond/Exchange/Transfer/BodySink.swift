@@ -26,7 +26,7 @@ protocol BodySink: AnyObject, Sendable {
     /// followed.
     func open() throws(ConnectionError)
 
-    /// Begins the body of a response, and discards what was received before.
+    /// Begins the body of a response, and discards the bytes received before.
     ///
     /// - Parameter head: the response with the attempts that led to it, and without a body.
     func begin(_ head: Response) async throws(TransportError)

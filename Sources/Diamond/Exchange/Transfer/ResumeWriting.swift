@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds what an earlier exchange has received of a response, and saves what this one receives.
+/// Finds the partial response of an earlier exchange, and saves that of this one.
 ///
 /// One exchange calls it, in this order: ``partialResponse(for:)``, any number of ``begin(_:)`` each with its pieces, and
 /// ``save(_:for:)`` if the exchange ends without a complete response.
@@ -16,13 +16,13 @@ protocol ResumeWriting: AnyObject, Sendable {
     /// Adds a piece to the response that has begun.
     func append(_ piece: Data) async
 
-    /// Discards what was saved.
+    /// Discards the saved bytes.
     func discard() async
 
-    /// Saves what the exchange has received when it ends.
+    /// Saves the partial response at the end of the exchange.
     func save(_ response: PartialResponse, for request: TransportRequest) async
 
-    /// Announces the end of an exchange that was canceled: the next one for the same request waits until this one has
-    /// saved what it received.
+    /// Announces the end of a canceled exchange. The next exchange for the same request waits until this one has saved
+    /// its partial response.
     func cancel()
 }

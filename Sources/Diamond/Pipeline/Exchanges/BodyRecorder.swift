@@ -87,7 +87,7 @@ actor BodyRecorder: BodyRecording {
         if let collected, collected.count > ResumeStore.partLimit { self.collected = nil }
     }
 
-    /// Erases what was written.
+    /// Erases the written bytes.
     func discard() async {
         collected = nil
         newIndex = nil

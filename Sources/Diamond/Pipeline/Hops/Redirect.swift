@@ -76,7 +76,7 @@ extension WireRequest {
     /// The URL that is sent, without secrets that are filled in.
     fileprivate var sentURL: String { url.text(adding: parameterItems) }
 
-    /// The names of parameters with secrets: a server may repeat in its redirect what it received.
+    /// The names of parameters with secrets, which a server may repeat in its redirect.
     fileprivate var secretParameters: [String] {
         parameterCredentials.compactMap { if case .parameter(let name) = $0.place { name } else { nil } }
     }

@@ -35,7 +35,7 @@ final class ResumeStore: Sendable {
         self.activity = activity
     }
 
-    /// Waits until all exchanges that were canceled have saved what they received, or until the waiting task is canceled.
+    /// Waits until all canceled exchanges have saved their partial responses, or the waiting task is canceled.
     func waitForCanceled() async {
         while !Task.isCancelled, let location = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
             await waiter(for: location)?.value {}

@@ -1,4 +1,4 @@
-/// The structured fields that caches read (RFC 9651 section 4.2). Parameters are checked and not kept.
+/// The structured fields that caches read (RFC 9651 section 4.2). Parameters are checked, but not returned.
 enum StructuredField {
     /// The value of a member. Values of types that no cache directive has are checked, but not read.
     enum Item: Equatable {

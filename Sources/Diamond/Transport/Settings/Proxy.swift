@@ -37,7 +37,7 @@ public struct Proxy: Hashable, Sendable {
             ["http", "https", "socks5", "socks5h"].contains(scheme)
         else { return .badSettings("the proxy's URL is not valid: begin it with http, https, socks5 or socks5h") }
         guard !url.contains("@") else {
-            return .badSettings("the proxy's URL holds a user: give username and password by themselves")
+            return .badSettings("the proxy's URL contains user info: set username and password instead")
         }
         guard !exceptions.contains(where: { $0.isEmpty || $0.contains { ", \r\n".contains($0) } }) else {
             return .badSettings("an exception of the proxy is not a host: give one name or address for each")
