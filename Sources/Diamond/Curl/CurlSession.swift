@@ -17,9 +17,9 @@ final class CurlSession {
     /// The lower bound of all deadlines.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
-    /// Whether a response may come over HTTP/2, where exchanges share a connection. When libcurl reads for one exchange,
-    /// it may receive data for another that it has already handled in the same pass. Version 7.88 buffers that data and
-    /// waits as if there were none.
+    /// Whether a response may come over HTTP/2, where exchanges share a connection. When libcurl reads for one
+    /// exchange, it may receive data for another that it has already handled in the same pass. Version 7.88 buffers
+    /// that data and waits as if there were none.
     private var sharesConnections = false
     /// Whether another pass is needed before the next wait: data has come in this pass, or it is the first after a wait.
     private var mayHaveMore = false
