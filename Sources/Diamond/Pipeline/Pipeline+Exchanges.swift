@@ -127,7 +127,7 @@ extension Pipeline {
         let plan = admitted.plan
         if case .askAgain(let isErasing) = plan.meaning(of: received) {
             resumeWriter?.end()
-            // The answer to a personal request may not apply to other callers.
+            // The response to a personal request may not apply to other callers.
             if isErasing, !received.isPersonal { store.erase(stored) }
             let next = try await admission.rebuilt(plan.unconditional(since: begin))
             return try await ending(of: next, since: begin, permit: &permit, report: report)

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Storing the answers with 206 to the caller's own range (RFC 9111 sections 3.3 and 3.4).
+/// Storing 206 responses to the caller's own range (RFC 9111 sections 3.3 and 3.4).
 extension Pipeline {
     /// Stores a 206, combined with the stored part of the same representation. If no byte is missing, the response is stored as a
     /// 200.

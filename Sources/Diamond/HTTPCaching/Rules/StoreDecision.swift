@@ -75,7 +75,7 @@ struct StoreDecision {
         stored = new
     }
 
-    /// Decides what to store after the server confirmed a response, with a 304 or in answer to HEAD.
+    /// Decides what to store after the server confirmed a response, with a 304 or a response to HEAD.
     init(
         confirming old: StoredResponse,
         by headers: HTTPFields,

@@ -1,8 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// The parts that answers with 206 have left (RFC 9111 sections 3.3 and 3.4). They share the rows of the partial responses that
-/// later exchanges resume.
+/// The parts that 206 responses have left (RFC 9111 sections 3.3 and 3.4). They share the rows of the partial responses
+/// that later exchanges resume.
 extension ResumeStore {
     /// The most bytes of a stored 206, which is collected in memory.
     static let partLimit = 8 << 20

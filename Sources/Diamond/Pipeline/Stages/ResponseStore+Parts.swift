@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Decisions on answers with 206.
+/// Decisions on 206 responses.
 extension ResponseStore {
     /// A 206, and the place where it is stored.
     struct Part {
