@@ -61,7 +61,7 @@ extension CacheInspection {
         let old = try? Self.open(store)
         let secret = try? old?.read(CacheTable.secret)
         let sealed = (try? old?.read(CacheTable.sealedSecrets)) ?? [:]
-        let path = try CacheFile.setAside(store, unlessOtherThan: fileNumber)
+        let path = try CacheFile.setAside(store, ifStill: fileNumber)
         // The new file has the secret of the running programs. If it cannot be read, the next of them creates the file.
         if path != nil, secret != nil || !sealed.isEmpty { try createFile(secret: secret, sealedSecrets: sealed) }
         let action = path.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }

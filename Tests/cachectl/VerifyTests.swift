@@ -62,8 +62,8 @@ import Testing
 
     private static let damages: [(sql: String, kind: String, what: String)] = [
         ("UPDATE entry SET status = 404 WHERE id = 2", "entry", "its row's checksum is wrong"),
-        ("UPDATE entry SET stored_at = 1 << 60 WHERE id = 2", "entry", "its row makes no sense"),
-        ("UPDATE entry SET key_prefix = 7 WHERE id = 2", "entry", "no lookup finds it: its index is another key's"),
+        ("UPDATE entry SET stored_at = 1 << 60 WHERE id = 2", "entry", "its row has invalid values"),
+        ("UPDATE entry SET key_prefix = 7 WHERE id = 2", "entry", "no lookup finds it: its index has another key"),
         ("DELETE FROM body WHERE id = (1 << 20) + 2", "entry", "its body is incomplete"),
         ("DELETE FROM body WHERE id = 2 << 20", "entry", "its body is incomplete"),
         ("UPDATE body SET bytes = CAST('smalL' AS BLOB) WHERE id = 2 << 20", "entry", "its body's checksum is wrong"),
@@ -76,18 +76,21 @@ import Testing
         ("INSERT INTO body VALUES ((2 << 20) + 1, NULL, x'00')", "surplus", "rows behind the end of its body: 1"),
         ("DROP INDEX entry_by_age", "schema", "the index entry_by_age is missing"),
         ("DROP INDEX entry_by_key", "schema", "the index entry_by_key is missing"),
-        ("CREATE INDEX entry_by_status ON entry (status)", "schema", "the index entry_by_status is none of the schema"),
+        (
+            "CREATE INDEX entry_by_status ON entry (status)", "schema",
+            "the index entry_by_status is not part of the schema"
+        ),
         (
             "DROP INDEX entry_by_url; CREATE INDEX entry_by_url ON entry (url, id)", "schema",
-            "the index entry_by_url is another one"
+            "the index entry_by_url has another definition"
         ),
         ("DROP TRIGGER entry_was_changed", "schema", "the trigger entry_was_changed is missing"),
         (
             "CREATE TRIGGER spy AFTER INSERT ON entry BEGIN DELETE FROM tag; END", "schema",
-            "the trigger spy is none of the schema"
+            "the trigger spy is not part of the schema"
         ),
-        ("CREATE TABLE mine (a)", "schema", "the table mine is none of the schema"),
-        ("CREATE VIEW mine AS SELECT 1", "schema", "the view mine is none of the schema"),
+        ("CREATE TABLE mine (a)", "schema", "the table mine is not part of the schema"),
+        ("CREATE VIEW mine AS SELECT 1", "schema", "the view mine is not part of the schema"),
         ("DROP TABLE access", "schema", "the table access is missing"),
         ("PRAGMA user_version = 0", "header", "the schema's version is 0, not 1"),
         ("PRAGMA application_id = 7", "header", "the application id is 7, not \(0x4469_6143)"),

@@ -3,8 +3,9 @@ import Foundation
 
 /// The reads that a person needs to inspect a cache.
 extension Cache {
-    /// Returns a page of the entries that are in all of the selections. A late page costs as much as the first one. In a
-    /// sealed store, a list in the order of URLs, or selected by the beginning of a URL, opens every entry that may match.
+    /// Returns a page of the entries that are in all of the selections. A late page costs as much as the first one. In
+    /// a sealed store, a list in the order of URLs, or selected by the beginning of a URL, opens every entry that may
+    /// match.
     ///
     /// - Parameter cursor: the position after the last entry of the previous page, in the same order.
     package func list(
@@ -23,19 +24,20 @@ extension Cache {
         }
     }
 
-    /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be opened.
+    /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be
+    /// opened.
     package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
         try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
     }
 
-    /// Returns the reason why this program cannot read the sound entry of a key; `nil` if the entry is damaged, or can be
-    /// read.
+    /// Returns the reason why this program cannot read the sound entry of a key; `nil` if the entry is damaged, or can
+    /// be read.
     package func lockReason(of key: RequestKey, request: [UInt8]) throws(CacheError) -> String? {
         let finding = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
         }
         guard case .locked(let lock) = finding else { return nil }
-        return lock.reason
+        return lock.message
     }
 
     /// Returns the names of the keys that have sealed the store's secret: the keys of the programs that seal the store.
@@ -50,8 +52,8 @@ extension Cache {
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
     }
 
-    /// Returns the current totals of the store, over all its processes. Entries that are not on disk yet are counted after
-    /// ``flush()``. The call reads indexes, which takes some tens of milliseconds for a million entries.
+    /// Returns the current totals of the store, over all its processes. Entries that are not on disk yet are counted
+    /// after ``flush()``. The call reads indexes, which takes some tens of milliseconds for a million entries.
     public func totals() throws(CacheError) -> CacheTotals {
         var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
         totals.diskBytes = file.database.size

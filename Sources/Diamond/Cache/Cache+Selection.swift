@@ -2,8 +2,8 @@ import DiamondSQLite
 
 /// Erasing entries, and marking them stale.
 extension Cache {
-    /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless a
-    /// reader in another process still needs them. Damaged files that were set aside are removed, too.
+    /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless
+    /// a reader in another process still needs them. Damaged files that were set aside are removed, too.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
     /// requested is stored.
@@ -60,8 +60,8 @@ extension Cache {
         while !isLast { isLast = try file.erasing(CacheTable.deleteOrphanSlice) }
     }
 
-    /// Marks the entries of a selection stale, whatever their lifetime and `maxAge`, for every process of the store. The
-    /// next request asks the server, with the stored validators.
+    /// Marks the entries of a selection stale, whatever their lifetime and `maxAge`, for every process of the store.
+    /// The next request asks the server, with the stored validators.
     ///
     /// If this process sent a request before the call, its response is stored as stale, too. A response that another
     /// process requested is stored unchanged.
@@ -82,8 +82,8 @@ extension Cache {
         return count
     }
 
-    /// Marks the entries of some URLs stale, without waiting for the disk. The mark applies immediately in this process,
-    /// and soon in others. In this process it applies even if it cannot be written.
+    /// Marks the entries of some URLs stale, without waiting for the disk. The mark applies immediately in this
+    /// process, and soon in others. In this process it applies even if it cannot be written.
     ///
     /// - Parameter urls: the URLs in normal form, as for ``CacheSelection/url(_:)``.
     package func markStale(urls: Set<String>) {
@@ -95,15 +95,15 @@ extension Cache {
         memory.remove(urls: urls)
     }
 
-    /// Erases an outdated entry, without waiting for the disk. If its request was sent again before the call, the response
-    /// is stored as stale.
+    /// Erases an outdated entry, without waiting for the disk. If its request was sent again before the call, the
+    /// response is stored as stale.
     package func removeOutdated(_ key: RequestKey) {
         invalidations.add(.key(key), isErasure: false)
         forget(key)
     }
 
-    /// Erases the entries that match a predicate, for every process of the store. The predicate is called for every entry:
-    /// some hundred thousand a second.
+    /// Erases the entries that match a predicate, for every process of the store. The predicate is called for every
+    /// entry: some hundred thousand a second.
     ///
     /// - Returns: the number of erased entries.
     @discardableResult
@@ -116,8 +116,8 @@ extension Cache {
         }
     }
 
-    /// Marks the entries that match a predicate stale, for every process of the store. The predicate is called for every
-    /// entry.
+    /// Marks the entries that match a predicate stale, for every process of the store. The predicate is called for
+    /// every entry.
     ///
     /// - Returns: the number of newly marked entries.
     @discardableResult
@@ -137,8 +137,8 @@ extension Cache {
         }
     }
 
-    // In pages, so that no read transaction delays a checkpoint for long. The partial and the whole entry of one key are
-    // different entries.
+    // In pages, so that no read transaction delays a checkpoint for long. The partial and the whole entry of one key
+    // are different entries.
     private func selections(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> [CacheSelection] {
         await flush()
         var whole: [RequestKey] = []
@@ -180,8 +180,8 @@ extension Cache {
         }
     }
 
-    // If only the file can tell which entries a selection means, memory is cleared: other entries are read from disk again.
-    // A URL is compared as text: its number would take a hash of every URL in memory.
+    // If only the file can tell which entries a selection means, memory is cleared: other entries are read from disk
+    // again. A URL is compared as text: its number would take a hash of every URL in memory.
     private func removeFromMemory(_ selection: CacheSelection) {
         if case .url(let url) = selection.criterion { return memory.remove(urls: [url]) }
         guard let names = selection.names(by: file.urlHash) else { return memory.removeAll() }

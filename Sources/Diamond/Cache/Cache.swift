@@ -8,8 +8,8 @@ import Foundation
 /// lookup takes a microsecond in memory, or about ten microseconds on disk, in the calling thread. It never waits for a
 /// write. An entry that cannot be read counts as a miss and is reported to the ``Activity``: a lookup does not throw.
 ///
-/// Several processes can share one store. Each finds the entries that the others have written, and notices within a tenth
-/// of a second which entries they have replaced or removed.
+/// Several processes can share one store. Each finds the entries that the others have written, and notices within a
+/// tenth of a second which entries they have replaced or removed.
 public final class Cache: Sendable {
     package let file: CacheFile
     let memory: MemoryTier
@@ -20,8 +20,8 @@ public final class Cache: Sendable {
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
-    /// The locks of unreadable entries that have been reported.
-    private let locks = Guarded<Set<UnreadableReason>>([])
+    /// The reasons that have been reported, each once.
+    private let reportedReasons = Guarded<Set<UnreadableReason>>([])
     /// The rules that make this store's keys.
     package let rules: KeyRules
 
@@ -38,7 +38,7 @@ public final class Cache: Sendable {
     ///   - create: whether a missing directory or file is created, and a damaged file replaced.
     ///   - now: returns the time in milliseconds since 1970.
     ///   - uptime: returns the nanoseconds of a monotonic clock.
-    ///   - writeDelay: the longest wait of a new entry for others that are written in the same transaction.
+    ///   - writeDelay: the longest time that a new entry waits for others, to share a transaction with them.
     /// - Throws: ``CacheError``, whose message names the remedy.
     package init(
         _ store: Store,
@@ -75,9 +75,10 @@ public final class Cache: Sendable {
         set { memory.capacity = newValue }
     }
 
-    /// The maximum bytes on disk, including the write-ahead log: 16 MiB, but at most half of the capacity, are left for the
-    /// log. Another sixteenth, at most 12 MiB, is reserved in `cache.reserve`, so that entries can be erased when the disk
-    /// is full. The capacity may be changed at any time; lowering it evicts with the next write, or with ``flush()``.
+    /// The maximum bytes on disk, including the write-ahead log: 16 MiB, but at most half of the capacity, are left for
+    /// the log. Another sixteenth, at most 12 MiB, is reserved in `cache.reserve`, so that entries can be erased when
+    /// the disk is full. The capacity may be changed at any time; lowering it evicts with the next write, or with
+    /// ``flush()``.
     public var diskCapacity: Int64 {
         get { eviction.capacity }
         set { eviction.capacity = newValue }
@@ -87,8 +88,8 @@ public final class Cache: Sendable {
 
     /// Returns the response stored under a key, fresh or not; `nil` if there is no sound one.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of the request; pending invalidations of other URLs do not affect the result.
-    ///   `nil` if the stored response may have another URL.
+    /// - Parameter url: ``CacheEntry/url`` of the request; pending invalidations of other URLs do not affect the
+    ///   result. `nil` if the stored response may have another URL.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         applyOtherProcessesChanges()
         switch memory.find(key, request: request) {
@@ -180,8 +181,8 @@ public final class Cache: Sendable {
             if isPartial { writer.dropPart(of: key) } else { writer.add(.delete(key)) }
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
         case .locked(let lock):
-            let isNew = locks.withLock { $0.insert(lock).inserted }
-            if isNew { activity.report(.cacheEntriesLocked(reason: lock.reason)) }
+            let isNew = reportedReasons.withLock { $0.insert(lock).inserted }
+            if isNew { activity.report(.cacheEntriesLocked(reason: lock.message)) }
         }
     }
 
@@ -190,18 +191,18 @@ public final class Cache: Sendable {
     /// - Parameter isReplacing: whether it replaces an outdated response.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
         memory.store(entry.stored, under: entry.key, request: entry.request, url: entry.url)
-        // Recorded even if the body is too large: it may fit at another capacity. Last, because the record takes the size on
-        // disk from the row.
+        // Recorded even if the body is too large: it may fit at another capacity. Last, because the record takes the
+        // size on disk from the row.
         defer { writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored)) }
-        // Otherwise a later lookup would find an older response on disk.
+        // A response that is not written must not leave an older one on disk for later lookups.
         guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
             return _ = writer.add(.delete(entry.key))
         }
         activity.report(.stored)
     }
 
-    /// Stores the changes of a 304 to a stored response, unless this or another process has replaced, erased or invalidated
-    /// that response in the meantime.
+    /// Stores the changes of a 304 to a stored response, unless this or another process has replaced, erased or
+    /// invalidated that response in the meantime.
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request, url: entry.url),
             // A response that is only in memory has no row.
@@ -242,7 +243,7 @@ public final class Cache: Sendable {
 
     /// Returns after everything stored before is on disk, or has been reported as failed.
     ///
-    /// If there is little to write, the disk is quick and no other process writes, the thread of the calling task writes. It
-    /// is never the thread of an actor. Otherwise the writer's own thread writes.
+    /// If there is little to write, the disk is quick and no other process writes, the thread of the calling task
+    /// writes. It is never the thread of an actor. Otherwise the writer's own thread writes.
     public func flush() async { await writer.flush() }
 }

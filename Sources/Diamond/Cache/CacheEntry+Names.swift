@@ -1,7 +1,7 @@
 /// The names by which an entry is found, besides its key and its URL.
 extension CacheEntry {
-    /// The tags and groups of the entry and, if other URLs find it, too, the name of all URLs of its path; of a variant also the
-    /// name of all variants of its request.
+    /// The tags and groups of the entry. If other URLs find it, also the name of all URLs of its path. For a variant,
+    /// also the name of all variants of its request.
     var names: Set<String> {
         guard isFoundByOthers || requestKey != nil || !groups.isEmpty else { return tags }
         var names = tags.union(groups)
@@ -10,10 +10,10 @@ extension CacheEntry {
         return names
     }
 
-    /// Returns the name of all URLs that differ from this one only in their queries. No tag of an app begins like it.
+    /// Returns the name of all URLs that differ from this one only in their queries. No app's tag begins with U+0001.
     static func name(ofAllLike url: String) -> String { "\u{1}\(url.withoutQuery)" }
 
-    /// Returns the name of a group of an origin (RFC 9875). No tag of an app begins like it.
+    /// Returns the name of a group of an origin (RFC 9875).
     static func name(ofGroup group: String, origin: String) -> String { "\u{1}\u{1}\(origin) \(group)" }
 
     /// Returns the name of all variants of a request.

@@ -11,10 +11,10 @@ package struct CacheEntry: Sendable {
     /// too.
     package var isFoundByOthers: Bool
     package var method: String
-    /// The identity that it was requested for; `nil` if it was requested for none in particular.
+    /// The identity that it was requested for; `nil` for none.
     package var identity: String?
     package var stored: StoredResponse
-    /// The app's tags of the entry, to invalidate it by.
+    /// The app's tags, for invalidation.
     package var tags: Set<String>
     /// The key of the request, if the entry is one of several variants, which have keys of their own.
     package var requestKey: RequestKey?

@@ -22,7 +22,8 @@ enum CacheGroups {
         names(of: headers, in: invalidated, origin: origin)
     }
 
-    /// A field that is not a list of strings counts as absent (RFC 9651 section 4.2). So does a group beyond the limits.
+    /// A field that is not a list of strings counts as absent (RFC 9651 section 4.2). So does a group beyond the
+    /// limits.
     private static func names(of headers: HTTPFields, in field: HTTPField.Name?, origin: String) -> Set<String> {
         guard let field, headers.contains(field), let items = StructuredField.list(headers[values: field]) else {
             return []

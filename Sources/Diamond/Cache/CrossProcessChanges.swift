@@ -20,8 +20,8 @@ final class CrossProcessChanges: Sendable {
         var generation: Int
     }
 
-    /// The nanoseconds between two polls: a lookup may return a response from memory for so long after another process has
-    /// replaced it.
+    /// The nanoseconds between two polls: a lookup may return a response from memory for so long after another process
+    /// has replaced it.
     static let interval: UInt64 = 100_000_000
 
     /// The presence of partial entries, which a poll updates.

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The recent invalidations, erasures and logouts, numbered by one counter.
 ///
-/// A response that was requested before an invalidation and arrives after it is as old as the invalidated entry. Callers
-/// read the instant (``now``) when they resolve a request, look up its stored response and start its exchange. Later they
-/// query the log for changes since that instant. If the log no longer has all of them, it returns `true`.
+/// A response that was requested before an invalidation and arrives after it is as old as the invalidated entry.
+/// Callers read the instant (``now``) when they resolve a request, look up its stored response and start its exchange.
+/// Later they query the log for changes since that instant. If the log no longer has all of them, it returns `true`.
 final class InvalidationLog: Sendable {
     /// The number of changes until a moment.
     typealias Instant = Int
@@ -17,8 +17,8 @@ final class InvalidationLog: Sendable {
 
     private struct Selection {
         let content: CacheSelection
-        /// Whether it includes entries of the same path with other queries: `true` for an unsafe request, `false` for an
-        /// invalidation by the app.
+        /// Whether it includes entries of the same path with other queries: `true` for an unsafe request, `false` for
+        /// an invalidation by the app.
         let reachesOtherQueries: Bool
 
         func includes(_ subject: CacheSubject) -> Bool {

@@ -7,8 +7,8 @@ import Foundation
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
-        /// ``CacheEntry/url`` without its query: only the disk tier knows which queries an invalidation includes. `nil` if the
-        /// URL is unknown.
+        /// ``CacheEntry/url`` without its query: only the disk tier knows which queries an invalidation includes. `nil`
+        /// if the URL is unknown.
         var url: String?
         /// The hash of the URL (``CacheFile/urlHash(of:)``), computed on first use.
         var urlHash: Int64?
@@ -84,8 +84,8 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Stores the changes of a 304, if the part has the response that was confirmed. The URL is stored only if both responses
-    /// have the same: the disk may have either.
+    /// Stores the changes of a 304, if the part has the response that was confirmed. The URL is stored only if both
+    /// responses have the same: the disk may have either.
     ///
     /// - Returns: `false` if the part has another response.
     func confirm(
@@ -142,8 +142,8 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Removes the named entries. If there are names of URLs, it scans every slot, and also removes entries whose URL is
-    /// unknown.
+    /// Removes the named entries. If there are names of URLs, it scans every slot, and also removes entries whose URL
+    /// is unknown.
     ///
     /// - Parameter urlHash: ``CacheFile/urlHash(of:)``.
     func remove(named names: ChangedNames, by urlHash: (String) -> Int64) {

@@ -1,7 +1,7 @@
 /// A cache of values, bounded by their cost, with the eviction algorithm SIEVE.
 ///
-/// A hand moves from the oldest to the newest value. It spares values that were used since it last passed them, once, and
-/// evicts the first that was not. A hit moves nothing: it sets one bit. (Zhang and others, "SIEVE is Simpler than LRU",
+/// A hand moves from the oldest to the newest value, and evicts the first that was not used since it last passed. A
+/// used value is spared once. A hit moves nothing: it sets one bit. (Zhang and others, "SIEVE is Simpler than LRU",
 /// NSDI 2024.)
 package struct Sieve<Key: Hashable, Value> {
     private struct Node {

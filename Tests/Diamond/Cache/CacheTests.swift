@@ -139,11 +139,11 @@ import Testing
         ("UPDATE entry SET body_size = 9", "row's checksum"),
         ("UPDATE entry SET headers = x'41'", "row's checksum"),
         ("UPDATE entry SET duration = 9", "row's checksum"),
-        ("UPDATE entry SET body_size = 9223372036854775807", "makes no sense"),
-        ("PRAGMA ignore_check_constraints = 1; UPDATE entry SET status = 5000", "makes no sense"),
-        ("UPDATE entry SET initial_age = -9223372036854775808", "makes no sense"),
-        ("UPDATE entry SET duration = 9223372036854775807", "makes no sense"),
-        ("UPDATE entry SET lifetime = 9223372036854775807", "makes no sense"),
+        ("UPDATE entry SET body_size = 9223372036854775807", "has invalid values"),
+        ("PRAGMA ignore_check_constraints = 1; UPDATE entry SET status = 5000", "has invalid values"),
+        ("UPDATE entry SET initial_age = -9223372036854775808", "has invalid values"),
+        ("UPDATE entry SET duration = 9223372036854775807", "has invalid values"),
+        ("UPDATE entry SET lifetime = 9223372036854775807", "has invalid values"),
     ]) func `a damaged entry is removed and reported, and counts as a miss`(damage: String, reason: String) async throws
     {
         let activity = Activity()

@@ -18,6 +18,7 @@ struct BodyDigest: Sendable {
         count += 1
     }
 
-    /// The digest: of a body with one chunk, the checksum of that chunk; of an empty body, the checksum of no bytes.
+    /// The checksum of the only chunk, or of no bytes for an empty body; of several chunks, the SHA-256 of their
+    /// checksums.
     var value: Data { count > 1 ? Data(hash.finalize()) : first }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An entry without the bytes of its body. The checksums of its chunks verify that each chunk is of the same body: a chunk of
-/// another body, written later under the same number, is not accepted.
+/// An entry without the bytes of its body. The checksums verify that all chunks belong to one body: a chunk of another
+/// body, written later under the same number, is not accepted.
 struct BodyOutline: Sendable {
     let id: Int64
     let key: RequestKey

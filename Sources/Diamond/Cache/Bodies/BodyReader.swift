@@ -2,8 +2,8 @@ package import Foundation
 
 /// Reads a stored body a chunk at a time: at most 128 KiB of it are in memory.
 ///
-/// Each chunk from disk is verified with the checksum that it had when the body was looked up. One task at a time reads. A copy
-/// continues at the position of the original.
+/// Each chunk from disk is verified with the checksum that it had when the body was looked up. One task at a time
+/// reads. A copy continues at the position of the original.
 package struct BodyReader: Sendable {
     private enum Source: Sendable {
         case memory([Data])
@@ -41,11 +41,11 @@ package struct BodyReader: Sendable {
     /// The bytes that are left of the part; those of the whole body if no part is read.
     package var count: Int { left ?? stored.bodySize }
 
-    /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. From disk it reads in the calling thread, for some
-    /// hundred microseconds.
+    /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. Reading from disk takes the calling
+    /// thread some hundred microseconds.
     ///
-    /// - Throws: `entryGone` if the entry was replaced or removed in the meantime; `corrupt` if it is damaged; `cannotSeal`
-    ///   if its seal cannot open it now.
+    /// - Throws: `entryGone` if the entry was replaced or removed in the meantime; `corrupt` if it is damaged;
+    ///   `cannotSeal` if its seal cannot open it now.
     package mutating func next() throws(CacheError) -> Data? {
         guard let left else { return try nextChunk() }
         guard left > 0, let chunk = try nextChunk() else { return nil }

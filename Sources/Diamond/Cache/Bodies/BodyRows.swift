@@ -11,8 +11,7 @@ struct BodyRows: Sendable {
     }
 
     private let content: Content
-    /// The digest of the rows as they are written: that of the only row, or one made from the checksums of several
-    /// rows.
+    /// The digest of the rows as they are written, as ``BodyDigest/value``.
     let digest: Checksum.Digest
 
     /// Creates the rows of a body in clear, uncompressed.

@@ -4,8 +4,9 @@ package import Foundation
 /// Writes a body into the store as it arrives. At most a mebibyte of it is in memory, and ``append(_:)`` waits for the
 /// disk.
 ///
-/// Until ``finish(as:)``, lookups find the previous entry. If the process dies, the written bytes stay as a partial body,
-/// which another process finds by ``Cache/partialBody(_:request:)``. It is not `Sendable`: one task writes the whole body.
+/// Until ``finish(as:)``, lookups find the previous entry. If the process dies, the written bytes stay as a partial
+/// body, which another process finds by ``Cache/partialBody(_:request:)``. It is not `Sendable`: one task writes the
+/// whole body.
 package final class BodyWriter {
     private enum State {
         case open
@@ -55,16 +56,16 @@ package final class BodyWriter {
         Task { await cache.erase(row) }
     }
 
-    /// Appends bytes of any number. Returns when all but a mebibyte is on disk, so that a caller is not faster than the
-    /// disk.
+    /// Appends bytes. Returns when all but a mebibyte is on disk, so that a caller is not faster than the disk.
     ///
-    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the store's capacity; `entryGone` if the entry was
-    ///   evicted, erased, or replaced by another writer; or the error of the disk. Nothing more can be appended then; the
-    ///   transfer itself may continue.
+    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the capacity without the log; `entryGone` if the
+    ///   entry was evicted, erased, or replaced by another writer; or the error of the disk. Nothing more can be
+    ///   appended then; the transfer itself may continue.
     package func append(_ bytes: Data) async throws(CacheError) {
         try checkOpen()
         guard !cache.eviction.isTooLarge(size + bytes.count) else {
-            let error = CacheError(.bodyTooLarge, "a body takes more than a quarter of the store's bound: raise it")
+            let error = CacheError(
+                .bodyTooLarge, "the body takes more than a quarter of the cache's limit: raise `diskCapacity`")
             await fail(error)
             throw error
         }
@@ -77,10 +78,10 @@ package final class BodyWriter {
         }
     }
 
-    /// Makes the written body the entry of its key, in one transaction, replacing the previous entry. A body that fits into
-    /// a mebibyte is stored like any response: immediately in memory, soon on disk.
+    /// Makes the written body the entry of its key, in one transaction, replacing the previous entry. A body that fits
+    /// into a mebibyte is stored like any response: immediately in memory, soon on disk.
     ///
-    /// - Parameter stored: status, headers and times of the response; `nil` for those it began with.
+    /// - Parameter stored: status, headers and times of the response; `nil` if they are unchanged.
     /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is stored.
     package func finish(as stored: StoredResponse? = nil) async throws(CacheError) {
         try checkOpen()
@@ -110,8 +111,8 @@ package final class BodyWriter {
         cache.store(entry, replacing: isReplacing)
     }
 
-    /// Ends without a whole entry. The received bytes are erased, or stay as a partial body if the response has a validator
-    /// to continue with. After the end, it does nothing.
+    /// Ends without a whole entry. The received bytes are erased, or stay as a partial body if the response has a
+    /// validator to continue with. After the end, it does nothing.
     ///
     /// - Parameter keeps: whether the received bytes stay for a transfer that continues them.
     /// - Throws: ``CacheError`` if the received bytes cannot be written.
@@ -129,7 +130,7 @@ package final class BodyWriter {
     private func write(_ chunks: [Data], isLast: Bool = false) async throws(CacheError) {
         let row = row
         var entry = entry
-        // The time distinguishes it from the leftovers of a dead writer. The age of the response stays.
+        // The time distinguishes the entry from the leftovers of a dead writer. The age of the response stays.
         let now = cache.now()
         entry.stored.initialAge = entry.stored.age(at: now)
         entry.stored.storedAt = now
@@ -165,7 +166,7 @@ package final class BodyWriter {
         switch state {
         case .open: return
         case .failed(let error): throw error
-        case .ended: throw CacheError(.other, "the body has ended: begin another one")
+        case .ended: throw CacheError(.other, "the body has ended: create another writer")
         }
     }
 

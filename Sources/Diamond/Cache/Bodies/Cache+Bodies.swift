@@ -3,11 +3,11 @@ import Foundation
 
 /// Reading stored bodies in chunks.
 extension Cache {
-    /// Returns a reader of the body stored under a key, with the response that a lookup would return; `nil` if there is no
-    /// sound one.
+    /// Returns a reader of the body stored under a key, with the response that a lookup would return; `nil` if there is
+    /// no sound one.
     ///
-    /// If the body is replaced or evicted in the meantime, reading throws `entryGone`. The bytes read until then are of one
-    /// body.
+    /// If the body is replaced or evicted in the meantime, reading throws `entryGone`. The bytes read until then are of
+    /// one body.
     ///
     /// - Parameter url: as for ``find(_:request:url:)``.
     package func bodyReader(

@@ -5,7 +5,7 @@ import Foundation
 extension Cache {
     /// Runs a transaction after all waiting changes, and then evicts.
     ///
-    /// - Parameter key: the key whose entry on disk is right afterwards, even if an earlier change of it failed.
+    /// - Parameter key: the key that the transaction writes, so that an earlier failed change of it no longer matters.
     func change<Result: Sendable>(
         removingFailureOf key: RequestKey? = nil,
         _ body: @escaping @Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Result
@@ -29,7 +29,7 @@ extension Cache {
         _ = try? await change { (connection) throws(SQLiteError) in try CacheTable.delete(row, on: connection) }
     }
 
-    /// Records that a body that was written in pieces is whole, and on disk.
+    /// Counts and reports a body written in pieces that is now complete on disk.
     func didFinish(_ entry: CacheEntry, size: Int, isReplacing: Bool) {
         // The response in memory is older.
         memory.remove(entry.key)

@@ -2,7 +2,8 @@ import DiamondSQLite
 
 /// The stored parts that answer ranges.
 extension Cache {
-    /// Returns the partial body of a key, as all pending changes leave it; `nil` if a waiting change replaces or erases it.
+    /// Returns the partial body of a key, as all pending changes leave it; `nil` if a waiting change replaces or erases
+    /// it.
     ///
     /// - Parameter url: as for ``find(_:request:url:)``.
     func part(_ key: RequestKey, request: [UInt8], url: String? = nil) throws(CacheError) -> PartialBody? {

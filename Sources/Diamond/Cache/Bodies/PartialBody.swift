@@ -1,6 +1,7 @@
 /// The beginning of a body in the store, left by an unfinished transfer: a partial entry.
 ///
-/// Its complete length and validator are in ``stored``. It is always a prefix, so its size tells which bytes are stored.
+/// Its complete length and validator are in ``stored``. It is always a prefix, so its size tells which bytes are
+/// stored.
 package struct PartialBody: Sendable {
     let outline: BodyOutline
     /// The number of bytes that were received.
@@ -11,8 +12,8 @@ package struct PartialBody: Sendable {
 }
 
 extension Cache {
-    /// Returns a writer for an entry whose body arrives in pieces. Nothing is written before a mebibyte, or the whole body, has
-    /// arrived.
+    /// Returns a writer for an entry whose body arrives in pieces. Nothing is written before a mebibyte, or the whole
+    /// body, has arrived.
     ///
     /// - Parameters:
     ///   - entry: the entry without its body. Its headers and validator are stored with the received bytes.
@@ -32,8 +33,8 @@ extension Cache {
     /// Whether the store may have partial bodies. A partial body of another process is known after a tenth of a second.
     package var mayHavePartialBodies: Bool { crossProcessChanges.partials.isPossible }
 
-    /// Returns the partial body of a key; `nil` if there is none, it is damaged, or it cannot be continued because it was
-    /// sealed with an older key.
+    /// Returns the partial body of a key; `nil` if there is none, it is damaged, or it cannot be continued because it
+    /// was sealed with an older key.
     package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {
         guard let outline = try outline(of: key, request, isPartial: true), file.seals(with: outline.keyID),
             !outline.checksums.isEmpty, let last = try chunk(outline.checksums.count - 1, of: outline)

@@ -3,8 +3,8 @@
 /// Repeated hits of a key within one second are counted in one access. This makes no difference to a cache that keeps
 /// entries for longer than a second, and limits a popular key to one row a second.
 package struct AccessLog: Sendable {
-    /// The most accesses that wait for the next change. Beyond that, they are written on their own: 4096 in all parts of an
-    /// ``AccessRecorder``.
+    /// The most accesses that wait for the next change. Beyond that, they are written on their own: 4096 in all parts
+    /// of an ``AccessRecorder``.
     static let maximumWaiting = 512
 
     package var sampling: Sampling
@@ -44,7 +44,8 @@ package struct AccessLog: Sendable {
         passed = CacheAccess.Passed()
     }
 
-    /// Removes and returns the accesses that wait. Accesses skipped since the last of them are recorded with the next one.
+    /// Removes and returns the accesses that wait. Accesses skipped since the last of them are recorded with the next
+    /// one.
     package mutating func removeAll() -> [CacheAccess] {
         guard !waiting.isEmpty else { return [] }
         defer {

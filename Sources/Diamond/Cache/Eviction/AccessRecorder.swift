@@ -2,8 +2,8 @@ import DiamondSQLite
 
 /// Collects the counts and accesses of the cache until they are written.
 ///
-/// It has eight parts with a lock each, so that accesses of different keys seldom wait for each other. All accesses of one
-/// key are in one part, in their order.
+/// It has eight parts with a lock each, so that accesses of different keys seldom wait for each other. All accesses of
+/// one key are in one part, in their order.
 final class AccessRecorder: Sendable {
     private struct Part {
         var counts: [CacheCounts] = []
@@ -53,14 +53,14 @@ final class AccessRecorder: Sendable {
         }
     }
 
-    /// Moves the counts and accesses that wait to facts that are about to be written.
-    func move(to facts: inout UsageRecords) {
+    /// Moves the counts and accesses that wait to records that are about to be written.
+    func move(to records: inout UsageRecords) {
         for part in parts {
             part.withLock { part in
-                for counts in part.counts { facts.counts.add(counts) }
+                for counts in part.counts { records.counts.add(counts) }
                 part.counts = []
-                facts.accesses += part.accesses.removeAll()
-                facts.wasUsed = facts.wasUsed || part.isUsed
+                records.accesses += part.accesses.removeAll()
+                records.wasUsed = records.wasUsed || part.isUsed
                 part.isUsed = false
             }
         }

@@ -1,4 +1,4 @@
-/// Whether a store keeps a record of its accesses. None does unless it was switched on for the store.
+/// Whether a store records its accesses; by default it does not.
 package enum AccessRecording: Hashable, Sendable {
     case off
     /// Accesses of a sample of the keys are recorded.

@@ -15,7 +15,7 @@ package struct CacheAccess: Hashable, Sendable {
 
     /// ``RequestKey/prefix``.
     package var prefix: Int64
-    /// Bytes of the body as it goes over the network.
+    /// The bytes of the body, before the store compresses and seals it.
     package var bodySize: Int64
     /// The bytes the entry takes; if it is written, the bytes it takes on disk.
     package var entrySize: Int64
@@ -60,9 +60,8 @@ package struct CacheAccess: Hashable, Sendable {
     }
 }
 
-/// The sample of keys that are recorded: those whose first bits are 0. A key is a digest, so this is a fair sample of
-/// all keys. Every access of a recorded key is recorded. (Waldspurger and others, "Efficient MRC Construction with
-/// SHARDS", FAST 2015.)
+/// The sample of keys whose accesses are recorded: the keys whose first bits are 0. A key is a digest, so this is a
+/// fair sample of all keys. (Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015.)
 package struct Sampling: Hashable, Sendable {
     /// The number of zero bits: one key in `1 << shift` is recorded.
     package var shift: Int64
@@ -76,8 +75,9 @@ package struct Sampling: Hashable, Sendable {
 
     package func has(_ prefix: Int64) -> Bool { UInt64(bitPattern: prefix) <= UInt64.max >> UInt64(shift) }
 
-    /// Returns the sample for the next turn of the ring. It is halved if the ring has more keys than a good estimate needs, so
-    /// that the ring reaches twice as far back, unless that is four weeks already. It is doubled if there are too few keys.
+    /// Returns the sample for the next turn of the ring. If the ring has more keys than a good estimate needs, the
+    /// sample is halved, so that the ring reaches twice as far back; not beyond four weeks. If it has too few, the
+    /// sample is doubled.
     func next(keys: Int64, seconds: Int64) -> Sampling {
         switch keys {
         case ..<2048: Sampling(shift: shift - 1)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The counts of what the cache did in one hour, for plots.
+/// The counts of the cache's work in one hour.
 public struct CacheCounts: Hashable, Sendable {
     /// Whole hours since 1970.
     package var hour: Int64
@@ -30,7 +30,7 @@ public struct CacheCounts: Hashable, Sendable {
 
     package init(hour: Int64) { self.hour = hour }
 
-    /// - Parameter time: milliseconds since 1970.
+    /// Returns the whole hours since 1970 at a time in milliseconds since 1970.
     static func hour(of time: Int64) -> Int64 { time / 3_600_000 }
 
     /// Creates counts from columns in the order of the table.

@@ -12,7 +12,7 @@ package struct CacheUsage: Hashable, Sendable {
     package var used: Int64
     /// The bytes of the free pages, which will be used again.
     package var free: Int64
-    /// The most used bytes before eviction begins: the capacity without the bytes that the log may take.
+    /// The used bytes beyond which eviction begins: the capacity without the bytes that the log may take.
     package var bound: Int64
 
     /// The used bytes at which eviction stops: 90 % of the bound, so that it does not begin again at once.

@@ -45,8 +45,8 @@ package final class Eviction: Sendable {
         }
     }
 
-    /// Whether there may be something to evict. A check takes as long as half an entry, so it is not made for each
-    /// entry.
+    /// Whether there may be something to evict. A check takes half the time of writing an entry, so it is not made for
+    /// each entry.
     var needsCheck: Bool { state.withLock { $0.allowance <= 0 } }
 
     /// Counts the bytes that are about to be written. Other processes count their own.
@@ -81,7 +81,7 @@ package final class Eviction: Sendable {
         let usage = if let pages { usage(pages) } else { try usage() }
         let isUnderWay = state.withLock { state in
             state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
-            // A small part of the bound at most, because other processes may write, too.
+            // At most a small part of the bound, because other processes may write, too.
             let rest = min(usage.bound - usage.used, usage.bound / Self.allowedPart)
             // Unless the capacity was changed in the meantime.
             state.allowance = Self.bound(of: state.capacity) == usage.bound ? rest : 0
@@ -93,8 +93,8 @@ package final class Eviction: Sendable {
         return (eviction.count, !eviction.isExhausted)
     }
 
-    /// Stops an eviction that has nothing left to remove. If pinned entries take more than the bound, a check after each write
-    /// would evict the entry just stored.
+    /// Stops an eviction that has nothing left to remove. If pinned entries take more than the bound, a check after
+    /// each write would evict the entry just stored.
     private func stopEviction(at bound: Int64) {
         state.withLock { state in
             state.isUnderWay = false

@@ -26,8 +26,8 @@ enum BodyCompression {
     /// The bytes of the two numbers before a chunk.
     private static let headSize = 8
 
-    /// Whether a response is text by its media type. Bodies of text shrink to about a quarter. Images, video and archives do
-    /// not: they are compressed already.
+    /// Whether a response is text by its media type. Bodies of text shrink to about a quarter. Images, video and
+    /// archives do not: they are compressed already.
     static func isCompressible(_ stored: StoredResponse) -> Bool {
         guard let type = stored.headers.single(.contentType) else { return false }
         let name = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
@@ -56,8 +56,8 @@ enum BodyCompression {
         return numbers.withUnsafeBytes { Data($0) } + bytes
     }
 
-    /// Returns the contents of frames; `nil` if they are no frames. No chunk grows beyond ``CacheTable/chunkSize``,
-    /// whatever its frame says.
+    /// Returns the decompressed contents of frames; `nil` if the bytes are not frames. No chunk grows beyond
+    /// ``CacheTable/chunkSize``, whatever its frame says.
     static func unpack(_ frames: Data) -> Data? {
         var rest = frames[...]
         var body = Data()
@@ -83,8 +83,8 @@ enum BodyCompression {
 
 #if Compression && canImport(CDiamondZlib)
 extension BodyCompression {
-    /// The fastest level. Level 6 makes pages of JSON another 13 % smaller, in 1.4 times the time, and chunks of 128 KiB 15 %,
-    /// in three times the time.
+    /// The fastest level. Level 6 makes pages of JSON another 13 % smaller, in 1.4 times the time, and chunks of 128
+    /// KiB 15 %, in three times the time.
     private static let level: Int32 = 1
 
     /// Returns compressed bytes; `nil` if they would be no shorter.

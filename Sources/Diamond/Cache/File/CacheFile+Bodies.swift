@@ -63,7 +63,7 @@ extension CacheFile {
             return try sealing?.opened(bytes, keyID: keyID, key: outline.key, number: number)
         } catch {
             guard case .locked(let lock) = CacheTable.LookupResult(error, keyID: keyID) else { return nil }
-            throw CacheError(.cannotSeal, lock.reason)
+            throw CacheError(.cannotSeal, lock.message)
         }
     }
 }

@@ -20,7 +20,7 @@ extension CacheTable.LookupResult {
         guard case .entry(var stored, let isVisited) = self, stored.flags.contains(.compressed) else { return self }
         guard BodyCompression.isAvailable else { return .locked(.compressed) }
         guard let body = BodyCompression.unpack(stored.body) else {
-            return .damaged(reason: "its body is not what was compressed")
+            return .damaged(reason: "its compressed body is damaged")
         }
         stored.body = body
         stored.flags.remove(.compressed)

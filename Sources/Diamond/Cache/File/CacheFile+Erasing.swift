@@ -21,8 +21,8 @@ extension CacheFile {
         return count
     }
 
-    /// Runs a transaction that erases something, even on a full disk. As a last resort, it does not overwrite the erased
-    /// bytes: the caller vacuums afterwards.
+    /// Runs a transaction that erases something, even on a full disk. As a last resort, it does not overwrite the
+    /// erased bytes: the caller vacuums afterwards.
     func erasing<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -37,12 +37,12 @@ extension CacheFile {
             guard error.code == .diskFull else { throw error }
             let remedy = "free 16 MiB on the disk, or end the programs that use the store and remove the file"
             throw CacheError(
-                .diskFull, "\(store.cachePath): the disk is full, and has no room to note what is erased: \(remedy)")
+                .diskFull, "\(store.cachePath): the disk is full, and erasing needs space: \(remedy)")
         }
     }
 
-    /// Runs a body that may need disk space. If the disk is full, it checkpoints the write-ahead log and tries again. If that
-    /// fails, too, it releases the ``Reserve`` and tries once more.
+    /// Runs a body that may need disk space. If the disk is full, it checkpoints the write-ahead log and tries again.
+    /// If that fails, too, it releases the ``Reserve`` and tries once more.
     func retryingOnFullDisk<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
         do throws(CacheError) { return try body() } catch { guard error.code == .diskFull else { throw error } }
         database.emptyLog()

@@ -16,7 +16,7 @@ extension CacheFile {
 
     /// Opens the file of a store. If it is damaged, sets it aside and creates another one.
     ///
-    /// - Parameter recreates: whether to do that, and to save the secret in a store that has none.
+    /// - Parameter recreates: whether to replace a damaged file, and to save the secret in a store that has none.
     static func open(
         _ store: Store,
         seal: (any CacheSeal)?,
@@ -30,7 +30,7 @@ extension CacheFile {
             return try open(store, seal: seal, secret: secret, savesSecret: recreates)
         } catch {
             guard recreates, error.code == .corrupt else { throw error }
-            if let place = try setAside(store, unlessOtherThan: number) {
+            if let place = try setAside(store, ifStill: number) {
                 activity.report(.cacheSetAside(file: place))
             }
             return try open(store, seal: seal, secret: secret, savesSecret: recreates)
@@ -55,7 +55,7 @@ extension CacheFile {
         }
         do throws(SQLiteError) {
             let opened = try openOnce(store, seal: seal, secret: secret, savesSecret: savesSecret)
-            // While there is space for it.
+            // Now, because the reserve gives it the space.
             opened.database.emptyLog()
             return opened
         } catch {
@@ -83,7 +83,7 @@ extension CacheFile {
         if let seal { return try SealedSecret(seal).find(in: database, new: secret, savesNew: savesSecret) }
         if let stored = try database.read(CacheTable.secret) { return stored }
         guard savesSecret else { return secret }
-        // Another process may have been faster: the secret in the file counts.
+        // Another process may have saved one first: the secret in the file counts.
         let stored = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(secret, on: connection)
             return try CacheTable.secret(on: connection)
@@ -112,8 +112,8 @@ extension CacheFile {
     // Any other error than ENOENT: the file may exist.
     private static func isMissing(_ store: Store) -> Bool { FileIdentity(store.cachePath) == nil && errno == ENOENT }
 
-    /// Returns the lock for opening the file; `nil` if the lock is unavailable and the file exists: in a directory that is not
-    /// writable, the file is not replaced.
+    /// Returns the lock for opening the file; `nil` if the lock is unavailable and the file exists: in a directory that
+    /// is not writable, the file is not replaced.
     private static func openingLock(of store: Store, isShared: Bool) throws(SQLiteError) -> FileLock? {
         do {
             return try FileLock(store.lockPath, isShared: isShared, timeout: store.lockTimeout)
@@ -123,24 +123,24 @@ extension CacheFile {
         }
     }
 
-    // Removes the log and the index of a file that was removed without them. If two files had one index, closing the first
-    // of them would release all locks of the process on it. The next process to open it would then truncate it, which kills
-    // every process that has it mapped (SIGBUS).
+    // Removes the log and the index of a file that was removed without them. If two files had one index, closing the
+    // first of them would release all locks of the process on it. The next process to open it would then truncate it,
+    // which kills every process that has it mapped (SIGBUS).
     private static func removeLeftovers(of store: Store) throws(SQLiteError) {
         for path in ["-wal", "-shm"].map({ store.cachePath + $0 }) {
             guard unlink(path) != 0, errno != ENOENT else { continue }
-            throw SQLiteError(errno: errno, "is left of another file and cannot be removed", path: path)
+            throw SQLiteError(errno: errno, "belongs to a removed file, and cannot be removed", path: path)
         }
     }
 
     /// Renames a damaged file and the files that belong to it, under a lock that every process of the store respects.
     ///
-    /// - Parameter number: the number of the damaged file. If another file is in its place, another process has already
-    ///   set it aside.
+    /// - Parameter number: the identity of the damaged file. If another file is in its place, another process has
+    ///   already set it aside.
     /// - Returns: its new path; `nil` if it was not renamed.
     package static func setAside(
         _ store: Store,
-        unlessOtherThan number: FileIdentity?
+        ifStill number: FileIdentity?
     ) throws(CacheError) -> String? {
         let lock = try lock(of: store)
         defer { withExtendedLifetime(lock) {} }

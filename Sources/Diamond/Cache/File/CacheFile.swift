@@ -1,15 +1,15 @@
 package import DiamondSQLite
 import Foundation
 
-/// The file of a cache. If the file was replaced or removed, it is opened again. A damaged file is set aside, and another
-/// one is created.
+/// The file of a cache. If the file was replaced or removed, it is opened again. A damaged file is set aside, and
+/// another one is created.
 package final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
         /// The sealing with the secret that is now in the file. It differs from ``CacheFile/secret`` if another process
         /// has created the file again.
         var sealing: Sealing?
-        /// The number that tells the file from another one of its name.
+        /// The identity of the open file. A later file at the path has another.
         var number: FileIdentity?
         /// The number of files opened after the first.
         var generation = 0
@@ -27,8 +27,8 @@ package final class CacheFile: Sendable {
     private let recreates: Bool
     private let activity: Activity
     private let state: Guarded<State>
-    /// The secret that makes this store's keys. It stays when the file is replaced, so that this process finds again
-    /// what it asks for.
+    /// The secret that makes this store's keys. It stays when the file is replaced, so that this process keeps its
+    /// keys.
     let secret: Data
     let seal: (any CacheSeal)?
     /// Whether bodies of text are compressed.
@@ -94,7 +94,8 @@ package final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.vacuum(pages: pages) }
     }
 
-    /// Runs a body on the database. If the file is damaged, this call fails, and another file is created for the next one.
+    /// Runs a body on the database. If the file is damaged, this call fails, and another file is created for the next
+    /// one.
     private func run<Result>(
         _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -120,8 +121,8 @@ package final class CacheFile: Sendable {
     /// Opens the file again if it is no longer the one that was opened: it was removed, or another process set it
     /// aside.
     ///
-    /// After ``abandon()``, a removed file is not created again: if a program releases a cache and removes its directory, the
-    /// last write must not create it again.
+    /// After ``abandon()``, a removed file is not created again: if a program releases a cache and removes its
+    /// directory, the last write must not create it again.
     ///
     /// - Parameter timeout: the longest wait for another process that does the same. After that, the next call tries
     ///   again.
@@ -133,14 +134,14 @@ package final class CacheFile: Sendable {
         try reopen(replacing: database, in: store.waiting(atMost: timeout))
     }
 
-    // With a brief timeout, because the failed read waits. An abandoned file is not replaced: that would create a file that
-    // the program has removed.
+    // With a brief timeout, because the failed read waits. An abandoned file is not replaced: that would create a file
+    // that the program has removed.
     private func replace(_ damaged: SQLiteDatabase) {
         guard recreates, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
         let store = store.waiting(atMost: Self.briefTimeout)
         do throws(CacheError) {
             let number = state.withLock { $0.number }
-            if let place = try Self.setAside(store, unlessOtherThan: number) {
+            if let place = try Self.setAside(store, ifStill: number) {
                 activity.report(.cacheSetAside(file: place))
             }
             try reopen(replacing: damaged, in: store)

@@ -18,8 +18,8 @@ public struct CacheListing: Sendable {
     public package(set) var status: Int
     /// The bytes of the body as stored. A sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64
-    /// Whether it is a part of a body: of a 206, or of a transfer that is in progress or was interrupted. It answers only
-    /// requests for ranges within it.
+    /// Whether it is a part of a body: of a 206, or of a transfer that is in progress or was interrupted. It answers
+    /// only requests for ranges within it.
     public package(set) var isPartial: Bool
     /// The date when it arrived or was last confirmed. For a partial entry, the date of its last write.
     public var date: Date { Date(milliseconds: storedAt) }
@@ -36,8 +36,7 @@ public struct CacheListing: Sendable {
     /// Whether it is sealed and cannot be opened here.
     package var isLocked = false
 
-    /// Creates a listing from a row; `nil` if the row has values that Diamond never writes, or is the index of variants, which is
-    /// no response.
+    /// Creates a listing from a row; `nil` if the row has values that Diamond never writes, or is an index of variants.
     init?(row: borrowing SQLiteStatement) {
         let times = [row.int64(4), row.int64(5), row.int64(6), row.int64(8)]
         guard let key = RequestKey(stored: row.data(0)), times.allSatisfy(CacheTable.times.contains) else { return nil }

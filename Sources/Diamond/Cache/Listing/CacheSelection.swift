@@ -97,7 +97,8 @@ public struct CacheSelection: Hashable, Sendable {
         CacheSelection(criterion: .storedBefore(milliseconds))
     }
 
-    /// Selects the entries that are past their lifetime and cannot be confirmed. Eviction removes these first.
+    /// Selects the entries that are past their lifetime, have no validator and are not pinned. Eviction removes these
+    /// before others.
     ///
     /// - Parameter milliseconds: the current time, in milliseconds since 1970.
     package static func expired(at milliseconds: Int64) -> CacheSelection {
@@ -105,8 +106,8 @@ public struct CacheSelection: Hashable, Sendable {
     }
 }
 
-/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the hashes
-/// of URLs. If another entry or URL has the same prefix or hash, it is read from disk again, too.
+/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the
+/// hashes of URLs. If another entry or URL has the same prefix or hash, it is read from disk again, too.
 struct ChangedNames: Hashable, Sendable {
     var keys: Set<Int64> = []
     /// ``CacheFile/urlHash(of:)``.

@@ -13,16 +13,16 @@ public import Foundation
 ///
 /// A key is never shown: not by `print` and `dump`, and not in an error.
 public struct AESGCMSeal: CacheSeal {
-    /// The name of the key that it seals with.
+    /// The name of the key that seals.
     public let keyID: String
     private let key: SymmetricKey
     private let olderKeys: [String: SymmetricKey]
 
     /// Creates a seal that seals with a key, and opens values sealed with that key or with an older one.
     ///
-    /// Pass a new key as `key`, and the previous one by its name in `olderKeys`. Entries are sealed with
-    /// the new key when they are stored or revalidated. If several processes share the store, each of them has to have the
-    /// new key in `olderKeys` before the first one seals with it.
+    /// Pass a new key as `key`, and the previous one by its name in `olderKeys`. Entries are sealed with the new key
+    /// when they are stored or revalidated. If several processes share the store, each of them needs the new key in
+    /// `olderKeys` before the first one seals with it.
     ///
     /// - Parameters:
     ///   - key: 16, 24 or 32 random bytes.
@@ -51,18 +51,18 @@ public struct AESGCMSeal: CacheSeal {
 
     public func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
         guard let key = keyID == self.keyID ? key : olderKeys[keyID] else {
-            throw CacheSealError(.unknownKey, "the key '\(keyID)' is not known: give it as an older one")
+            throw CacheSealError(.unknownKey, "the key '\(keyID)' is unknown: pass it as an older key")
         }
         do {
             return try AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: key, authenticating: context)
         } catch {
-            throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed was changed: drop it")
+            throw CacheSealError(.notAuthentic, "a value sealed with the key '\(keyID)' was changed: drop it")
         }
     }
 
     private static func symmetricKey(_ key: Data) throws(CacheSealError) -> SymmetricKey {
         guard [16, 24, 32].contains(key.count) else {
-            throw CacheSealError(.badKey, "a key of \(key.count) bytes is none for AES: give 16, 24 or 32 random bytes")
+            throw CacheSealError(.badKey, "an AES key cannot have \(key.count) bytes: pass 16, 24 or 32 random bytes")
         }
         return SymmetricKey(data: key)
     }

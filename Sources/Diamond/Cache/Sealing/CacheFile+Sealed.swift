@@ -8,8 +8,8 @@ extension SQLiteError {
 }
 
 extension CacheSealError {
-    /// Returns the reason of an error. For an error of another type, that is only the name of the type: its text may
-    /// contain anything.
+    /// Returns the message of a ``CacheSealError``, or else the name of the error's type: its text may contain
+    /// anything.
     static func reason(of error: any Error) -> String {
         (error as? CacheSealError)?.message ?? String(describing: type(of: error))
     }
@@ -31,7 +31,8 @@ extension CacheFile {
             let headers = try? sealing.openedHeaders(of: row.stored, row: row.row, key: entry.key),
             headers == old.headerBlock
         else { return nil }
-        // If the body was sealed with an older key, a new row is stored. Without the body in memory, the entry stays stale.
+        // If the body was sealed with an older key, a new row is stored. Without the body in memory, the entry stays
+        // stale.
         guard row.row.keyID == sealing.seal.keyID else {
             guard entry.stored.isWhole else { return nil }
             let new = try self.row(of: entry, chunks: CacheTable.chunks(of: entry.stored.body))
@@ -56,7 +57,7 @@ extension CacheFile {
         of key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        guard let row = try CacheTable.sealedRow(key, on: connection), row.isWritten(as: confirmation.row),
+        guard let row = try CacheTable.sealedRow(key, on: connection), row.isUnchanged(since: confirmation.row),
             row.confirms(confirmation.old)
         else { return false }
         switch confirmation.change {
@@ -84,8 +85,7 @@ extension CacheFile {
         do { return try body() } catch { throw CacheError(SQLiteError(cannotSeal: error, path: store.cachePath)) }
     }
 
-    /// Throws if a change was sealed for another file than the one that has the store's name now: that file has another
-    /// secret.
+    /// Throws if the file was replaced since a change was sealed: the new file has another secret.
     func throwIfReplaced(of generation: Int) throws(SQLiteError) {
         guard seal != nil, generation != self.generation else { return }
         throw SQLiteError(.fileReplaced, "was replaced while a change of it was sealed", path: store.cachePath)
@@ -141,8 +141,8 @@ extension CacheFile {
         return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
-    /// Returns the selections that name the entries of one that is not by the beginning of a URL: those for rows in
-    /// clear, and those for sealed rows.
+    /// Returns the selections for rows in clear and for sealed rows that together name the entries of one. The
+    /// selection is not by the beginning of a URL.
     private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
         switch (selection.criterion, sealing) {
         case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
@@ -162,7 +162,7 @@ extension CacheFile {
         return [alternatives(to: .host(String(host)))]
     }
 
-    /// Returns selections of the sealed entries whose URLs match.
+    /// Returns selections of the sealed entries that match a test.
     private func groups(
         among selections: [[CacheSelection]],
         where isNamed: (CacheListing) -> Bool

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// An authenticated encryption of the values in a store's files. Use ``AESGCMSeal``, or an app's own seal over a keychain or
-/// a key service.
+/// An authenticated encryption of the values in a store's files. Use ``AESGCMSeal``, or an app's own seal over a
+/// keychain or a key service.
 ///
-/// The functions are called on any thread, several at once, for every value that is written and read: be quick, and hold
-/// the keys in memory. A thrown ``CacheSealError`` is reported with its message; of any other error, only the name of
-/// its type.
+/// The functions are called on any thread, several at once, for every value that is written and read: be quick, and
+/// hold the keys in memory. A thrown ``CacheSealError`` is reported with its message; of any other error, only the name
+/// of its type.
 public protocol CacheSeal: Sendable {
-    /// The name of the key that ``seal(_:context:)`` uses. The store writes it in clear, next to the sealed bytes: it must
-    /// not be secret. Different keys have different names.
+    /// The name of the key that ``seal(_:context:)`` uses. The store writes it in clear, next to the sealed bytes: it
+    /// must not be secret. Different keys have different names.
     var keyID: String { get }
 
     /// Seals bytes with the key of ``keyID``. The result differs each time, so that equal values are not recognizable.
     ///
-    /// It is called outside of transactions, so other processes can write to the store during the call. The writes of this
-    /// process wait.
+    /// It is called outside of transactions, so other processes can write to the store during the call. The writes of
+    /// this process wait.
     ///
     /// - Parameters:
     ///   - bytes: a URL, headers, or 128 KiB of a body at most.

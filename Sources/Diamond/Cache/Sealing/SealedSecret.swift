@@ -57,7 +57,7 @@ package struct SealedSecret {
         } catch {
             throw SQLiteError(cannotSeal: error, path: database.path)
         }
-        // Another process may have been faster: the secret in the file counts.
+        // Another process may have saved one first: the secret in the file counts.
         let saved = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
             if let olderKeyID { try CacheTable.deleteSecret(keyID: olderKeyID, on: connection) }

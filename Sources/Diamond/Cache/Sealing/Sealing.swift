@@ -4,10 +4,10 @@ package import Foundation
 /// The sealing of entries: the values that are sealed, and the context that each is bound to.
 ///
 /// URL and canonical form are one sealed value, the headers another, and each chunk of the body is one more. Each is
-/// bound to its key, its column and its number. The headers are also bound to the row's status, times, flags and sizes
-/// and to the digest of the sealed body. So nothing of a row can be changed or put in another's place. The values that
-/// are found by name are keyed digests: tags, identities, URLs and hosts. A reader of the file sees which entries share
-/// one, but cannot try out which value it is.
+/// bound to its key, its column and its number. The headers are also bound to the row's status, times and sizes, to the
+/// flags in ``Checksum/coveredFlags``, and to the digest of the sealed body. So none of these can be changed, or moved
+/// to another row. The values that are found by name are keyed digests: tags, identities, URLs and hosts. A reader of
+/// the file sees which entries share one, but cannot guess and test the value.
 package struct Sealing: Sendable {
     enum Column: String { case request, headers, body, tag, identity, url, host }
 
@@ -141,7 +141,7 @@ package struct Sealing: Sendable {
     func nextFrame(of rest: inout Data.SubSequence, keyID: String) throws(CacheSealError) -> Data {
         let count = rest.prefix(4).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         guard rest.count >= 4 + count else {
-            throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed ends early: drop it")
+            throw CacheSealError(.notAuthentic, "a value sealed with the key '\(keyID)' is truncated: drop it")
         }
         defer { rest = rest.dropFirst(4 + count) }
         return Data(rest.dropFirst(4).prefix(count))
@@ -152,7 +152,7 @@ extension StoredResponse {
     /// Returns the values of a row that are in clear and must not be changed.
     fileprivate func facts(bodySize: Int64, digest: Data) -> Data {
         let numbers: [Int64] = [
-            Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.guarded).rawValue,
+            Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.coveredFlags).rawValue,
             duration, bodySize,
         ]
         return numbers.withUnsafeBytes { Data($0) } + digest

@@ -8,11 +8,11 @@ enum UnreadableReason: Hashable, Sendable {
     case unknownKey(String)
     /// Its body is compressed, and this program was built without the trait `Compression`.
     case compressed
-    /// The seal cannot open it now; the name of the error's type.
+    /// The seal cannot open it now, for this reason.
     case failure(String)
 
     /// The message: what happened and what to do, in one line.
-    var reason: String {
+    var message: String {
         switch self {
         case .inClear: "the store has entries in clear, which a sealed cache does not read: purge them"
         case .sealed(let id): "the store has entries sealed with the key '\(id)': give the cache a seal with it"

@@ -8,34 +8,34 @@ package struct CacheSchema: Hashable, Sendable {
     package struct Part: Hashable, Sendable {
         package var kind: Kind
         package var name: String
-        /// The SQL that makes it, as it was written.
+        /// The SQL that creates it, as it was written.
         package var sql: String
-        /// The text that has to be equal: of a table the columns, otherwise the SQL without comments and breaks. A
-        /// table that was migrated to this version has other SQL than one that was made in it.
+        /// The text to compare: for a table its columns, otherwise the SQL without comments and line breaks. The SQL of
+        /// a migrated table differs from that of a new one.
         package var meaning: String
 
         package var title: String { "the \(kind) \(name)" }
     }
 
-    /// A part that is not as it has to be.
+    /// A difference from the expected schema.
     package struct Fault: Hashable, Sendable {
         package enum Cause: Hashable, Sendable {
             case missing
-            /// Another of the same name; the one that has to be there.
+            /// A different part has the name.
             case changed
             case surplus
         }
 
         package var cause: Cause
-        /// The expected part; of a surplus one the part itself.
+        /// The expected part, or the surplus part.
         package var part: Part
 
         package var what: String {
             switch cause {
             case .missing: "\(part.title) is missing"
             case .changed where part.kind == .table: "\(part.title) has other columns"
-            case .changed: "\(part.title) is another one"
-            case .surplus: "\(part.title) is none of the schema"
+            case .changed: "\(part.title) has another definition"
+            case .surplus: "\(part.title) is not part of the schema"
             }
         }
     }
@@ -57,8 +57,8 @@ package struct CacheSchema: Hashable, Sendable {
         return surplus.map { Fault(cause: .surplus, part: $0) } + others
     }
 
-    /// Whether it has all tables of a schema, each with the same columns. Then the file is one of ours, even if its header does
-    /// not say so.
+    /// Whether it has all tables of a schema, each with the same columns. Then the file is one of ours, even if its
+    /// header does not say so.
     package func hasTables(of expected: CacheSchema) -> Bool {
         !faults(comparedTo: expected).contains { $0.part.kind == .table && $0.cause != .surplus }
     }

@@ -1,19 +1,20 @@
 package import DiamondSQLite
 import Foundation
 
-/// The recorded accesses: a ring of rows, and the sample that they are of.
+/// The recorded accesses: a ring of rows with the accesses of a sample of the keys.
 extension CacheTable {
     private static let maximumAccesses: Int64 = 65_536
-    /// The bytes of a cache's capacity for each row: the rows take at most one hundredth of the capacity.
+    /// The bytes of capacity for each row of the ring. A row takes about 40 bytes: the ring takes at most 1 % of the
+    /// capacity.
     private static let capacityPerAccess: Int64 = 4096
 
-    /// Records the capacity of a cache that was used, and its accesses if the store records them. If there are too many,
-    /// the oldest are deleted.
+    /// Saves the capacity of the cache that was used. If recording is on, also inserts its accesses, and deletes the
+    /// oldest ones beyond the ring's size.
     ///
     /// - Parameters:
-    ///   - capacity: the capacity of the cache that records, which limits the ring.
+    ///   - capacity: the capacity of this process's cache, which limits the ring.
     ///   - isUncompressed: whether this process neither compresses nor seals.
-    /// - Returns: which accesses every process of the store records from now on.
+    /// - Returns: the recording that every process of the store follows from now on.
     static func record(
         _ accesses: [CacheAccess],
         capacity: Int64,
@@ -37,12 +38,12 @@ extension CacheTable {
     ) throws(SQLiteError) -> Sampling {
         guard !accesses.isEmpty else { return sampling }
         let limit = min(maximumAccesses, max(1, capacity / capacityPerAccess))
-        // They come from several parts; each is sorted.
+        // The accesses of each part of the recorder are in order, but not those of all parts.
         let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
         for access in added { try insert(access, isSizeKnown: isUncompressed && access.kind != .hit, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
-        // Within one transaction, the ids are consecutive.
+        // The ids of one transaction are consecutive. The ring has turned if they pass a multiple of its size.
         guard newest / limit > (newest - Int64(added.count)) / limit else { return sampling }
         return try turn(sampling, on: connection)
     }
@@ -95,8 +96,8 @@ extension CacheTable {
         return capacity > 0 ? capacity : nil
     }
 
-    /// Removes the accesses of entries that are about to be erased. The accesses of entries evicted before stay, unless all are
-    /// removed: only the prefixes of their keys are known.
+    /// Removes the accesses of entries that are about to be erased. Accesses of entries that were evicted stay, because
+    /// only their key prefixes are known; ``CacheSelection/all`` removes these, too.
     static func deleteAccesses(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
@@ -109,6 +110,7 @@ extension CacheTable {
         try statement.run()
     }
 
+    /// Chooses the sample for the next turn of the ring, and saves it.
     private static func turn(
         _ sampling: Sampling,
         on connection: borrowing SQLiteConnection
@@ -120,9 +122,10 @@ extension CacheTable {
         return next
     }
 
-    /// Inserts an access. Its entry size is that of the entry's row on disk, compressed and sealed, if there is a valid one.
+    /// Inserts an access. Its entry size is read from the entry's row, where the body is compressed and sealed. Without
+    /// a valid row, the size in the access counts.
     ///
-    /// - Parameter isSizeKnown: whether the size in the access is already that of the row, which saves two searches.
+    /// - Parameter isSizeKnown: whether the access already has the size of the row, which saves two searches.
     private static func insert(
         _ access: CacheAccess,
         isSizeKnown: Bool,

@@ -150,8 +150,8 @@ extension CacheTable {
             try connection.integer("SELECT count(*) FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1"))
     }
 
-    /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer pauses
-    /// for so long.
+    /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer
+    /// pauses for so long.
     static let idleLimit: Int64 = 3_600_000
     /// The milliseconds after which a partial entry with a validator will not be continued: a week.
     static let resumableLifetime: Int64 = 7 * 86_400_000

@@ -10,7 +10,7 @@ extension CacheTable {
         var isExhausted = false
     }
 
-    /// Rows looked at in one transaction, and bytes of bodies removed in it.
+    /// The most rows read in one transaction, and the most bytes of bodies removed in it.
     private static let sliceRows: Int64 = 64
     static let sliceBytes: Int64 = 4 << 20
     /// The approximate bytes that an entry takes besides its body, in its row and in the indexes.
@@ -39,7 +39,7 @@ extension CacheTable {
 
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.
     ///
-    /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.
+    /// - Parameter excess: the bytes to remove. At most the last entry goes beyond.
     static func evictExpired(
         before now: Int64,
         excess: Int64,
@@ -66,7 +66,7 @@ extension CacheTable {
     /// Runs one slice of SIEVE from the hand on. Entries used since the hand last visited them are spared once; the
     /// others are removed.
     ///
-    /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.
+    /// - Parameter excess: the bytes to remove. At most the last entry goes beyond.
     static func evictUnvisited(
         excess: Int64,
         on connection: borrowing SQLiteConnection
@@ -76,7 +76,7 @@ extension CacheTable {
         try unvisit(rows.filter(\.isVisited).map(\.id), on: connection)
         let ids = rows.filter { !$0.isVisited }.map(\.id)
         try delete(ids, on: connection)
-        // After the last row the hand starts again, also after the largest possible id, which damage may have caused.
+        // After the last row the hand starts again. Damage may have caused the largest possible id.
         try setHand(rows.last.map { $0.id < .max ? $0.id + 1 : 0 } ?? 0, on: connection)
         return EvictionSlice(count: ids.count, isExhausted: rows.isEmpty && hand == 0)
     }

@@ -127,8 +127,8 @@ extension CacheTable {
     }
 
     package static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
-        // Every value comes from an index alone: a million entries take some tens of milliseconds. Counts kept by triggers would
-        // be faster to read, but slow every write. Not `sum`, which fails if damaged sizes overflow.
+        // Every value comes from an index alone: a million entries take some tens of milliseconds. Counts kept by
+        // triggers would be faster to read, but slow every write. Not `sum`, which fails if damaged sizes overflow.
         let statement = try connection.statement(
             """
             SELECT count(*), CAST(total(body_size) AS INTEGER), (SELECT min(stored_at) FROM entry),

@@ -3,8 +3,8 @@ import DiamondSQLite
 
 /// The columns by which a row is found.
 extension CacheTable {
-    /// Gives a row the key, URL and identity of an entry: the row may be that of another request with the same prefix, or
-    /// sealed with another secret.
+    /// Gives a row the key, URL and identity of an entry: the row may be that of another request with the same prefix,
+    /// or sealed with another secret.
     static func rename(
         _ entry: CacheEntry,
         isPartial: Bool,

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// Erasing entries, and marking them stale. The caller notifies other processes even if no row is found: entries evicted
-/// from the file may be in their memory.
+/// Erasing entries, and marking them stale. The caller notifies other processes even if no row is found: entries
+/// evicted from the file may be in their memory.
 extension CacheTable {
     /// The rows of one transaction. It lasts some milliseconds, and others write in between.
     static let sliceSize = 256
@@ -98,8 +98,8 @@ extension CacheTable {
         return ids.sorted()
     }
 
-    /// Marks rows stale, whatever their lifetime; their validators stay. If a row belongs to another entry by now, that entry
-    /// is revalidated once unnecessarily.
+    /// Marks rows stale, whatever their lifetime; their validators stay. If a row belongs to another entry by now, that
+    /// entry is revalidated once unnecessarily.
     ///
     /// - Returns: the number of newly marked rows.
     static func invalidate(

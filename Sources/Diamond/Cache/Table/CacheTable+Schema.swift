@@ -2,7 +2,7 @@ package import DiamondSQLite
 
 /// The reads and repairs of the file's schema.
 extension CacheTable {
-    /// Without SQLite's own tables and indexes.
+    /// Returns the schema of the file, without SQLite's own tables and indexes.
     package static func schema(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheSchema {
         let statement = try connection.statement(
             "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY name")
@@ -39,10 +39,10 @@ extension CacheTable {
         return lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// Removes and makes what is wrong, unless another program has mended it meanwhile.
+    /// Repairs the faults that no other program has repaired meanwhile.
     ///
-    /// - Returns: what was mended.
-    package static func mend(
+    /// - Returns: the repaired faults.
+    package static func repair(
         _ faults: [CacheSchema.Fault],
         _ expected: CacheSchema,
         on connection: borrowing SQLiteConnection
@@ -50,7 +50,7 @@ extension CacheTable {
         let present = Set(try schema(on: connection).faults(comparedTo: expected))
         for fault in faults where present.contains(fault) {
             if fault.cause != .missing { try drop(fault.part, on: connection) }
-            if fault.cause != .surplus { try make(fault.part, on: connection) }
+            if fault.cause != .surplus { try create(fault.part, on: connection) }
         }
         return present.intersection(faults)
     }
@@ -60,15 +60,15 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let name = part.name.replacing("\"", with: "\"\"")
-        // With a table its indexes and triggers have gone.
+        // Dropping a table has dropped its indexes and triggers.
         try connection.statement(composed: "DROP \(part.kind) IF EXISTS \"\(name)\"").run()
     }
 
-    private static func make(
+    private static func create(
         _ part: CacheSchema.Part,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        // Without this index one key may have come twice; the newer row counts.
+        // Without this index, a key may have several rows: the newest one stays.
         if part.name == "entry_by_key" {
             try connection.statement(
                 """

@@ -47,14 +47,14 @@ extension CacheTable {
         var row: Sealing.Row
         var stored: StoredResponse
 
-        /// Whether it may be the row of a response: it is as old, and was not invalidated since.
-        func confirms(_ answer: StoredResponse) -> Bool {
-            stored.storedAt == answer.storedAt
-                && stored.flags.intersection(.invalidated).isSubset(of: answer.flags)
+        /// Whether it may be the row of a response: it has the same time, and was not invalidated since.
+        func confirms(_ response: StoredResponse) -> Bool {
+            stored.storedAt == response.storedAt
+                && stored.flags.intersection(.invalidated).isSubset(of: response.flags)
         }
 
-        /// Whether the row was not written since: the same headers are sealed differently each time.
-        func isWritten(as other: Self) -> Bool { id == other.id && stored.headerBlock == other.stored.headerBlock }
+        /// Whether the row was not written since another read: each sealing of the same headers gives other bytes.
+        func isUnchanged(since other: Self) -> Bool { id == other.id && stored.headerBlock == other.stored.headerBlock }
     }
 
     /// Returns the sealed row of a key; `nil` if there is none, or it is in clear.

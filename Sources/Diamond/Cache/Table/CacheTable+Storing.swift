@@ -49,8 +49,8 @@ extension CacheTable {
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
-        // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy every page
-        // that the statement touches into a statement journal. That takes a fifth of the time.
+        // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy
+        // every page that the statement touches into a statement journal. That takes a fifth of the time.
         let checksum = entry.checksum(bodySize: body.size, digest: body.digest)
         func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
             let statement = try connection.statement(sql)
@@ -76,8 +76,9 @@ extension CacheTable {
         ON CONFLICT (key_prefix, variant, is_partial) DO NOTHING
         """
 
-    /// The update with the same bindings. The replaced response was requested, which counts as a use. The columns that name
-    /// the entry are not set, because SQLite updates every index over a set column, even if the value is unchanged.
+    /// The update with the same bindings. The replaced response was requested, which counts as a use. The columns that
+    /// name the entry are not set, because SQLite updates every index over a set column, even if the value is
+    /// unchanged.
     private static let replacement: StaticString = """
         UPDATE entry SET request = ?3, method = ?5, status = ?7, headers = ?8, stored_at = ?9, initial_age = ?10,
             lifetime = ?11, flags = ?12 | (flags & 16), duration = ?13, body_size = ?14, body_digest = ?15,
@@ -109,8 +110,8 @@ extension CacheTable {
         try statement.bind(seal, at: 17)
     }
 
-    /// Binds status, headers, times, flags and duration to seven parameters, in the order of the columns. These are all parts
-    /// of a response that the row's checksum covers, except the body.
+    /// Binds status, headers, times, flags and duration to seven parameters, in the order of the columns. These are all
+    /// parts of a response that the row's checksum covers, except the body.
     static func bind(
         _ stored: StoredResponse,
         to statement: borrowing SQLiteStatement,
@@ -225,7 +226,7 @@ extension CacheTable {
         try addTags(tags, to: id, on: connection)
     }
 
-    /// Returns the tags of an entry: those of the request that stored it, and those of requests that revalidated it.
+    /// Returns the names of an entry: those of the request that stored it, and of requests that revalidated it.
     static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
         let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)

@@ -1,10 +1,11 @@
 package import DiamondSQLite
 
-/// Rows behind the end of a body: a lookup stops before them, and they take space.
+/// Rows after the end of a body. No lookup reads them, but they take space.
 extension CacheTable {
     /// Returns the number of such rows of an entry.
     package static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        // The bytes before a row; their number is in the row's head, so that no body is read.
+        // `start` is the number of bytes before a row. SQLite finds the lengths in the heads of the rows, and reads no
+        // body.
         let statement = try connection.statement(
             """
             SELECT count(*) FROM (
@@ -17,7 +18,7 @@ extension CacheTable {
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
-    /// - Returns: `false` where there are none by now.
+    /// - Returns: `false` if there are none by now.
     package static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> Bool
     {

@@ -1,7 +1,7 @@
 package import DiamondSQLite
 package import Foundation
 
-/// The reads of a verification, a page at a time, and the repairs of what it found.
+/// The reads of a verification, a page at a time, and the repairs.
 extension CacheTable {
     /// An entry, verified with its body.
     package struct InspectedEntry {
@@ -19,7 +19,7 @@ extension CacheTable {
         package var surplus = 0
     }
 
-    /// Rows of one page.
+    /// The rows of one page.
     private static let pageSize: Int64 = 1024
 
     /// Returns the errors that SQLite's integrity check finds, at most 100 lines.
@@ -68,11 +68,11 @@ extension CacheTable {
         let isSealed = !statement.isNull(15)
         if isSealed { entry.url = url(of: statement, key: entry.key, sealing: sealing) ?? "•••" }
         guard let key = entry.key else {
-            entry.damage = "its key is none"
+            entry.damage = "its key is invalid"
             return entry
         }
         guard key.prefix == statement.int64(17) else {
-            entry.damage = "no lookup finds it: its index is another key's"
+            entry.damage = "no lookup finds it: its index has another key"
             return entry
         }
         let result = try verified(inspecting: statement, key: key, sealing: isSealed ? sealing : nil)
@@ -108,7 +108,7 @@ extension CacheTable {
 
     /// Removes a damaged entry, unless a program has replaced it since it was verified.
     ///
-    /// - Parameter checksum: the one that its row held.
+    /// - Parameter checksum: the checksum that its row held.
     package static func deleteDamaged(
         _ id: Int64,
         checksum: Int64,
@@ -178,7 +178,8 @@ extension CacheTable {
 
     // MARK: Facts
 
-    /// Whether the hand of eviction is a valid number. A number after the last entry is valid: eviction then starts again.
+    /// Whether the hand of eviction is a valid number. A number after the last entry is valid: eviction then starts
+    /// again.
     package static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'hand'")
         guard try statement.step() else { return true }

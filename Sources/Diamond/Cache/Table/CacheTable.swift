@@ -4,7 +4,7 @@ import Foundation
 
 /// The SQL of the cache's tables; in this file, the lookup.
 package enum CacheTable {
-    /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
+    /// The bytes of a full row of `body`. Larger rows than 128 KiB are no faster, and take memory.
     static let chunkSize = 128 << 10
     /// An entry's rows of `body` have the ids from `entry << 20` on: 2^20 chunks, 128 GiB.
     static let chunkBits: Int64 = 20
@@ -19,9 +19,9 @@ package enum CacheTable {
 
     /// The result of one lookup.
     enum LookupResult {
-        /// No entry of the request.
+        /// There is no entry for the request.
         case nothing
-        /// An entry, and whether it was used since eviction last visited it.
+        /// An entry, and whether it was used since eviction last passed it.
         case entry(StoredResponse, isVisited: Bool)
         /// A row that cannot be trusted.
         case damaged(reason: String)
@@ -50,11 +50,11 @@ package enum CacheTable {
         return try verified(statement, key: key, request: request).unpacked
     }
 
-    /// Returns the entry in its rows, still compressed and sealed. The caller has read the first row. Only this function
-    /// decides whether an entry is sound.
+    /// Returns the entry in its rows, still compressed and sealed, if it is sound. The caller has read the first row.
     ///
     /// - Parameters:
-    ///   - isPartial: whether the row's column says that the entry is partial. The flag that the checksum covers has to agree.
+    ///   - isPartial: whether the row's column says that the entry is partial. The flag that the checksum covers has to
+    ///     agree.
     ///   - readsBody: `false` to verify only; then one chunk at a time is in memory.
     static func verified(
         _ statement: borrowing SQLiteStatement,
@@ -67,7 +67,7 @@ package enum CacheTable {
         guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size),
             stored.flags.contains(.partial) == isPartial
         else {
-            return .damaged(reason: "its row makes no sense")
+            return .damaged(reason: "its row has invalid values")
         }
         guard isSound(stored, row: statement, key: key, request: request) else {
             return .damaged(reason: "its row's checksum is wrong")
@@ -76,7 +76,8 @@ package enum CacheTable {
         return try entry(stored, size: size, isVisited: isVisited, of: statement, readsBody: readsBody)
     }
 
-    // Compares the whole key and canonical form, so that a collision of prefixes cannot return another request's response.
+    // Compares the whole key and canonical form, so that a collision of prefixes cannot return another request's
+    // response.
     static func isSame(_ row: borrowing SQLiteStatement, key: RequestKey, request: [UInt8]) -> Bool {
         row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
             && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }

@@ -4,7 +4,7 @@ import Foundation
 extension Checksum {
     /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
     /// The other flags are set in many rows at once.
-    static let guarded: StoredResponse.Flags = [
+    static let coveredFlags: StoredResponse.Flags = [
         .noCache, .hasValidator, .mustRevalidate, .compressed, .partial, .heuristic, .shared, .variants,
     ]
 
@@ -24,7 +24,7 @@ extension Checksum {
         // The lengths delimit the concatenated values.
         let numbers: [Int64] = [
             Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,
-            stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.guarded).rawValue,
+            stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.coveredFlags).rawValue,
             stored.duration, bodySize,
         ]
         numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }

@@ -6,7 +6,7 @@ struct OutlineRow {
     private let id: Int64
     private let isPartial: Bool
     private let request: Data
-    /// The response without its body; `nil` if the row makes no sense.
+    /// The response without its body; `nil` if the row has invalid values.
     private let stored: StoredResponse?
     private let bodySize: Int64
     private let digest: Data
@@ -17,7 +17,7 @@ struct OutlineRow {
     private var sizes: [Int] = []
     private var isInOrder = true
 
-    /// - Parameter isPartial: whether the row says that its body is a part.
+    /// - Parameter isPartial: whether the row's column says that the entry is partial.
     init(row: borrowing SQLiteStatement, isPartial: Bool) {
         self.isPartial = isPartial
         request = row.data(1)
@@ -55,7 +55,7 @@ struct OutlineRow {
         guard let stored, stored.flags.contains(.partial) == isPartial, isInOrder,
             sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize)
         else {
-            return .other(.damaged(reason: "its row makes no sense, or its body is incomplete"))
+            return .other(.damaged(reason: "its row has invalid values, or its body is incomplete"))
         }
         // A single chunk may have no checksum: it is the digest of the body.
         let checksums = checksums.count == 1 ? [digest] : checksums

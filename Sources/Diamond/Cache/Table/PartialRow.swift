@@ -4,7 +4,7 @@ import Foundation
 /// The row of a partial entry, as the writer of its body knows it.
 struct PartialRow: Sendable {
     let id: Int64
-    /// The entry without its body: the request as the table holds it (sealed, where the store is), the headers in clear.
+    /// The entry without its body. The request is as in the table, which may be sealed; the headers are in clear.
     var entry: CacheEntry
     let seal: String?
     /// Whether all chunks are compressed. The chunks of the first transaction decide.
@@ -12,8 +12,8 @@ struct PartialRow: Sendable {
     /// The number of bytes written, after compression and sealing.
     var bodySize: Int64
     var digest: BodyDigest
-    /// The checksum of the row when it was written last. It covers headers, times and body, so that any other writer of the
-    /// row, or of another row with its id, changes it.
+    /// The checksum of the row when it was written last. It covers headers, times and body, so that any other writer of
+    /// the row, or of another row with its id, changes it.
     var checksum: Int64
 }
 
@@ -79,7 +79,7 @@ extension CacheFile {
 
     /// Appends chunks to a partial entry.
     ///
-    /// - Parameter isInUse: whether more chunks will come: eviction then removes others first.
+    /// - Parameter isInUse: whether more chunks will come. Eviction then removes other entries first.
     func append(
         _ next: PreparedChunks,
         isInUse: Bool,
@@ -122,6 +122,6 @@ extension CacheFile {
     }
 
     private func gone() -> SQLiteError {
-        SQLiteError(.entryGone, "an entry went while its body was written", path: store.cachePath)
+        SQLiteError(.entryGone, "an entry was removed while its body was written", path: store.cachePath)
     }
 }

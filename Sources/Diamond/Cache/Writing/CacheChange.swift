@@ -1,25 +1,26 @@
 /// A change of the disk tier.
 ///
-/// It is a class because it waits in an array and a dictionary at once, and is moved in them. The properties that are
-/// looked at there are stored next to the action: taking the action out of an entry copies the entry.
+/// It is a class, because an array and a dictionary hold it at once, and move it. The properties that they read are
+/// stored next to the action: reading them from the action would copy its entry.
 final class CacheChange: Sendable {
     enum Action: Sendable {
         case store(CacheEntry)
         case confirm(CacheEntry, replacing: StoredResponse)
-        /// An erasure, with whether it is for every process or the entry is only not kept in the file.
+        /// An erasure. `everywhere` also drops the entry from the memory of every process; otherwise this one keeps it
+        /// there.
         case delete(everywhere: Bool)
     }
 
     let key: RequestKey
     let action: Action
-    /// The bytes held until it is written.
+    /// The approximate bytes of memory that it takes until it is written.
     let cost: Int
-    /// About the most that the file grows by.
+    /// The approximate maximum growth of the file in bytes.
     let diskBytes: Int64
-    /// Whether it puts an answer on disk that does not replace one still waiting to be written.
+    /// Whether it counts as a store. A revalidation merged into a store that still waits does not.
     let isNew: Bool
 
-    /// The approximate bytes that one change takes besides its contents: many without a body are much, too.
+    /// The approximate bytes that a change takes besides its contents.
     private static let overhead = 512
 
     private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0, isNew: Bool = false) {
@@ -32,21 +33,21 @@ final class CacheChange: Sendable {
 
     /// Creates the storing of an entry.
     ///
-    /// - Parameter isNew: `false` if it replaces an entry that still waits, with the changes of its revalidation.
+    /// - Parameter isNew: `false` if it replaces a store that still waits by the revalidated entry.
     static func store(_ entry: CacheEntry, isNew: Bool = true) -> CacheChange {
         let size = entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count
         return CacheChange(
             entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096, isNew: isNew)
     }
 
-    // The body does not change on disk, but is held in memory until then, with the headers of the old response.
+    // The body on disk does not change, but memory holds it until the write, with the headers of the old response.
     static func confirm(_ entry: CacheEntry, replacing old: StoredResponse) -> CacheChange {
         let bodies = max(entry.stored.body.count, old.body.count)
         let size = bodies + entry.stored.headerBlock.count + old.headerBlock.count + entry.request.count
         return CacheChange(entry.key, .confirm(entry, replacing: old), cost: size + overhead)
     }
 
-    /// Creates an erasure. It costs nothing, because it is never refused: the entry it erases would come back.
+    /// Creates an erasure. It costs nothing, so that it is never refused: the erased entry would come back.
     static func delete(_ key: RequestKey, everywhere: Bool = false) -> CacheChange {
         CacheChange(key, .delete(everywhere: everywhere))
     }

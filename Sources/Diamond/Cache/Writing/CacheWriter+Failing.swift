@@ -3,8 +3,8 @@ import DiamondSQLite
 /// The handling of changes that could not be written. Their outdated entries on disk are erased before anything else is
 /// written.
 extension CacheWriter {
-    /// Gives up all waiting changes, because they have no file: the open file has another name now, or none. The
-    /// entries that the next file has under their keys may be older.
+    /// Drops all waiting changes, because the open file lost its name, and the file at the path cannot be opened.
+    /// Entries under their keys in the next file count as outdated.
     func failWaitingChanges(_ error: CacheError) {
         activity.report(.cacheFailed(reason: error.message))
         while let group = nextGroup() {
@@ -13,7 +13,7 @@ extension CacheWriter {
                 state.finish(group)
             }
         }
-        // The next file may have entries of each URL.
+        // The next file may have entries of every URL.
         state.withLock { state in
             let urls = state.untriedInvalidations
             state.failInvalidations(urls.count, keeping: Set(urls))
@@ -32,9 +32,9 @@ extension CacheWriter {
         return nil
     }
 
-    /// Returns the keys that the disk has an entry under. If that cannot be read, it returns all of them.
+    /// Returns the keys that have an entry on disk; all keys if the file cannot be read.
     private func outdated(_ keys: [RequestKey]) -> [RequestKey] {
-        // Then no single key need be remembered.
+        // No key has to be remembered then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
         let known = try? file.read { (connection) throws(SQLiteError) in
             var known: [RequestKey] = []
@@ -44,11 +44,11 @@ extension CacheWriter {
         return known ?? keys
     }
 
-    /// Erases the entries that are older than changes that could not be written, and marks stale entries. This comes
-    /// before any write, which may put a newer answer in the place of one of them.
+    /// Erases the entries on disk whose newer changes could not be written, and marks stale entries. It runs before any
+    /// other write, which may store a newer response under one of their keys.
     func reconcile() throws(CacheError) {
         guard state.withLock({ $0.canReconcile }) else { return }
-        // If the open file has lost its name, erasing in it would leave the entries in the file that has the name now.
+        // If another file is at the path by now, its entries have to be erased.
         try file.reopenIfReplaced()
         do throws(CacheError) {
             try erase(state.withLock { $0.outdated })
@@ -66,7 +66,7 @@ extension CacheWriter {
         state.withLock { $0.removeFailures() }
     }
 
-    /// Notifies other processes that anything may have changed, if the invalidated entries are no longer remembered.
+    /// Notifies other processes that anything may have changed, if it is not known which entries have.
     private func notifyProcesses() throws(CacheError) {
         guard state.withLock({ $0.mustNotifyProcesses }) else { return }
         try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
@@ -84,18 +84,17 @@ extension CacheWriter {
         return true
     }
 
-    /// Keeps the invalidations that could not be marked, if the disk has an entry of theirs, and tries them again with
-    /// the next changes. Many unsafe requests on a full disk must not erase the stored entries of other requests.
+    /// Keeps the failed invalidations whose URLs have an entry on disk, to try them again with the next changes. The
+    /// others are dropped: otherwise many unsafe requests on a full disk would make all entries count as outdated.
     private func failInvalidations() {
         let urls = state.withLock { $0.beginUntriedInvalidations() }
         let stored = stored(urls)
         state.withLock { $0.failInvalidations(urls.count, keeping: stored) }
     }
 
-    /// Returns the URLs of which the disk has an entry that is not marked. If that cannot be read, it returns all of
-    /// them.
+    /// Returns the URLs that have an unmarked entry on disk; all URLs if the file cannot be read.
     private func stored(_ urls: [String]) -> Set<String> {
-        // Then no single URL need be remembered.
+        // No URL has to be remembered then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
         return (try? file.valid(urls: urls)) ?? Set(urls)
     }

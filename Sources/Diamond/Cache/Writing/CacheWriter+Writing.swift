@@ -16,10 +16,10 @@ extension CacheWriter {
         }
         var isMore: Bool?
         while let group = nextGroup() {
-            let looks = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
-            let pages = write(group, looks: looks)
+            let checksUsage = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
+            let pages = write(group, checksUsage: checksUsage)
             state.withLock { $0.finish(group) }
-            isMore = looks ? evictSlice(pages) : false
+            isMore = checksUsage ? evictSlice(pages) : false
         }
         reconcileNewInvalidations()
         if state.withLock({ $0.hasManyVisits }) { write(drainUsageRecords()) }
@@ -59,19 +59,19 @@ extension CacheWriter {
         }
     }
 
-    // One change that cannot be written (a body too large for the disk) must not make the others of its group fail.
+    // A change that cannot be written, such as a body too large for the disk, must not make the rest of its group fail.
     /// - Returns: the pages of the file after the write, if they are asked for and known.
-    private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
+    private func write(_ group: [CacheChange], checksUsage: Bool) -> CachePages? {
         // If this fails, so would each change.
         do throws(CacheError) { try reconcile() } catch { return giveUp(group, because: error) }
-        let facts = drainUsageRecords()
+        let records = drainUsageRecords()
         do throws(CacheError) {
-            return try write(facts, with: group, looks: looks)
+            return try write(records, with: group, checksUsage: checksUsage)
         } catch {
             // After the whole group: the usage records may be the reason for the failure.
-            defer { putBack(facts) }
+            defer { putBack(records) }
             if group.count > 1, error.mayConcernOneChange {
-                return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
+                return group.map { write([$0], checksUsage: checksUsage) }.last.flatMap(\.self)
             }
             return giveUp(group, because: error)
         }
@@ -80,36 +80,39 @@ extension CacheWriter {
     // MARK: Usage records
 
     func drainUsageRecords() -> UsageRecords {
-        var facts = state.withLock { $0.drainUsageRecords() }
-        recorder.move(to: &facts)
-        return facts
+        var records = state.withLock { $0.drainUsageRecords() }
+        recorder.move(to: &records)
+        return records
     }
 
-    private func putBack(_ facts: UsageRecords) {
-        recorder.putBack(facts.accesses)
-        state.withLock { $0.putBack(facts) }
+    private func putBack(_ records: UsageRecords) {
+        recorder.putBack(records.accesses)
+        state.withLock { $0.putBack(records) }
     }
 
-    /// Writes usage records alone. It waits only briefly for another process that writes, so that lookups are not delayed.
-    func write(_ facts: UsageRecords) {
-        guard !facts.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
+    /// Writes usage records alone. It waits only briefly for another process that writes, so that lookups are not
+    /// delayed.
+    func write(_ records: UsageRecords) {
+        guard !records.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
         do throws(CacheError) {
             try reconcile()
-            _ = try write(facts, with: [], looks: false, busyTimeout: CacheFile.briefTimeout)
+            _ = try write(records, with: [], checksUsage: false, busyTimeout: CacheFile.briefTimeout)
         } catch  where error.code == .busy {
             // They are written with the next change.
-            putBack(facts)
+            putBack(records)
         } catch {
             // Dropped, or they would fail again and again.
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func write(_ facts: UsageRecords, with group: [CacheChange], looks: Bool, busyTimeout: Duration? = nil)
+    private func write(
+        _ records: UsageRecords, with group: [CacheChange], checksUsage: Bool, busyTimeout: Duration? = nil
+    )
         throws(CacheError) -> CachePages?
     {
         let (capacity, isUncompressed) = (eviction.capacity, file.isInClear)
-        let facts = self.facts(facts, with: group)
+        let records = counting(group, in: records)
         let generation = file.generation
         var changes: [PreparedChange] = []
         for change in group { changes.append(try file.prepared(change)) }
@@ -117,35 +120,36 @@ extension CacheWriter {
             try file.throwIfReplaced(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
-            let recording = try Self.write(facts, capacity, isUncompressed: isUncompressed, on: connection)
+            let recording = try Self.write(records, capacity, isUncompressed: isUncompressed, on: connection)
             // This connection has the page counts in memory; a reader would have to read the log.
-            return (recording, looks ? try CacheTable.pages(on: connection) : nil, gone)
+            return (recording, checksUsage ? try CacheTable.pages(on: connection) : nil, gone)
         }
         for key in gone { onVanishedEntry(key) }
         if let recording { recorder.set(recording) }
         return pages
     }
 
-    /// Returns facts with the number of answers that a group puts on disk. They are counted in the group's own
+    /// Returns usage records with the number of responses that a group stores. They are counted in the group's own
     /// transaction, and not if that fails.
-    private func facts(_ facts: UsageRecords, with group: [CacheChange]) -> UsageRecords {
+    private func counting(_ group: [CacheChange], in records: UsageRecords) -> UsageRecords {
         let stores = group.count(where: \.isNew)
-        guard stores > 0 else { return facts }
-        var facts = facts
-        _ = facts.counts.count(in: eviction.hour) { $0.stores += Int64(stores) }
-        return facts
+        guard stores > 0 else { return records }
+        var records = records
+        _ = records.counts.count(in: eviction.hour) { $0.stores += Int64(stores) }
+        return records
     }
 
     /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
     private static func write(
-        _ facts: UsageRecords,
+        _ records: UsageRecords,
         _ capacity: Int64,
         isUncompressed: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> AccessRecording? {
-        if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
-        for counts in facts.counts { try CacheTable.add(counts, on: connection) }
-        guard facts.wasUsed || !facts.accesses.isEmpty else { return nil }
-        return try CacheTable.record(facts.accesses, capacity: capacity, isUncompressed: isUncompressed, on: connection)
+        if !records.visited.isEmpty { try CacheTable.visit(records.visited, on: connection) }
+        for counts in records.counts { try CacheTable.add(counts, on: connection) }
+        guard records.wasUsed || !records.accesses.isEmpty else { return nil }
+        return try CacheTable.record(
+            records.accesses, capacity: capacity, isUncompressed: isUncompressed, on: connection)
     }
 }

@@ -11,8 +11,8 @@ import Synchronization
 final class CacheWriter: Sendable {
     /// The most bytes that may wait. If the disk is slower than the network, changes beyond that are not stored.
     private static let backlog = 64 << 20
-    /// The most bytes that a task's own thread may write.
-    private static let little = 64 << 10
+    /// The most waiting bytes that a task's own thread writes.
+    private static let maximumQuickFlush = 64 << 10
 
     let file: CacheFile
     let eviction: Eviction
@@ -21,8 +21,8 @@ final class CacheWriter: Sendable {
     let recorder = AccessRecorder()
     let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
     let debouncer: WriteDebouncer
-    /// The process that opened the cache. A forked child has none of the queue's threads, and would wait forever for
-    /// them.
+    /// The process that opened the cache. A forked child has none of the queue's threads, and would wait for them
+    /// forever.
     private let process = getpid()
     private let hasReportedFork = Atomic(false)
     private let quickFlushes = Guarded(QuickWrites())
@@ -44,8 +44,10 @@ final class CacheWriter: Sendable {
         self.activity = activity
     }
 
-    /// - Returns: `false` if too much waits already, if the change confirms an answer that was replaced, erased or made
-    ///   stale since, or if this is a forked child.
+    /// Adds a change.
+    ///
+    /// - Returns: `false` if too much waits already, if the change confirms a response that was replaced, erased or
+    ///   made stale since, or if this is a forked child.
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         guard !reportFork() else { return false }
@@ -64,8 +66,8 @@ final class CacheWriter: Sendable {
         return true
     }
 
-    /// Invalidates all entries of a URL stored so far. Lookups treat them as stale immediately. On disk they are marked after
-    /// the changes so far.
+    /// Invalidates all entries of a URL stored so far. Lookups treat them as stale immediately. On disk they are marked
+    /// after the changes so far.
     func invalidate(_ url: String) {
         guard !reportFork() else { return }
         // Without delay, like an erasure: other processes have to revalidate.
@@ -82,16 +84,16 @@ final class CacheWriter: Sendable {
     }
 
     /// Records an access. It is written with the next change, or when many accesses wait.
-    func record(_ access: CacheAccess) { if recorder.record(access) { scheduleFacts() } }
+    func record(_ access: CacheAccess) { if recorder.record(access) { scheduleRecords() } }
 
     /// Counts something in an hour. The count is written with the next change.
     func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
-        if state.withLock({ $0.counts.count(in: hour, body) }) { scheduleFacts() }
+        if state.withLock({ $0.counts.count(in: hour, body) }) { scheduleRecords() }
     }
 
     /// Counts an access in an hour, and records it. Every hit calls this.
     func count(_ access: CacheAccess, in hour: Int64, _ body: (inout CacheCounts) -> Void) {
-        if recorder.count(access, in: hour, body) { scheduleFacts() }
+        if recorder.count(access, in: hour, body) { scheduleRecords() }
     }
 
     /// Returns the pending changes of an entry, which override the entry on disk.
@@ -122,8 +124,8 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// - Returns: `false` if another process writes, or more than a little has to be evicted. The queue's thread does
-    ///   that.
+    /// - Returns: `false` if another process writes, or more than one slice has to be evicted. The queue's own thread
+    ///   then does the rest.
     private func flushHere() -> Bool {
         guard file.canWriteImmediately else { return false }
         return timed {
@@ -135,7 +137,7 @@ final class CacheWriter: Sendable {
 
     /// Whether the task's thread may wait for the disk: little waits, and the disk was quick recently.
     private var mayHoldThread: Bool {
-        quickFlushes.withLock { $0.mayHoldThread } && state.withLock { $0.cost <= Self.little }
+        quickFlushes.withLock { $0.mayHoldThread } && state.withLock { $0.cost <= Self.maximumQuickFlush }
     }
 
     private func timed<Result>(_ flush: () -> Result) -> Result {
@@ -164,7 +166,7 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
-    /// Erases the leftovers of a transfer under a key, soon.
+    /// Erases the partial entry of a key, soon.
     func dropPart(of key: RequestKey) {
         queue.async { [self] in
             do throws(CacheError) {
@@ -176,7 +178,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// Removes the failure of a key whose entry on disk was written without a change, and is right.
+    /// Removes the failure of a key whose entry on disk was written since, without a ``CacheChange``.
     func removeFailure(of key: RequestKey) { state.withLock { $0.removeFailure(of: key) } }
 
     private func throwIfForked() throws(CacheError) {
@@ -197,7 +199,7 @@ final class CacheWriter: Sendable {
     }
 
     // In a write of their own: after the hour's end, no change may follow soon.
-    private func scheduleFacts() {
+    private func scheduleRecords() {
         // A forked child cannot write them.
         guard !reportFork() else { return _ = drainUsageRecords() }
         queue.async { self.write(self.drainUsageRecords()) }

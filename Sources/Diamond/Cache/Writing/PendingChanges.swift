@@ -1,4 +1,4 @@
-/// The changes that wait to be written, and those of them that are not on disk yet.
+/// The changes and invalidations that are not on disk yet, and the state of writing them.
 struct PendingChanges {
     private static let groupSize = 64
     /// The most bytes that one transaction writes, except for one larger body: the log grows by as much.
@@ -7,8 +7,7 @@ struct PendingChanges {
     private static let markedURLs = 64
     /// The most visited keys that wait to be written with the next change. Beyond that, they are written on their own.
     private static let maximumVisits = 4096
-    /// The most keys remembered one by one whose changes could not be written, and the most URLs whose entries could
-    /// not be marked.
+    /// The most failed keys, and the most failed URLs, that are remembered one by one.
     static let maximumFailures = 4096
 
     var waiting: [CacheChange] = []
@@ -25,14 +24,14 @@ struct PendingChanges {
     var counts: [CacheCounts] = []
     /// The URLs whose entries are stale and not marked so on disk yet.
     private(set) var invalidations = PendingInvalidations()
-    /// Whether other processes must be notified that entries were invalidated or erased that are not on disk. These may be in
-    /// their memories.
+    /// Whether other processes must be notified that anything may have changed. Their memories may have entries that
+    /// were invalidated or erased, and are not on disk.
     private(set) var mustNotifyProcesses = false
     private var failures = Failures()
 }
 
-/// The keys whose last change could not be written, if the disk has an entry of them. That entry is outdated, hidden from
-/// every lookup, and erased before anything else is written.
+/// The keys whose last change could not be written, and that have an entry on disk. That entry is outdated: lookups do
+/// not find it, and it is erased before anything else is written.
 private struct Failures {
     var keys: Set<RequestKey> = []
     /// Whether there were too many to remember. Every entry on disk may then be outdated, and all are erased.
@@ -54,7 +53,7 @@ extension PendingChanges {
 
     /// Returns the pending changes of an entry, which override the entry on disk.
     ///
-    /// - Parameter url: ``CacheEntry/url``; if it is not known, any URL that was made stale may be meant.
+    /// - Parameter url: ``CacheEntry/url``; `nil` if it is not known: the invalidation of any URL then counts.
     func pendingEntry(for key: RequestKey, url: String?) -> PendingEntry {
         guard let (number, change) = latest[key] else {
             let erased = isOutdated(key) ? CacheChange.delete(key) : nil
@@ -65,7 +64,8 @@ extension PendingChanges {
             isStale: invalidations.include(url, behind: number))
     }
 
-    /// Returns the change to write for a change. The revalidation of a response that still waits becomes a store of both.
+    /// Returns the change to write for a change. The revalidation of a response that still waits becomes a store of the
+    /// revalidated response.
     ///
     /// - Returns: `nil` if the change revalidates a response that was replaced, erased or invalidated since.
     func effective(_ change: CacheChange) -> CacheChange? {
@@ -107,10 +107,10 @@ extension PendingChanges {
     }
 
     /// Adds usage records that could not be written to those of the next transaction.
-    mutating func putBack(_ facts: UsageRecords) {
-        visited.formUnion(facts.visited)
+    mutating func putBack(_ records: UsageRecords) {
+        visited.formUnion(records.visited)
         let newer = counts
-        counts = facts.counts
+        counts = records.counts
         for newer in newer { counts.add(newer) }
     }
 
@@ -120,8 +120,7 @@ extension PendingChanges {
         return !isScheduled
     }
 
-    /// Removes and returns the changes of the next transaction. It includes no change after an invalidation that has to be
-    /// written first.
+    /// Removes and returns the changes of the next transaction. Changes after an invalidation wait until it is written.
     mutating func nextGroup() -> [CacheChange] {
         var cost = 0
         let size = min(Self.groupSize, invalidations.room(behind: written))
@@ -210,7 +209,7 @@ extension PendingChanges {
     /// Whether something on disk has to be erased or marked before anything is written.
     var mustReconcile: Bool { failures.areAny || mustNotifyProcesses || !invalidations.isEmpty }
 
-    /// Whether some of these entries can be erased or marked now, without waiting for a change.
+    /// Whether something on disk can be erased or marked now, without waiting for a change.
     var canReconcile: Bool { failures.areAny || mustNotifyProcesses || !readyInvalidations.isEmpty }
 
     /// Whether the entry on disk under a key may be older than a change that could not be written.
@@ -234,6 +233,6 @@ extension PendingChanges {
     /// Removes all failures after the outdated entries are erased. Until then, lookups must not find these entries.
     mutating func removeFailures() { failures = Failures() }
 
-    /// Removes the failure of a key whose entry on disk is right.
+    /// Removes the failure of a key whose entry on disk is current.
     mutating func removeFailure(of key: RequestKey) { failures.keys.remove(key) }
 }

@@ -7,11 +7,11 @@ struct PendingEntry: Sendable {
     /// Whether the entry was invalidated after that change. If there is no change, it is about the entry on disk.
     let isStale: Bool
 
-    /// Returns the response of a row as it will be when everything is written.
+    /// Returns the response of a row with the pending changes applied.
     func written(onto row: StoredResponse) -> StoredResponse {
         guard case .confirm(let entry, let old) = change?.action else { return marked(row) }
         let row = row.outdated(if: wasStale)
-        // Another process may have changed what was confirmed.
+        // Another process may have changed the confirmed row.
         return marked(row.isUnchanged(since: old) ? entry.stored.whole(by: row) : row)
     }
 

@@ -16,9 +16,9 @@ struct PendingInvalidations {
     /// The number of invalidations at the front that could not be written. They are tried again together with the next
     /// ones, not by themselves.
     private var tried = 0
-    /// Whether one of them was added again since.
+    /// Whether an invalidation that was tried was added again since.
     private var isRepeated = false
-    /// The URLs whose entries are being marked, or looked for. An entry that comes in the meantime may be missed.
+    /// The URLs whose entries are being looked for or marked. An entry stored in the meantime may be missed.
     private var underWay: Set<String> = []
 
     var isEmpty: Bool { waiting.isEmpty }

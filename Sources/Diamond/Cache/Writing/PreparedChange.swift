@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// A change in the form that its transaction writes. It is compressed and sealed before the transaction: during one, no other
-/// process could write until an app's seal returns.
+/// A change in the form that its transaction writes. It is compressed and sealed before the transaction: inside, other
+/// processes would wait until an app's seal returns.
 struct PreparedChange {
     enum Action {
         /// Stores an entry in clear, uncompressed.

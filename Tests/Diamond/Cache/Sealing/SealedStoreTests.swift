@@ -256,7 +256,7 @@ import Testing
         await clear.flush()
         let sealed = try open(.first)
         #expect(found(entry, in: sealed) == nil)
-        #expect(events.locked == [UnreadableReason.inClear.reason])
+        #expect(events.locked == [UnreadableReason.inClear.message])
         #expect(try sealed.count(.tag("t")) == 1)
         #expect(try sealed.count(.url("http://h/a")) == 1)
         sealed.store(entry)
