@@ -2,15 +2,15 @@ package import DiamondSQLite
 
 /// The SQL of every shipped version of every database, embedded in the binary.
 ///
-/// The scripts stand in `.sql` files beside this one and are never edited after a release.
+/// The scripts are in `.sql` files next to this one. They are never edited after a release.
 package enum DiamondSchema {
-    /// `cache.sqlite`; its application id reads `DiaC`.
+    /// The configuration of `cache.sqlite`. Its application id reads `DiaC`.
     package static let cache = SQLiteConfiguration(
         applicationID: 0x4469_6143,
         migrations: [String(decoding: PackageResources.cache_v1_sql, as: UTF8.self)]
     )
 
-    /// `replay.sqlite`; its application id reads `DiaQ`. A commit survives the loss of power.
+    /// The configuration of `replay.sqlite`. Its application id reads `DiaQ`. A commit survives a power failure.
     package static let replay: SQLiteConfiguration = {
         var configuration = SQLiteConfiguration(
             applicationID: 0x4469_6151,

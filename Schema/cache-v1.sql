@@ -1,31 +1,31 @@
 -- The cache, version 1. The file may be deleted at any time.
 --
 -- Measurements that decided the layout, as ratios of time:
---   Bodies in the database: a read takes 0.7 of the time of a separate file at 1 to 10 KiB, about the same at 100 KiB, and
---   twice as long at 1 MiB. A body of up to 128 KiB is one row. A larger one is split into chunks of that size; larger
---   rows are no faster.
+--   Bodies in the database: a read takes 0.7 of the time of a separate file at 1 to 10 KiB, about the same at 100 KiB,
+--   and twice as long at 1 MiB. A body of up to 128 KiB is one row. A larger one is split into chunks of that size;
+--   larger rows are no faster.
 --   Pages of 8,192 bytes: reading an entry of 10 KiB takes 0.66, and storing it 0.8, of the time with pages of 4,096.
 --   Pages of 16,384 bytes are faster only from 100 KiB on, and take 1.8 times the space for bodies of 8 KiB.
---   Indexes: replacing an entry changes each index over a column that the statement sets, which writes more pages to the
---   log. With a million entries, the index by size takes 0.26 of the whole time, by URL 0.21, by age 0.17, and by expiry
---   nothing measurable. (Therefore the statement does not set a URL that is unchanged.) These indexes, and no trigger, are
---   why storing takes 3 to 6 times as long with a million entries as with a thousand. A larger page cache does not help.
---   Without the three, storing would take a third of the time. They are worth it: every list and purge uses one of them.
---   Totals: counting entries and bytes by triggers would make a new entry take 1.27 times as long. Computing them from the
---   indexes takes 0.19 of the time that a scan of the rows takes: 50 ms with a million entries.
+--   Indexes: replacing an entry changes each index over a column that the statement sets, which writes more pages to
+--   the log, so the statement sets no URL that is unchanged. With a million entries, the index by size takes 0.26 of
+--   the whole time, by URL 0.21, by age 0.17, and by expiry nothing measurable. Because of these indexes, not the
+--   triggers, storing takes 3 to 6 times as long with a million entries as with a thousand. A larger page cache does
+--   not help. Without the three, storing would take a third of the time, but every list and purge uses one of them.
+--   Totals: counting entries and bytes by triggers would make a new entry take 1.27 times as long. Computing them from
+--   the indexes takes 0.19 of the time that a scan of the rows takes: 50 ms with a million entries.
 --
 -- All tables but `tag` are rowid tables: WITHOUT ROWID is 3 to 10 times slower when rows need overflow pages. The index
--- over keys has only the first 64 bits of a key, because an integer index is smaller and faster than one over blobs of 32
--- bytes. Every lookup compares the whole key and the canonical form. The metadata (entry) and the bytes (body) are in
--- different tables, so that listing never reads bodies.
+-- over keys has only the first 64 bits of a key, because an integer index is smaller and faster than one over blobs of
+-- 32 bytes. Every lookup compares the whole key and the canonical form. The metadata (entry) and the bytes (body) are
+-- in different tables, so that listing never reads bodies.
 --
 -- In a sealed row, the URL, canonical form, headers and body are encrypted. Keyed digests replace the URL, identity and
 -- tags in the columns that are searched. Checksums are computed over the stored bytes, sealed or not. Times are in
 -- milliseconds since 1970.
 --
--- A body that arrives in pieces is written as a partial entry. The whole entry of the same key stays until the last piece
--- is written: one transaction then replaces it by the new one. After each transaction a partial entry is valid: its size,
--- digest and checksum are those of the bytes received so far.
+-- A body that arrives in pieces is written as a partial entry. The whole entry of the same key stays until the last
+-- piece is written: one transaction then replaces it by the new one. After each transaction a partial entry is valid:
+-- its size, digest and checksum are those of the bytes received so far.
 
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, which is the order of eviction
@@ -66,7 +66,8 @@ CREATE INDEX entry_by_age ON entry (stored_at);
 -- Listing by size, the largest first.
 CREATE INDEX entry_by_size ON entry (body_size);
 
--- Listing by URL, and removing entries by URL, URL prefix or host. Sealed rows are found by digests of the host and the URL.
+-- Listing by URL, and removing entries by URL, URL prefix or host. Sealed rows are found by digests of the host and the
+-- URL.
 CREATE INDEX entry_by_url ON entry (url);
 
 -- Evicting first the entries that have expired, have no validator and are not pinned.
@@ -81,20 +82,22 @@ CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
 -- The chunks of bodies. Chunk n of entry e has the id e * 1048576 + n, so that a body is one range of rowids.
 --
 -- Each entry has its own body, even if another entry has an equal one. Sharing bodies by digest was measured with 5,790
--- responses of an API for cities (lists, details, searches, errors): 41 % had the body of another response, but these were
--- empty lists and errors, 4.5 % of the bytes. With bodies of 1 KiB, the index of digests and a reference count made storing
--- take 1.16 times and evicting twice the processor time (30,000 entries, 64 in each transaction). Besides, a sealed body can
--- be opened only under the key of its own entry.
+-- responses of an API for cities (lists, details, searches, errors): 41 % had the body of another response, but these
+-- were empty lists and errors, 4.5 % of the bytes. With bodies of 1 KiB, the index of digests and a reference count
+-- made storing take 1.16 times and evicting twice the processor time (30,000 entries, 64 in each transaction). Besides,
+-- a sealed body can be opened only under the key of its own entry.
 CREATE TABLE body (
     id            INTEGER PRIMARY KEY,
     checksum      BLOB,                 -- SHA-256 of the bytes; may be NULL if it is the only chunk
     bytes         BLOB    NOT NULL
 ) STRICT;
 
--- The names by which entries are invalidated: the app's tags, and up to two names that Diamond adds. If the key leaves out
--- a part of the URL: the byte 1 and the URL without its query, because an unsafe request to any URL of that path makes the
--- entry stale. If the entry is a variant: the byte 2 and the key of its request. For a sealed entry, all names are keyed
--- digests.
+-- The names by which entries are invalidated: the app's tags, and names that Diamond adds. For a sealed entry, all
+-- names are keyed digests.
+--   If the key leaves out a part of the URL: the byte 1 and the URL without its query, because an unsafe request to any
+--   URL of that path makes the entry stale.
+--   If the entry is a variant: the byte 2 and the key of its request.
+--   For each group of the server (RFC 9875): two bytes 1, the origin, a space and the group.
 CREATE TABLE tag (
     entry         INTEGER NOT NULL,
     name          TEXT    NOT NULL,
@@ -140,8 +143,8 @@ CREATE TABLE hour (
 ) STRICT;
 
 -- The newest accesses, for simulating the cache at other capacities. They are a sample: the accesses of the keys whose
--- first `shift` bits are 0. The more keys a store has, the larger is `shift`. The table is a ring of 65,536 rows of about 40
--- bytes, 2.5 MiB; it has fewer rows if the capacity is below 256 MiB.
+-- first `shift` bits are 0. The more keys a store has, the larger is `shift`. The table is a ring of 65,536 rows of
+-- about 40 bytes, 2.5 MiB; it has fewer rows if the capacity is below 256 MiB.
 CREATE TABLE access (
     id            INTEGER PRIMARY KEY,  -- in the order of writing; the oldest rows are deleted
     key_prefix    INTEGER NOT NULL,     -- the only part of the request

@@ -1,23 +1,24 @@
--- The queue of requests to be sent later, version 1. A row is never lost once the caller knows of it: the file uses WAL and
--- synchronous = FULL, and each transition is one transaction.
+-- The queue of requests to be sent later, version 1. A row is never lost once the caller knows of it: the file uses WAL
+-- and synchronous = FULL, and each transition is one transaction.
 --
--- Times are in milliseconds. The times of jobs are since 1970, by the queue's time (see `clock`). The end of a lease is by
--- the boot clock, which counts from the start of the machine.
+-- Times are in milliseconds. The times of jobs are since 1970, by the queue's time (see `clock`). The end of a lease is
+-- by the boot clock, which counts from the start of the machine.
 --
 -- States: 0 ready, 1 waiting (for its time), 2 running, 3 held, 4 done, 5 dead, 6 needs review.
 --
--- The jobs of an ordering key form a line. A job is in the line in the states 0 to 3; if its order is strict, also in 5 and
--- 6. Only the head of a line is sent. The head is the running job, or else the job that was added first. Heads are marked
--- (is_head), so that a claim reads only the jobs that it claims, however long the lines are. Searching for the heads at each
--- claim is slower by a factor of 300 with 100,000 jobs of two keys (measured by Graphile Worker, src/sql/getJobs.ts). `turn`
--- makes the order fair across keys: a new head is sent after all jobs of its priority that are ready already.
+-- The jobs of an ordering key form a line. A job is in the line in the states 0 to 3, and also in 5 and 6 if its order
+-- is strict. Only the head of a line is sent. The head is the running job, or else the job that was added first. Heads
+-- are marked (is_head), so that a claim reads only the jobs that it claims, however long the lines are. Searching for
+-- the heads at each claim is slower by a factor of 300 with 100,000 jobs of two keys (measured by Graphile Worker,
+-- src/sql/getJobs.ts). `turn` makes the order fair across keys: a new head is sent after all jobs of its priority that
+-- are ready already.
 --
--- A file may be damaged, but only requests that a program wrote may be sent. So each row has a checksum: 64 bits of SHA-256
--- over everything that decides what is sent, for which identity, and whether it may be sent. It is verified before each
--- transition and each send.
---   Covered: id, state, reason, identity, ordering_key, is_strict, is_held, run_at, expires_at, attempts, attempt_limit,
---   token, owner, sent_at, unknown_at, may_have_acted, key_lifetime, is_idempotent, unique_key, method, lane, and the digest
---   of the request, which contains everything else that is sent.
+-- A file may be damaged, but only requests that a program wrote may be sent. So each row has a checksum: 64 bits of
+-- SHA-256 over everything that decides what is sent, for which identity, and whether it may be sent. It is verified
+-- before each transition and each send.
+--   Covered: id, state, reason, identity, ordering_key, is_strict, is_held, run_at, expires_at, attempts,
+--   attempt_limit, token, owner, sent_at, unknown_at, may_have_acted, key_lifetime, is_idempotent, unique_key, method,
+--   lane, and the digest of the request, which contains everything else that is sent.
 --   Not covered, because they decide only when a job is sent: is_head, priority, turn, unique_states. (They are
 --   updated in many rows at once.)
 --   Not covered, because they are only displayed: url, host, kind, tags, metadata, idempotency_key (a copy), status,
@@ -88,8 +89,8 @@ CREATE UNIQUE INDEX job_running ON job (ordering_key) WHERE ordering_key IS NOT 
 -- Finding the jobs of an owner, for example after its process died.
 CREATE INDEX job_of_owner ON job (owner) WHERE owner IS NOT NULL;
 
--- At most one job with a unique name, counting only jobs in the states of unique_states. By default a job that is done, dead
--- or in review does not count.
+-- At most one job with a unique name, counting only jobs in the states of unique_states. By default a job that is done,
+-- dead or in review does not count.
 CREATE UNIQUE INDEX job_unique ON job (unique_key) WHERE unique_key IS NOT NULL AND (unique_states >> state) & 1;
 
 -- Finding the jobs that have expired.
@@ -98,20 +99,20 @@ CREATE INDEX job_by_expiry ON job (expires_at) WHERE expires_at IS NOT NULL AND 
 -- Listing by state, and deleting jobs that ended long ago.
 CREATE INDEX job_by_state ON job (state, changed_at);
 
--- The encoded requests, with names in place of secrets. They are in a table of their own, because a transition rewrites the
--- whole row of a job.
+-- The encoded requests, with names in place of secrets. They are in a table of their own, because a transition rewrites
+-- the whole row of a job.
 CREATE TABLE payload (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     request         BLOB    NOT NULL
 ) STRICT;
 
--- The answers of jobs whose requests store them. The row is inserted with the job, so that jobs without an answer yet are
--- found, too. A job that ended is not deleted before its answer was consumed, nor while other jobs of its ordering key wait
--- for an id in its answer.
+-- The answers of jobs whose requests store them. The row is inserted with the job, so that jobs without an answer yet
+-- are found, too. A job that ended is not deleted before its answer was consumed, nor while other jobs of its ordering
+-- key wait for an id in its answer.
 CREATE TABLE answer (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     status          INTEGER,              -- NULL before the answer
-    location        TEXT,                 -- the Location field of the answer to a POST
+    location        TEXT,                 -- the path of the Location field, without its query
     body            BLOB,                 -- NULL if it could not be read
     received_at     INTEGER,
     taken_at        INTEGER,              -- NULL until it is consumed
@@ -131,8 +132,8 @@ CREATE TABLE attempt (
 
 CREATE INDEX attempt_of_job ON attempt (job, id);
 
--- The owners, which claim jobs. A process has one or several. While an owner is alive, it holds a lock on a file of its own
--- and renews its lease.
+-- The owners, which claim jobs. A process has one or several. While an owner is alive, it holds a lock on a file of its
+-- own and renews its lease.
 CREATE TABLE owner (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL UNIQUE,  -- a fresh UUID, and the name of the lock's file
@@ -144,9 +145,9 @@ CREATE TABLE owner (
     is_suspended    INTEGER NOT NULL DEFAULT 0 CHECK (is_suspended IN (0, 1))  -- whether the system may end it at any time
 ) STRICT;
 
--- The holds on sending. The jobs of a held key, identity or lane are in the state held. Holds of the kinds queue and engine
--- change no job's state, but no job is sent while they last. Holds of the kinds lane and engine also apply to connections and
--- calls.
+-- The holds on sending. The jobs of a held key, identity or lane are in the state held. Holds of the kinds queue and
+-- engine change no job's state, but no job is sent while they last. Holds of the kinds lane and engine also apply to
+-- connections and calls.
 CREATE TABLE hold (
     kind            TEXT    NOT NULL CHECK (kind IN ('engine', 'queue', 'key', 'identity', 'lane')),
     name            TEXT    NOT NULL,     -- empty for the queue and the engines
@@ -191,11 +192,11 @@ CREATE TABLE turn (
 
 INSERT INTO turn VALUES (0);
 
--- The record of the queue's time, in one row. A wall clock may be wrong, and may be set later. That must not delay a job, nor
--- make it expire, be deleted or go to review. So the queue's time is the wall clock's while that is within a minute of
--- zero + the boot clock, and otherwise zero + the boot clock. After a restart of the machine, the queue's time continues from
--- the last reading and adds the time that passed by the wall clock. It never goes back. More than a day is added only after
--- the wall clock and the boot clock have advanced together for an hour.
+-- The record of the queue's time, in one row. A wall clock may be wrong, and may be set later. A job must not wait
+-- longer, expire, be deleted or go to review because of that. So the queue's time is the wall clock while it is within
+-- a minute of zero + the boot clock, and otherwise zero + the boot clock. After a restart of the machine, the queue's
+-- time continues from the last reading and adds the time that passed by the wall clock. It never goes back. More than a
+-- day is added only after the wall clock and the boot clock have advanced together for an hour.
 CREATE TABLE clock (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
     boot            TEXT    NOT NULL,     -- the boot to which the other values belong
