@@ -50,12 +50,12 @@ extension Engine {
             queue, width: width, reachability: pipeline.reachability,
             identities: { if let identities { .only(await identities()) } else { .all } },
             lanes: pipeline.lanes, pass: pass
-        ) { [calls] attempt in
+        ) { [replayHandlers] attempt in
             let sent = await sender.replay(attempt)
             let id = attempt.id
             let policy = attempt.request.replay
             return sent.result(policy, in: queue) { state in
-                await calls.report(sent.response, of: id, kind: policy.kind, state: state)
+                await replayHandlers.report(sent.response, of: id, kind: policy.kind, state: state)
             }
         }
     }
@@ -89,7 +89,7 @@ extension Engine {
         decoder: (any ResponseDecoder)? = nil,
         _ handle: @escaping @Sendable (ReplayJob.ID, Result<Call.Output, ConnectionError>) async -> Void
     ) {
-        calls.add(kind: Call.kind) { [engineDecoder = self.decoder] id, response in
+        replayHandlers.add(kind: Call.kind) { [engineDecoder = self.decoder] id, response in
             await handle(id, response.flatMap { $0.replayed(as: type, using: decoder ?? engineDecoder) })
         }
     }

@@ -24,7 +24,7 @@ public final class Engine: Sendable {
     let transport: any Transport
     let members: ConnectionRegistry
     let decoder: any ResponseDecoder
-    let calls = ReplayedCalls()
+    let replayHandlers = ReplayHandlers()
     let sharedStreams = SharedStreams()
 
     /// Creates an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason.

@@ -2,7 +2,7 @@ import DiamondSQLite
 import HTTPTypes
 
 /// The handlers for the results of queued calls, by the kind of the call.
-final class ReplayedCalls: Sendable {
+final class ReplayHandlers: Sendable {
     typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
 
     private let handlers = Guarded<[ExactText: Handler]>([:])

@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `a replaced output handler is released where no lock is held`() {
-        let (calls, count) = (ReplayedCalls(), Guarded(0))
+        let (calls, count) = (ReplayHandlers(), Guarded(0))
         for _ in 0..<2 {
             calls.add(kind: "CreateNote") { [adder = HandlerAdder(calls, count)] _, _ in withExtendedLifetime(adder) {}
             }
@@ -105,7 +105,7 @@ import Testing
     private final class HandlerAdder: Sendable {
         private let add: @Sendable () -> Void
 
-        init(_ calls: ReplayedCalls, _ count: Guarded<Int>) {
+        init(_ calls: ReplayHandlers, _ count: Guarded<Int>) {
             add = { [weak calls] in
                 guard let calls else { return }
                 calls.add(kind: "DeleteNote") { _, _ in }
