@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-// Swift cannot call C variadics, and sees neither function-pointer casts nor variadic macros.
+// Swift cannot call C variadics, and imports neither function-pointer casts nor variadic macros.
 
 /// Turns checkpointing at the last close off (or on), so that closing never touches the database file.
 static inline int diamond_sqlite3_no_checkpoint_on_close(sqlite3 *database, int on) {
@@ -15,7 +15,7 @@ static inline int diamond_sqlite3_defensive(sqlite3 *database, int on) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, on, (int *)0);
 }
 
-/// Plans statements without a look at what is bound to them (the query planner stability guarantee of SQLite).
+/// Plans statements without regard to the bound values (SQLite's query planner stability guarantee).
 static inline int diamond_sqlite3_stable_plans(sqlite3 *database, int on) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_QPSG, on, (int *)0);
 }

@@ -1,5 +1,5 @@
-/// A buffer for the values that are bound to the statements in use. Without it SQLite allocates a copy of each value; writing
-/// a response binds seven.
+/// A buffer for the values bound to the statements in use. Without it SQLite allocates a copy of each value;
+/// writing a response binds seven.
 struct SQLiteBindings {
     private static let size = 16 << 10
 

@@ -32,10 +32,10 @@ package struct SQLiteConnection: ~Copyable {
         return try statement.step() ? statement.int64(0) : 0
     }
 
-    /// The number of rows that the last `INSERT`, `UPDATE` or `DELETE` has changed, without those changed by triggers.
+    /// The number of rows changed by the last `INSERT`, `UPDATE` or `DELETE`, without changes by triggers.
     package var changes: Int { Int(sqlite3_changes64(handle.pointer)) }
 
-    /// The id of the row that the last `INSERT` has added, ignoring triggers. `RETURNING` would return the same id, but
+    /// The id of the row added by the last `INSERT`, ignoring triggers. `RETURNING` would return the same id, but
     /// creates a temporary table each time, which takes a fifth of the statement's time.
     package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 

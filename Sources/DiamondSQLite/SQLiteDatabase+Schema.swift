@@ -11,8 +11,8 @@ extension SQLiteDatabase {
         return try body(SQLiteConnection(handle: handle))
     }
 
-    /// Writes the application id and schema version into a file that would be refused because of its current ones. The caller
-    /// has to make sure that the file is a store.
+    /// Writes the application id and schema version into a file that would be refused because of its current ones. The
+    /// caller has to make sure that the file is a store.
     ///
     /// - Parameter isStillWrong: Checked in the transaction, because another process may have fixed the file.
     /// - Returns: Whether it was still wrong.

@@ -3,8 +3,8 @@ import Foundation
 
 /// A SQLite file in WAL mode, with one writer at a time and any number of concurrent readers.
 ///
-/// Calls block the calling thread during the work. `write` also waits for earlier writers. The file is closed with the last
-/// reference.
+/// Calls block the calling thread during the work. `write` also waits for earlier writers. The file is closed with the
+/// last reference.
 package final class SQLiteDatabase: Sendable {
     package let path: String
     /// The path, with the links among its directories resolved at opening. A link that is changed later would lead to
@@ -70,7 +70,7 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Whether a write could begin now without waiting for another process. The answer may change at any time.
+    /// Whether a write could begin now without waiting for another process. This may change at any time.
     package var canWriteImmediately: Bool {
         let isFree = try? write(busyTimeout: .zero) { (connection) throws(SQLiteError) in true }
         return isFree == true
@@ -122,8 +122,8 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Checkpoints and truncates the write-ahead log without waiting, so that a copy of the file alone is complete. Called at
-    /// the end of use.
+    /// Checkpoints and truncates the write-ahead log without waiting, so that a copy of the file alone is complete.
+    /// Called at the end of use.
     ///
     /// If another connection writes, or still reads older pages, the log stays until that connection ends.
     package func emptyLogIfFree() {
@@ -132,7 +132,7 @@ package final class SQLiteDatabase: Sendable {
             sqlite3_busy_timeout(handle.pointer, 0)
             defer { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) }
             guard (try? checkpoint(lockedBy: handle)) != nil else { return }
-            // Otherwise the next process that opens the file reads and copies the whole log again.
+            // Without this, the next process that opens the file would read and copy the whole log again.
             Self.truncateLog(on: handle, waiting: false)
         }
     }
@@ -153,9 +153,9 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    // SQLite before 3.51.3 can corrupt the file if a checkpoint runs during a commit of another connection that resets the
-    // log. The write lock prevents such commits, in this process and in others. The checkpoint runs on another connection,
-    // because SQLite refuses it on a connection with an open transaction.
+    // SQLite before 3.51.3 can corrupt the file if a checkpoint runs during a commit of another connection that resets
+    // the log. The write lock prevents such commits, in this process and in others. The checkpoint runs on another
+    // connection, because SQLite refuses it on a connection with an open transaction.
     private func checkpoint(lockedBy handle: SQLiteHandle) throws(SQLiteError) {
         try handle.execute("BEGIN IMMEDIATE")
         defer { try? handle.execute("ROLLBACK") }
@@ -212,13 +212,13 @@ extension SQLiteDatabase {
         return 0
     }
 
-    // SQLite would create the file with the process's umask. `O_EXCL`, because opening and closing an existing database file
-    // would release the POSIX locks of the whole process.
+    // SQLite would create the file with the process's umask. `O_EXCL`, because opening and closing an existing database
+    // file would release the POSIX locks of the whole process.
     private static func makeFile(_ path: String) throws(SQLiteError) {
         let descriptor = Foundation.open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0o600)
         guard descriptor < 0 else { return _ = close(descriptor) }
         guard errno != EEXIST else { return }
-        throw SQLiteError(errno: errno, "cannot be made", path: path)
+        throw SQLiteError(errno: errno, "cannot be created", path: path)
     }
 
     /// Opens a connection.
@@ -234,11 +234,11 @@ extension SQLiteDatabase {
         for suffix in ["", "-wal", "-shm", "-journal"] { try PrivateFile.check(path + suffix) }
         let access = (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOFOLLOW
         let handle = try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
-        // Set first: otherwise the switch to WAL fails while another process opens the file.
+        // Set first, because the switch to WAL fails without it while another process opens the file.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
         diamond_sqlite3_defensive(handle.pointer, 1)
-        // Otherwise SQLite prepares a statement again for each bound value if a partial index might apply to it.
+        // Without this, SQLite prepares a statement again for each bound value if a partial index might apply to it.
         diamond_sqlite3_stable_plans(handle.pointer, 1)
         try handle.execute(
             """

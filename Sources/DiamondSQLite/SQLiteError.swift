@@ -86,7 +86,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         case .full: "free space on the disk"
         case .ioError: "check the disk and its free space"
         case .cannotOpen: "check that the directory exists and is writable for this user"
-        case .corrupt, .notADatabase, .schemaMismatch: "move the file away; it will be made anew"
+        case .corrupt, .notADatabase, .schemaMismatch: "move the file away; a new one is created"
         case .newerSchema: "update this program, or use another store directory"
         case .foreignFile: "use another store directory"
         case .notAFile: "remove it, or use another store directory"

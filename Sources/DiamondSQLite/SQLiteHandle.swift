@@ -2,13 +2,13 @@ import CDiamondSQLite
 
 /// An open `sqlite3 *` with its prepared statements, used by one thread at a time.
 ///
-/// `@unchecked Sendable`: only the code that holds `SQLiteDatabase`'s writer lock, or that has borrowed the handle from the
-/// pool of readers, uses it.
+/// `@unchecked Sendable`: only the code that holds `SQLiteDatabase`'s writer lock, or that has borrowed the handle from
+/// the pool of readers, uses it.
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
-    // Exclusivity is unchecked because these are accessed for every bound value. Accesses cannot overlap: one thread at a
-    // time uses the handle, and nothing calls back.
+    // Exclusivity is unchecked because these are accessed for every bound value. Accesses cannot overlap: one thread at
+    // a time uses the handle, and nothing calls back.
     @exclusivity(unchecked) private var statements = SQLiteStatementCache()
     /// The number of statements in use.
     @exclusivity(unchecked) private var uses = 0
@@ -58,8 +58,8 @@ final class SQLiteHandle: @unchecked Sendable {
         return statement
     }
 
-    /// Returns the statement for `sql`, cached or newly prepared, with its place in the cache. The place is `nil` if the
-    /// cached statement is in use, and another was prepared.
+    /// Returns the statement for `sql`, cached or newly prepared, with its place in the cache. The place is `nil` if
+    /// the cached statement is in use, and another was prepared.
     func statement(for sql: StaticString) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
         let lookup = statements.checkOut(sql.utf8Start)
         if case .found(let statement, let place) = lookup { return (statement, place) }

@@ -39,7 +39,7 @@ extension SQLiteConfiguration {
     /// Returns the error for a file of a newer version; `nil` for a known version.
     package func refusal(of version: Int64, path: String) -> SQLiteError? {
         guard version > migrations.count else { return nil }
-        let message = "has schema version \(version), this program knows \(migrations.count)"
+        let message = "has schema version \(version), but this program supports versions up to \(migrations.count)"
         return SQLiteError(.newerSchema, message, path: path)
     }
 

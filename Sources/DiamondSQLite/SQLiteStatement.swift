@@ -1,8 +1,8 @@
 import CDiamondSQLite
 package import Foundation
 
-/// A prepared statement. Parameters are numbered from 1 and columns from 0, as in SQLite. A cached statement returns to its
-/// connection's cache at the end of its scope.
+/// A prepared statement. Parameters are numbered from 1 and columns from 0, as in SQLite. A cached statement returns to
+/// its connection's cache at the end of its scope.
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
     let pointer: OpaquePointer
