@@ -105,7 +105,7 @@ private protocol SimulatedCache {
 }
 
 extension SimulatedCache {
-    /// Returns the number of misses among the uses that an access stands for.
+    /// Returns the number of misses among the uses that an access counts.
     fileprivate mutating func misses(of access: CacheAccess, isUnknown: Bool, largest: Int64) -> Int64 {
         let known = find(access.prefix)
         let isHit =

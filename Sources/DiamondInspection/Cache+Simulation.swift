@@ -15,11 +15,11 @@ extension Cache {
         try file.write { (connection) throws(SQLiteError) in try CacheTable.setRecording(isOn, on: connection) }
     }
 
-    /// Replays the recorded accesses of all processes of the store at other capacities. The accesses of this process since
-    /// its last write are included after ``flush()``.
+    /// Replays the recorded accesses of all processes of the store at other capacities. The accesses of this process
+    /// since its last write are included after ``flush()``.
     ///
-    /// - Parameter capacities: capacities as ``diskCapacity``; by default from an eighth of the current one to eight times
-    ///   as much.
+    /// - Parameter capacities: capacities as ``diskCapacity``; by default from an eighth of the current one to eight
+    ///   times as much.
     package func simulation(of capacities: [Int64]? = nil) throws(CacheError) -> Simulation {
         let (accesses, capacity) = try file.read(CacheTable.accesses)
         return Simulation(

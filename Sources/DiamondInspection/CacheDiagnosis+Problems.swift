@@ -16,7 +16,7 @@ extension CacheDiagnosis {
     package var problems: [Problem] {
         usability + (writer.map { [$0.problem] } ?? []) + permissions + (settings.map { self.problems(of: $0) } ?? [])
             + setAside.map { file in
-                Problem(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
+                Problem(what: "\(file.name) was damaged and set aside", remedy: "examine it, or remove it")
             }
     }
 
@@ -44,13 +44,13 @@ extension CacheDiagnosis {
         guard failure == nil else { return [] }
         guard settings.isCurrent else {
             let what = "the schema's version is \(settings.schemaVersion), not \(DiamondSchema.cache.migrations.count)"
-            return [Problem(what: what, remedy: "'cachectl stats' brings it up to date, as any program does")]
+            return [Problem(what: what, remedy: "'cachectl stats' migrates it, as any program does")]
         }
         return settings.problems + contentProblems(settings)
     }
 
     private func contentProblems(_ settings: CacheTable.Settings) -> [Problem] {
-        var problems = schemaFaults.map { Problem(what: $0, remedy: "'cachectl verify --repair' mends it") }
+        var problems = schemaFaults.map { Problem(what: $0, remedy: "'cachectl verify --repair' repairs it") }
         // The rest was read only if the tables exist.
         guard totals != nil else { return problems }
         if !hasSecret { problems.append(lostSecret) }
@@ -58,17 +58,15 @@ extension CacheDiagnosis {
             let part = settings.freePages * 100 / max(1, settings.pages)
             problems.append(
                 Problem(
-                    what: "\(part) % of the file hold nothing",
-                    remedy: "a program that writes gives it back; 'cachectl evict' does it now"))
+                    what: "\(part) % of the file is unused",
+                    remedy: "the next writes of a program release it; 'cachectl evict' does it now"))
         }
         if logBytes > Eviction.logBytes {
             problems.append(
                 Problem(
-                    what:
-                        "the log is \(logPages) pages long, and is brought into the file from \(Self.logThreshold) on",
+                    what: "the log has \(logPages) pages, and is checkpointed from \(Self.logThreshold) pages on",
                     remedy:
-                        "the next writes shorten it; where a program reads for long, end it, then run 'cachectl evict'")
-            )
+                        "the next writes shorten it; if a program reads for long, end it, then run 'cachectl evict'"))
         }
         return problems
     }
@@ -76,11 +74,11 @@ extension CacheDiagnosis {
     private var lostSecret: Problem {
         guard isSealed else {
             return Problem(
-                what: "the store's secret is missing", remedy: "'cachectl verify --repair' makes a new one")
+                what: "the store's secret is missing", remedy: "'cachectl verify --repair' creates a new one")
         }
         return Problem(
-            what: "the sealed store's secret is missing: its entries are found no more by URL, host, tag or identity",
-            remedy: "run 'cachectl purge --all'; the next program with the key makes a new one")
+            what: "the sealed store's secret is missing: its entries are no longer found by URL, host, tag or identity",
+            remedy: "run 'cachectl purge --all'; the next program with the key creates a new one")
     }
 }
 
@@ -88,7 +86,7 @@ extension CacheTable.Settings {
     /// The problems of settings that are fixed when the file is created, or corrected when it is opened.
     fileprivate var problems: [CacheDiagnosis.Problem] {
         var problems: [CacheDiagnosis.Problem] = []
-        let replaceFile = "end the programs that use the store and remove cache.sqlite*: it is made anew"
+        let replaceFile = "end the programs that use the store and remove cache.sqlite*: a new one is created"
         if journalMode != "wal" {
             problems.append(
                 .init(
@@ -96,10 +94,10 @@ extension CacheTable.Settings {
                     remedy: "'cachectl stats' sets it, as any program does"))
         }
         if autoVacuum != 2 {
-            problems.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: replaceFile))
+            problems.append(.init(what: "auto_vacuum is not incremental: the file never shrinks", remedy: replaceFile))
         }
         if pageSize != DiamondSchema.cache.pageSize {
-            let what = "the page size is \(pageSize), not \(DiamondSchema.cache.pageSize): slower than it has to be"
+            let what = "the page size is \(pageSize), not \(DiamondSchema.cache.pageSize): which is slower"
             problems.append(.init(what: what, remedy: replaceFile))
         }
         return problems

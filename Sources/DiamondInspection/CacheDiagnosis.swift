@@ -18,7 +18,7 @@ package struct CacheDiagnosis: Sendable {
     package var sqliteOptions = SQLiteLibrary.options
     /// The store's directory; `nil` if it does not exist.
     package var directory: File?
-    /// The existing ones of database, write-ahead log and its index.
+    /// The database, its write-ahead log and the log's index, those that exist.
     package var files: [File] = []
     /// The damaged files that were set aside.
     package var setAside: [File] = []
@@ -78,17 +78,16 @@ package struct CacheDiagnosis: Sendable {
         if !hasSecret { isSealed = try !CacheTable.seals(on: connection).isEmpty }
     }
 
-    /// Looks for a process that keeps others from writing, for a second. Call it only in a process that does not have the
-    /// file open.
+    /// Looks for a process that keeps others from writing, for a second. This process must not have the file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.cachePath) }
 
     /// The number of bytes of the write-ahead log.
     package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
 
-    /// The number of pages in the log, including those that are already in the file.
+    /// The number of pages in the log, including pages that are already checkpointed.
     package var logPages: Int64 { settings.map { max(0, logBytes - 32) / ($0.pageSize + 24) } ?? 0 }
 
-    /// The number of pages from which the log is written into the file (a checkpoint).
+    /// The number of pages from which the log is checkpointed.
     package static var logThreshold: Int64 { Int64(DiamondSchema.cache.checkpointLength) }
 }
 
@@ -106,8 +105,8 @@ extension CacheTable.Settings {
         applicationID == DiamondSchema.cache.applicationID && schemaVersion == DiamondSchema.cache.migrations.count
     }
 
-    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program that
-    /// opens it migrates it.
+    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program
+    /// that opens it migrates it.
     ///
     /// - Parameter mistake: the mistake in the header of a file with Diamond's tables; `nil` if there is none.
     fileprivate func failure(of store: Store, mistake: String?) -> CacheError? {

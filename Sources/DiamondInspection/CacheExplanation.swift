@@ -2,14 +2,16 @@ package import Diamond
 import Foundation
 import HTTPTypes
 
-/// An explanation of the decision about a request: what is stored, the clause that decides, and what the next send does.
+/// An explanation of the decision about a request: what is stored, the clause that decides, and what the next send
+/// does.
 package struct CacheExplanation: Sendable, Encodable {
     /// A stored response to the request, or a variant of it.
     package struct Entry: Sendable, Encodable {
         package let key: String
         /// Whether the request selects it.
         package let isSelected: Bool
-        /// The values that select a variant: lines `NAME VALUE`, credentials as digests. Empty if the key has one response.
+        /// The values that select a variant: lines `NAME VALUE`, credentials as digests. Empty if the key has one
+        /// response.
         package let vary: [String]
         package let status: Int
         /// Seconds since the origin made or confirmed the response (RFC 9111 section 4.2.3).

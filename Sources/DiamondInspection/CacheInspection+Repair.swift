@@ -4,7 +4,7 @@ import DiamondSchema
 import Foundation
 
 extension CacheInspection {
-    /// Repairs what was found. It removes what is damaged, and sets a malformed file aside, as a program would.
+    /// Repairs the findings. It removes damaged parts, and sets a malformed file aside, as a program would.
     package func repair() throws(CacheError) -> [CacheRepair] {
         guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
         guard !findings.contains(where: \.isStructural) else { return try repairStructure() }
@@ -53,7 +53,7 @@ extension CacheInspection {
             // The key may be missing here, and a sealed store has no secret in plain text.
             guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
             guard try CacheTable.replaceSecret(by: CacheFile.newSecret(), on: connection) else { return nil }
-            return "made anew; what was stored for requests with credentials is found no more"
+            return "created; entries of requests with credentials are no longer found"
         }
     }
 

@@ -21,13 +21,13 @@ extension CacheInspection {
     static func schemaFindings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [CacheFinding] {
         let faults = try CacheTable.schema(on: connection).faults(comparedTo: .expected())
         return faults.map { fault in
-            // No statement can read the rows of a changed table.
+            // The rows of a changed table cannot be read.
             let isUnreadable = fault.cause == .changed && fault.part.kind == .table
             return CacheFinding(kind: isUnreadable ? .file : .schema, what: fault.what, fault: fault)
         }
     }
 
-    /// Repairs the header and the schema, and then the rest, which can be read only now.
+    /// Repairs the header and the schema, then the rest, which cannot be read before.
     func repairStructure() throws(CacheError) -> [CacheRepair] {
         let repairs: [CacheRepair]
         do throws(SQLiteError) { repairs = try repairHeader() + repairSchema() } catch { throw CacheError(error) }
@@ -59,19 +59,19 @@ extension CacheInspection {
         }
         return faulty.map { finding in
             guard let fault = finding.fault, repaired.contains(fault) else { return CacheRepair(finding: finding) }
-            return CacheRepair(finding: finding, action: fault.cause == .surplus ? "dropped" : "made anew")
+            return CacheRepair(finding: finding, action: fault.cause == .surplus ? "dropped" : "created")
         }
     }
 }
 
 extension CacheFinding {
-    /// Whether other findings can be made only after its repair.
+    /// Whether other parts can be checked only after its repair.
     var isStructural: Bool { kind == .header || kind == .schema }
 }
 
 extension CacheTable.Settings {
-    /// Returns the mistake in the header of a file, judged by its tables. It is `nil` if the header is right, if the file
-    /// must be migrated or is newer, or if it belongs to another program.
+    /// Returns the mistake in the header of a file, judged by its tables. It is `nil` if the header is right, if the
+    /// file must be migrated or is newer, or if it belongs to another program.
     func headerMistake(in schema: CacheSchema, expected: CacheSchema) -> String? {
         let id = Int64(DiamondSchema.cache.applicationID)
         let version = Int64(DiamondSchema.cache.migrations.count)

@@ -10,7 +10,7 @@ package struct CacheInspection: Sendable {
     /// The number of bytes of their bodies.
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
-    /// The number of sealed entries that were compared only with their checksums, because no key here opens them.
+    /// The number of sealed entries compared only with their checksums, because no key here opens them.
     package private(set) var locked = 0
     /// The number of entries with incomplete bodies.
     package private(set) var partials = 0
@@ -93,7 +93,7 @@ package struct CacheInspection: Sendable {
         if let damage = entry.damage {
             findings.append(CacheFinding(kind: .entry, key: entry.key, url: entry.url, what: damage, id: id))
         } else if entry.surplus > 0 {
-            let what = "rows behind the end of its body: \(entry.surplus)"
+            let what = "rows after the end of its body: \(entry.surplus)"
             findings.append(CacheFinding(kind: .surplus, key: entry.key, url: entry.url, what: what, id: id))
         }
     }
@@ -121,7 +121,7 @@ package struct CacheInspection: Sendable {
             try CacheTable.leftovers(at: now, on: connection)
         }
         findings += left.map { id in
-            CacheFinding(kind: .partial, what: "a part of a body that no transfer goes on with", id: id)
+            CacheFinding(kind: .partial, what: "a part of a body that no transfer continues", id: id)
         }
     }
 
@@ -133,7 +133,7 @@ package struct CacheInspection: Sendable {
 
     private mutating func readState(_ database: SQLiteDatabase) throws(SQLiteError) {
         if try !database.read(CacheTable.hasSoundHand) {
-            findings.append(CacheFinding(kind: .hand, what: "points nowhere"))
+            findings.append(CacheFinding(kind: .hand, what: "is invalid"))
         }
         if try !database.read(CacheTable.hasSoundSecret) {
             findings.append(CacheFinding(kind: .secret, what: "is missing"))

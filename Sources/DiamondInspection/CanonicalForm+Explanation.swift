@@ -38,18 +38,18 @@ extension CanonicalForm {
     private static func rule(of tag: String) -> String {
         switch tag {
         case "diamond": "the version of the form"
-        case "identity": "the identity takes the place of credentials"
-        case "cache-key": "the app's own key takes the place of all but credentials"
+        case "identity": "the identity replaces credentials"
+        case "cache-key": "the app's own key replaces everything but credentials"
         case "method": "as sent; HEAD counts as GET"
         case "origin": "lower case, without the scheme's own port"
         case "path": "dot segments removed, escapes in one form"
         case "query": "an item of the query or a parameter, sorted by name"
-        case "header": "a header that selects, sorted by name"
+        case "header": "a header that selects the response, sorted by name"
         case "credential": "a named secret: its place and its name"
         case "type": "the body's Content-Type"
         case "json": "a JSON body by RFC 8785"
         case "field": "an item of a form, sorted by name"
-        case "part": "a part of a multipart body, in order: its facts, length and SHA-256"
+        case "part": "a part of a multipart body, in order: its properties, length and SHA-256"
         case "bytes": "length and SHA-256 of the body"
         default: "a credential: its digest, keyed with the store's secret"
         }

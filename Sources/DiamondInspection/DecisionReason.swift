@@ -18,7 +18,7 @@ struct DecisionReason {
         case .serve(.stale): "is answered from the cache, stale"
         case .serve: "is answered from the cache"
         case .serveStaleAndRefresh: "is answered from the cache, stale, and refreshes it in the background"
-        case .ask(conditionally: true, _): "asks the server whether the stored response is still right"
+        case .ask(conditionally: true, _): "asks the server whether the stored response is still valid"
         case .ask: "sends the request to the server"
         case .fail: "fails with 504: only the cache may answer"
         }
@@ -27,10 +27,10 @@ struct DecisionReason {
     private static func reason(_ preview: CachePreview, request: Request, at now: Int64) -> (String, String) {
         guard preview.key != nil else { return unkeyed(request, in: preview) }
         if case .fail = preview.decision, preview.control?.onlyIfCached == true {
-            return ("RFC 9111 section 5.2.1.7", "the request has only-if-cached, and nothing stored may answer it")
+            return ("RFC 9111 section 5.2.1.7", "the request has only-if-cached, and no stored response may answer it")
         }
         guard let stored = preview.stored?.response else {
-            return ("RFC 9111 section 4", "nothing that is stored matches the request")
+            return ("RFC 9111 section 4", "no stored response matches the request")
         }
         guard preview.policy.mode == .automatic else {
             return ("policy", "the request's policy is \(preview.policy.mode.rawValue)")

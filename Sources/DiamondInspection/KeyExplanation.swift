@@ -9,8 +9,8 @@ struct KeyExplanation {
     private let rules: KeyRules
 
     private static let ignored = "is ignored by the rules"
-    private static let replaced = "the identity stands for it"
-    private static let keyed = "the cache key stands for it"
+    private static let replaced = "the identity replaces it"
+    private static let keyed = "the cache key replaces it"
 
     init(of request: WireRequest, rules: KeyRules) {
         self.request = request
@@ -25,7 +25,7 @@ struct KeyExplanation {
         request.headers.compactMap { field in
             let name = field.name.canonicalName
             let part = "header \(name)"
-            if !rules.isSelecting(name) { return Omission(part: part, reason: "does not select among answers") }
+            if !rules.isSelecting(name) { return Omission(part: part, reason: "does not select a response") }
             if request.identity != nil, rules.isReplaced(field.name) {
                 return Omission(part: part, reason: Self.replaced)
             }

@@ -1,5 +1,5 @@
-/// A cache of values, bounded by their cost, that evicts the least recently used one (LRU). ``Simulation`` compares it with
-/// SIEVE.
+/// A cache of values, bounded by their cost, that evicts the least recently used one (LRU). ``Simulation`` compares it
+/// with SIEVE.
 struct LRUCache<Key: Hashable, Value> {
     private struct Item {
         var value: Value

@@ -3,10 +3,11 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// The state of a store's queue: its files, its settings, and whether its records agree. Reading it changes nothing.
+/// The state of a store's queue: its files, its settings, and whether its records contradict each other. Reading it
+/// changes nothing.
 package struct ReplayDiagnosis: Sendable {
     package let store: Store
-    /// The existing ones of database, write-ahead log and its index.
+    /// The database, its write-ahead log and the log's index, those that exist.
     package var files: [CacheDiagnosis.File]
     /// The file's settings; `nil` if the file cannot be read.
     package var settings: ReplayTable.Settings?
@@ -43,8 +44,7 @@ package struct ReplayDiagnosis: Sendable {
         }
     }
 
-    /// Looks for a process that keeps others from writing, for a second. Call it only in a process that does not have the
-    /// file open.
+    /// Looks for a process that keeps others from writing, for a second. This process must not have the file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
     /// The pages in the log, which a copy of the file alone may lack.
@@ -72,7 +72,7 @@ package struct ReplayDiagnosis: Sendable {
         failure = settings.failure(store.replayPath)
         guard failure == nil, settings.isCurrent else { return }
         integrityErrors = try ReplayTable.integrityErrors(on: connection)
-        // The records of a damaged file need not agree.
+        // The records of a damaged file may contradict each other.
         guard integrityErrors.isEmpty else { return }
         counts = try ReplayTable.stateCounts(on: connection)
         inconsistencies = try ReplayTable.inconsistencies(on: connection)
@@ -90,8 +90,8 @@ extension ReplayTable.Settings {
         applicationID == DiamondSchema.replay.applicationID && schemaVersion == DiamondSchema.replay.migrations.count
     }
 
-    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program that
-    /// opens it migrates it.
+    /// Returns the error that keeps programs from using the file. An empty or older file gives none: the next program
+    /// that opens it migrates it.
     fileprivate func failure(_ path: String) -> ReplayError? {
         let schema = DiamondSchema.replay
         guard applicationID == schema.applicationID || (applicationID == 0 && pages <= 1) else {
@@ -114,17 +114,15 @@ extension ReplayDiagnosis {
 
     private var jobProblems: [CacheDiagnosis.Problem] {
         guard let first = damagedJobs.first else { return [] }
-        let count = ReplayTable.Inconsistencies.text(damagedJobs.count, of: "job")
-        let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
+        let what = "the queue has damaged jobs, which are not sent: \(damagedJobs.count), the first is job \(first)"
         let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
         return [.init(what: what, remedy: remedy)]
     }
 
     private var timeProblems: [CacheDiagnosis.Problem] {
         guard untimelyJobs > 0 else { return [] }
-        let count = ReplayTable.Inconsistencies.text(untimelyJobs, of: "job")
-        let what = "\(count) of the queue have times in the future that no rule makes"
-        return [.init(what: what, remedy: "see that the clock is right; 'cachectl queue retry' sends them now")]
+        let what = "the queue has jobs with impossible times in the future: \(untimelyJobs)"
+        return [.init(what: what, remedy: "check the clock; 'cachectl queue retry' sends them now")]
     }
 
     private var permissions: [CacheDiagnosis.Problem] {
@@ -141,9 +139,9 @@ extension ReplayDiagnosis {
         guard settings.isCurrent else {
             return [
                 .init(
-                    what: "the queue's schema is of version \(settings.schemaVersion), "
+                    what: "the queue's schema has version \(settings.schemaVersion), "
                         + "not \(DiamondSchema.replay.migrations.count)",
-                    remedy: "'cachectl queue list' brings it up to date, as any program does")
+                    remedy: "'cachectl queue list' migrates it, as any program does")
             ]
         }
         guard settings.journalMode != "wal" else { return [] }
@@ -158,22 +156,18 @@ extension ReplayDiagnosis {
 extension ReplayTable.Inconsistencies {
     fileprivate var problems: [CacheDiagnosis.Problem] {
         let found = [
-            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, of: "state"))", Self.move),
-            (heads, "\(Self.text(heads, of: "ordering key")) of the queue lack their right first job", Self.move),
-            (payloads, "\(Self.text(payloads, of: "job")) of the queue have no request", Self.discard),
-            (owners, "\(Self.text(owners, of: "job")) of the queue run, and nobody runs them", Self.move),
+            (census, "states with a wrong number of jobs", Self.move),
+            (heads, "ordering keys with a wrong first job", Self.move),
+            (payloads, "jobs without a request", Self.discard),
+            (owners, "running jobs without an owner", Self.move),
         ]
-        return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: $0.2) }
-    }
-
-    fileprivate static func text(_ count: Int, of noun: String) -> String {
-        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+        return found.filter { $0.0 > 0 }.map { .init(what: "the queue has \($0.1): \($0.0)", remedy: $0.2) }
     }
 
     // The order matters: jobs added or sent after an export would be lost, or sent twice.
     private static let move = """
-        end the programs that use the store, run 'cachectl queue export', move replay.sqlite* away, and import what was \
-        exported; what is dead or in review, and what is held by name, is not taken over
+        end the programs that use the store, run 'cachectl queue export', move replay.sqlite* away, and import the \
+        export; dead jobs, jobs in review, and holds on keys, identities, lanes or the queue are not imported
         """
 
     private static let discard =

@@ -3,9 +3,9 @@ import Foundation
 
 /// A simulation of caches with other capacities, over the recorded accesses of one cache.
 ///
-/// It simulates a sample of the keys in a cache that is smaller by the same factor (SHARDS: Waldspurger and others, FAST
-/// 2015). The misses of the sample are divided by all accesses, including those outside the sample. A popular key is hit at
-/// every capacity, so it matters little whether it is in the sample ("SHARDS-adj" in that paper).
+/// It simulates a sample of the keys in a cache that is smaller by the same factor (SHARDS: Waldspurger and others,
+/// FAST 2015). The misses of the sample are divided by all accesses, including those outside the sample. A popular key
+/// is hit at every capacity, so it matters little whether it is in the sample ("SHARDS-adj" in that paper).
 ///
 /// The first access of an entry that was stored before the record began does not count. A response that was evicted and
 /// requested again counts as a hit of a cache that still has it, unless its length has changed: then the resource has
@@ -33,8 +33,8 @@ package struct Simulation: Sendable {
         package var capacity: Int64
         /// Whether a capacity beyond the simulated ones would gain more.
         package var isOpen: Bool
-        /// The bytes of bodies saved on the network compared with the current capacity; negative if it would transfer more.
-        /// The period is a day, or the whole record if that is shorter.
+        /// The bytes of bodies that the network saves each day, compared with the current capacity; negative if it
+        /// would transfer more. For a record shorter than a day, the bytes in the whole record.
         package var bytesSaved: Int64
     }
 

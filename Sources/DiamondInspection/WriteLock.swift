@@ -14,7 +14,8 @@ package struct WriteLock: Hashable, Sendable {
 
     /// Finds the process that holds the lock now; `nil` if none does. This process itself is not found.
     ///
-    /// Call it only in a process that does not have the file open: closing the index releases all its locks on the file.
+    /// Call it only in a process that does not have the file open: closing the index releases all its locks on the
+    /// file.
     package init?(of path: String) {
         let descriptor = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }

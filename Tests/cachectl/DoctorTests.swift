@@ -25,7 +25,7 @@ import Testing
         for line in [
             "diamond   0.1.0-dev, schema 1\n", "sqlite    3.", "store     \(path) (0700)\n",
             "file      cache.sqlite (0600), ", "file      cache.sqlite-wal (0600), ", " of 8.0 KiB, ",
-            "pages; from 1000 on it is brought into the file\n", "application_id 0x44696143\n",
+            "pages; checkpointed from 1000 pages on\n", "application_id 0x44696143\n",
             "settings  journal_mode wal, auto_vacuum incremental, ", "entries   2, bodies 292 KiB\n", "\nhealthy\n",
         ] {
             #expect(outcome.text.contains(line), "\(line) in \(outcome.text)")
@@ -64,14 +64,14 @@ import Testing
             { try $0.run("UPDATE entry SET seal = 'k'; DELETE FROM fact WHERE name = 'secret'") }
         ),
         (
-            "% of the file hold nothing", "cachectl evict",
+            "% of the file is unused", "cachectl evict",
             {
                 try $0.run("INSERT INTO body VALUES (1 << 40, NULL, zeroblob(3000000))")
                 try $0.run("DELETE FROM body WHERE id = 1 << 40")
             }
         ),
         (
-            "the log is ", "then run 'cachectl evict'",
+            "the log has ", "then run 'cachectl evict'",
             { try $0.write("INSERT INTO body VALUES (1 << 40, NULL, zeroblob(20000000))") }
         ),
     ]
@@ -100,7 +100,7 @@ import Testing
             { try $0.run("PRAGMA user_version = 0") }
         ),
         (
-            "move the file away; it will be made anew",
+            "move the file away; a new one is created",
             {
                 for name in ["cache.sqlite-wal", "cache.sqlite-shm"] {
                     try FileManager.default.removeItem(at: $0.directory.appending(path: name))

@@ -189,7 +189,7 @@ import Testing
                 header accept-language de
                     a header that selects, sorted by name
                 (header cookie)
-                    the identity stands for it
+                    the identity replaces it
                 (header user-agent)
                     does not select among answers
                 (parameter _)
@@ -238,7 +238,7 @@ import Testing
         for (body, names) in bodies {
             let file = try cachectl.file("request.json", #"{"url": "http://h/", "body": \#(body), \#(rules)}"#)
             let text = try await cachectl("key", file, "--explain").text
-            let ends = "(\(names[0]))\n    is ignored by the rules\n(\(names[1]))\n    the identity stands for it\n"
+            let ends = "(\(names[0]))\n    is ignored by the rules\n(\(names[1]))\n    the identity replaces it\n"
             #expect(text.hasSuffix(ends), "\(text)")
             #expect(!text.contains("s3cret"))
         }

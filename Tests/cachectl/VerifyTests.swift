@@ -52,7 +52,7 @@ import Testing
 
                 """
         )
-        #expect(found.errors == "'cachectl verify --repair' mends it\n")
+        #expect(found.errors == "'cachectl verify --repair' repairs it\n")
         let repaired = try await cachectl("verify", "--repair")
         #expect(repaired.status == 0)
         #expect(repaired.text.contains("  dropped  https://a.example/?token=•••\n"), "\(repaired.text)")
@@ -72,8 +72,8 @@ import Testing
             "rows of a body without an entry: 2"
         ),
         ("INSERT INTO tag VALUES (9, 'x')", "tags", "tags without an entry: 1"),
-        ("INSERT INTO fact VALUES ('hand', x'ff')", "hand", "points nowhere"),
-        ("INSERT INTO body VALUES ((2 << 20) + 1, NULL, x'00')", "surplus", "rows behind the end of its body: 1"),
+        ("INSERT INTO fact VALUES ('hand', x'ff')", "hand", "is invalid"),
+        ("INSERT INTO body VALUES ((2 << 20) + 1, NULL, x'00')", "surplus", "rows after the end of its body: 1"),
         ("DROP INDEX entry_by_age", "schema", "the index entry_by_age is missing"),
         ("DROP INDEX entry_by_key", "schema", "the index entry_by_key is missing"),
         (

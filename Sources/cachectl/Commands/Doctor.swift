@@ -22,7 +22,7 @@ struct Doctor: ParsableCommand {
     func run() throws {
         var diagnosis = CacheDiagnosis(of: place.location)
         var queue = ReplayDiagnosis(of: place.location)
-        // Only after this process has closed the files.
+        // `findWriter` needs this process to have closed the files.
         diagnosis.findWriter()
         queue?.findWriter()
         // A store with a queue needs no cache.
@@ -175,9 +175,9 @@ extension HealthReport {
         let held = entries.map { ["entries   \($0), bodies \(Quantity.bytes(bodyBytes ?? 0))"] } ?? []
         return [
             "pages     \(pages)\(part)",
-            "log       \(logPages) pages; from \(logThreshold) on it is brought into the file",
+            "log       \(logPages) pages; checkpointed from \(logThreshold) pages on",
             "settings  \(modes), application_id \(settings.applicationID)",
-            "used      \(Quantity.bytes(usedBytes)); of how much, each program says for itself",
+            "used      \(Quantity.bytes(usedBytes)) (each program sets its own limit)",
         ] + held + (keyIDs.map { ["sealed    with \($0.map { "'\($0)'" }.joined(separator: ", "))"] } ?? [])
     }
 }

@@ -81,7 +81,7 @@ struct Verify: ParsableCommand {
     private func show(_ inspection: CacheInspection, queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
         show(inspection, queue: queue, rows: findings.map { FindingRow($0) })
-        if !findings.isEmpty { Output.note("'cachectl verify --repair' mends it") }
+        if !findings.isEmpty { Output.note("'cachectl verify --repair' repairs it") }
         return findings.isEmpty
     }
 

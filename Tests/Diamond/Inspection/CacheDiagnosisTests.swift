@@ -18,20 +18,20 @@ import Testing
 
     private static let ills: [(what: String, ill: Ill)] = [
         ("SQLite is built for a single thread", { $0.sqliteOptions = ["THREADSAFE=0"] }),
-        ("the page size is 4096, not 8192: slower than it has to be", { $0.settings?.pageSize = 4096 }),
-        ("auto_vacuum is not incremental: no space is given back", { $0.settings?.autoVacuum = 1 }),
+        ("the page size is 4096, not 8192: which is slower", { $0.settings?.pageSize = 4096 }),
+        ("auto_vacuum is not incremental: the file never shrinks", { $0.settings?.autoVacuum = 1 }),
         ("the journal mode is delete, not wal: readers wait for writers", { $0.settings?.journalMode = "delete" }),
         ("the store's secret is missing", { $0.hasSecret = false }),
         ("the schema's version is 0, not 1", { $0.settings?.schemaVersion = 0 }),
         (
-            "50 % of the file hold nothing",
+            "50 % of the file is unused",
             {
                 $0.settings?.pages = 1000
                 $0.settings?.freePages = 500
             }
         ),
         (
-            "the log is 2552 pages long, and is brought into the file from 1000 on",
+            "the log has 2552 pages, and is checkpointed from 1000 pages on",
             { $0.files = [.init(name: "cache.sqlite-wal", bytes: 20 << 20, mode: 0o600)] }
         ),
     ]

@@ -44,7 +44,7 @@ import Testing
             next: "sends the request to the server"),
         Row(
             response: [.cacheControl: "max-age=5", .eTag: "\"1\""], clause: "RFC 9111 section 4.2.4",
-            next: "asks the server whether the stored response is still right"),
+            next: "asks the server whether the stored response is still valid"),
         Row(
             response: [.cacheControl: "max-age=5, must-revalidate"], clause: "RFC 9111 section 5.2.2.2",
             next: "sends the request to the server"),

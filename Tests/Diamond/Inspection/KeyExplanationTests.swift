@@ -42,7 +42,7 @@ import Testing
         #expect(try Self.omissions(request) == reasons)
         var identified = request
         identified.identity = "me"
-        let all = Set(reasons + replaced.map { "\($0): the identity stands for it" })
+        let all = Set(reasons + replaced.map { "\($0): the identity replaces it" })
         #expect(try Set(Self.omissions(identified)) == all)
         #expect(try Self.omissions(identified).count == all.count)
     }
@@ -58,7 +58,7 @@ import Testing
         var request = request
         request.cacheKey = "k"
         request.headers[.contentType] = nil
-        let all = omitted.map { "\($0): the cache key stands for it" }
+        let all = omitted.map { "\($0): the cache key replaces it" }
         #expect(try Self.omissions(request).filter { !$0.hasPrefix("header") } == all)
     }
 
@@ -74,7 +74,7 @@ import Testing
         request.credentials = [.parameter("key", .unnamed("s3cret"))]
         #expect(try Self.omissions(request) == [])
         request.identity = "me"
-        #expect(try Self.omissions(request) == ["parameter key: the identity stands for it"])
+        #expect(try Self.omissions(request) == ["parameter key: the identity replaces it"])
     }
 
     @Test func `an explanation contains no control character from a member's name`() throws {

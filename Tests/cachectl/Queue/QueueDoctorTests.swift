@@ -31,27 +31,27 @@ import Testing
 
     private static let ills: [(what: String, remedy: String, cause: @Sendable (Shell) throws -> Void)] = [
         (
-            "the counts of the queue's jobs are wrong in 1 state", move,
+            "the queue has states with a wrong number of jobs: 1", move,
             { try $0.damageQueue("UPDATE census SET count = 9 WHERE state = 4") }
         ),
         (
-            "1 ordering key of the queue lack their right first job", move,
+            "the queue has ordering keys with a wrong first job: 1", move,
             { try $0.damageQueue("UPDATE job SET is_head = 0; UPDATE job SET is_head = 1 WHERE id = 2") }
         ),
         (
-            "1 job of the queue have no request", "'cachectl queue discard' them",
+            "the queue has jobs without a request: 1", "'cachectl queue discard' them",
             { try $0.damageQueue("DELETE FROM payload WHERE job = 3") }
         ),
         (
-            "1 job of the queue run, and nobody runs them", move,
+            "the queue has running jobs without an owner: 1", move,
             { try $0.rewriteQueue("UPDATE job SET state = 2, owner = 77 WHERE id = 1") }
         ),
         (
-            "1 job of the queue are damaged, from 2 on, and are not sent", "'cachectl verify' names them",
+            "the queue has damaged jobs, which are not sent: 1, the first is job 2", "'cachectl verify' names them",
             { try $0.damageQueue("UPDATE job SET method = 'DELETE' WHERE id = 2") }
         ),
         (
-            "2 jobs of the queue are damaged, from 1 on, and are not sent", "'cachectl verify' names them",
+            "the queue has damaged jobs, which are not sent: 2, the first is job 1", "'cachectl verify' names them",
             { try $0.damageQueue("UPDATE payload SET request = x'00' WHERE job < 3") }
         ),
         (
@@ -91,7 +91,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         let outcome = try await cachectl("doctor")
-        let complaint = "! the queue's schema is of version 0, not 1: 'cachectl queue list' brings it up to date"
+        let complaint = "! the queue's schema has version 0, not 1: 'cachectl queue list' migrates it"
         #expect(outcome.status == 1 && outcome.text.contains(complaint), "\(outcome.text)")
         #expect(try await cachectl("queue", "list").status == 0)
         #expect(try await cachectl("doctor").status == 0)
