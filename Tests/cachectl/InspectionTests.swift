@@ -133,8 +133,8 @@ import Testing
         let place = "\(home)/.cache/Diamond/none-of-it"
         #expect(outcome.status == 4 && outcome.errors.contains("there is no store in \(place)"))
         let lost = try await tool.run(unset + ["HOME=/dev/null", path, "queue", "add", "http://h/"])
-        #expect(lost.status == 4 && lost.errors.contains("cannot make the store directory /dev/null/.local/share"))
-        #expect(lost.errors.contains("give another directory (--store)"))
+        #expect(lost.status == 4 && lost.errors.contains("cannot create the store directory /dev/null/.local/share"))
+        #expect(lost.errors.contains("use another directory (--store)"))
     }
 
     @Test func `ends with 1 for a key that is not there`() async throws {

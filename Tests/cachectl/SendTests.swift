@@ -216,7 +216,7 @@ import Testing
         let sent = try await cachectl("send", cities(), "-p", "country=IS")
         #expect(sent.status == 0)
         #expect(sent.text.contains("Reykjav"))
-        #expect(sent.errors.contains("sent without a cache: cannot make the store directory"))
+        #expect(sent.errors.contains("sent without a cache: cannot create the store directory"))
     }
 
     @Test func `leaves no secret in the store or on the terminal`() async throws {

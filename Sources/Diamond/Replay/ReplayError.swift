@@ -75,7 +75,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }
 
     package static let remedyOfDamage =
-        "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
+        "keep the file, and recover its jobs with sqlite3's .recover, or replace it by a backup"
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,

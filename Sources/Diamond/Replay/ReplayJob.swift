@@ -41,7 +41,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// The time after which the job is not sent; `nil` for no limit.
     public let expiresAt: Date?
     /// The number of attempts that count towards ``attemptLimit``. An attempt while the network is unreachable, for
-    /// example, does not.
+    /// example, does not count.
     public let attempts: Int
     /// The number of ``attempts`` after which the job is dead.
     public let attemptLimit: Int

@@ -1,4 +1,4 @@
-/// The retention of ended jobs. Jobs in review stay until a person has decided.
+/// The retention of ended jobs. Jobs in review, and dead jobs in strict order, stay until a person has decided.
 public struct ReplayRetention: Hashable, Sendable {
     /// The maximum age and number of jobs. Once an hour, replayers delete the jobs beyond either, the oldest first.
     public struct Limit: Hashable, Sendable {

@@ -3,19 +3,19 @@ public import Foundation
 
 /// A failure of a store.
 public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of failure; new ones may come.
+    /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
         /// The directory or the file cannot be created or opened.
         public static let cannotOpen = Code(description: "cannotOpen")
-        /// There is nothing to open yet.
+        /// The store does not exist yet.
         public static let noStore = Code(description: "noStore")
         /// A newer version of Diamond wrote the store.
         public static let newerStore = Code(description: "newerStore")
         /// The file at the store's path belongs to another program.
         public static let foreignFile = Code(description: "foreignFile")
-        /// The file or its directory cannot be written by this user.
+        /// This user may not write the file or its directory.
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk.
         public static let diskFull = Code(description: "diskFull")
@@ -23,17 +23,17 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         public static let busy = Code(description: "busy")
         /// The process is a fork of the one that opened the cache: open another cache after the fork.
         public static let forked = Code(description: "forked")
-        /// The disk fails to read or write.
+        /// A read or write of the disk failed.
         public static let diskError = Code(description: "diskError")
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
         public static let entryGone = Code(description: "entryGone")
-        /// A body takes more than a quarter of the store's capacity.
+        /// A body takes more than a quarter of the capacity without the log.
         package static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The file is damaged. Engines set it aside and create another.
         public static let corrupt = Code(description: "corrupt")
-        /// Another failure; the message describes it.
+        /// Another failure. The message describes it.
         public static let other = Code(description: "other")
     }
 
@@ -57,8 +57,8 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         message = error.summary
     }
 
-    /// Whether another change might be written although this one failed. If the file cannot be opened at all, each
-    /// further change would wait as long again.
+    /// Whether other changes may be written although this one failed. If the file cannot be opened, each further change
+    /// would wait as long again.
     var mayConcernOneChange: Bool {
         ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked].contains(code)
     }

@@ -8,7 +8,7 @@ final class FileLock {
 
     private let descriptor: Int32
 
-    /// Takes the lock. It waits for other holders, but not forever: a stopped process keeps its lock.
+    /// Takes the lock. It waits for other holders until the timeout, because a stopped process keeps its lock.
     ///
     /// - Parameters:
     ///   - isShared: whether other shared holders may have it at the same time.

@@ -15,8 +15,8 @@ struct ProgramName: Hashable {
 
     /// - Parameters:
     ///   - bundle: the identifier of the executable's bundle.
-    ///   - arguments: the arguments of the process. All processes that run tests have the same name: the test bundle in their
-    ///     arguments distinguishes them.
+    ///   - arguments: the arguments of the process. All processes that run tests have the same name: the test bundle in
+    ///     their arguments distinguishes them.
     init(_ executable: URL, bundle: String?, arguments: [String]) {
         if let tests = Self.testBundle(executable, arguments: arguments) {
             text = Self.name(of: tests)
@@ -41,8 +41,8 @@ struct ProgramName: Hashable {
 
     /// Returns the executable's name with twelve hexadecimal digits of the SHA-256 of its path.
     ///
-    /// Symbolic links in the path are resolved, because the path by which a program was started varies: a shell may use a
-    /// relative path, and SwiftPM's `.build/debug` is a link.
+    /// Symbolic links in the path are resolved, because the path by which a program was started varies: a shell may use
+    /// a relative path, and SwiftPM's `.build/debug` is a link.
     private static func name(of file: URL) -> String {
         let file = file.resolvingSymlinksInPath()
         let digest = SHA256.hash(data: Data(file.path.utf8)).prefix(6)

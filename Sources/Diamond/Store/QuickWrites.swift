@@ -6,14 +6,14 @@ struct QuickWrites: Sendable {
     /// The number of consecutive quick writes.
     private var count = 0
 
-    /// The longest quick write, in nanoseconds: no other thread need be woken for it.
+    /// The longest duration of a quick write, in nanoseconds.
     private static let quick: UInt64 = 1_000_000
     /// The number of quick writes after which the next one is expected to be quick.
     private static let threshold = 4
     private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
 
-    /// Whether a thread of the task executor may wait for the disk: not if there is only one processor, or the task has a low
-    /// priority.
+    /// Whether a thread of the task executor may wait for the disk: not if there is only one processor, or the task has
+    /// a low priority.
     var mayHoldThread: Bool { count >= Self.threshold && Self.hasSeveralProcessors && Task.currentPriority >= .medium }
 
     /// Records a write that has just ended.
@@ -26,6 +26,6 @@ struct QuickWrites: Sendable {
         count = isQuick && isAlone ? count + 1 : 0
     }
 
-    /// Starts the count again: a write on the task's thread was not possible.
+    /// Starts the count again, because a write on the task's thread would have waited.
     mutating func reset() { count = 0 }
 }

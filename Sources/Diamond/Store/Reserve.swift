@@ -1,6 +1,7 @@
 import Foundation
 
-/// Disk space that a cache reserves for erasing: SQLite writes deletions into its log, which cannot grow on a full disk.
+/// Disk space that a cache reserves for erasing: SQLite writes deletions into its log, which cannot grow on a full
+/// disk.
 struct Reserve {
     /// The bytes of the reserve: more than the log holds before a checkpoint, which makes the file longer by as much.
     static let size: Int64 = 12 << 20
@@ -18,7 +19,7 @@ struct Reserve {
         let size = min(Self.size, capacity / Self.largestPart)
         var found = stat()
         if lstat(path, &found) == 0 {
-            // A smaller one is of a cache with a smaller capacity, or of a process that was killed while it created it.
+            // A smaller one belongs to a cache with a smaller capacity, or to a process that died while it created it.
             guard Int64(found.st_size) < size, unlink(path) == 0 else { return }
         }
         let descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_WRONLY, 0o600)

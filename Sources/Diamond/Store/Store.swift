@@ -1,8 +1,8 @@
 import DiamondSQLite
 public import Foundation
 
-/// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which must
-/// not be deleted.
+/// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which
+/// must not be deleted.
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
@@ -11,16 +11,16 @@ public struct Store: Hashable, Sendable {
     /// The directory of the queue. It is the same as ``directory``, except for a named store: the system may empty the
     /// directory for caches when it needs space.
     public var replayDirectory: URL
-    /// The SQLite VFS of its files, by name; `nil` is the default.
+    /// The name of the SQLite VFS for its files; `nil` for the default.
     package var vfs: String?
     /// The reason why there is no directory; `nil` if there is one.
     var obstacle: String?
-    /// The longest time that opening the cache waits for another process that opens, creates or sets aside its file: as
-    /// long as SQLite waits for a process that writes.
+    /// The longest time that opening the cache waits for another process that opens, creates or sets aside its file.
+    /// SQLite waits as long for a process that writes.
     package var lockTimeout: Duration = .seconds(30)
 
-    /// Creates a store with one directory for cache and queue. If requests are queued, use a directory that the system does
-    /// not empty.
+    /// Creates a store with one directory for cache and queue. If requests are queued, use a directory that the system
+    /// does not empty.
     public init(directory: URL) {
         self.directory = directory
         replayDirectory = directory
@@ -28,13 +28,13 @@ public struct Store: Hashable, Sendable {
 
     /// The store of this program: ``init(named:)`` by the identifier of its bundle, such as `com.example.shop`.
     ///
-    /// A program without a bundle, as on Linux, uses the name of its executable and a digest of the executable's path, such
-    /// as `shop-1f8d0c6b52e9`. Symbolic links are resolved first. Two programs with the same name have different stores. The
-    /// tests of each package have their own store.
+    /// A program without a bundle, as on Linux, uses the name of its executable and a digest of the executable's path,
+    /// such as `shop-1f8d0c6b52e9`. Symbolic links are resolved first. Two programs with the same name have different
+    /// stores. The tests of each package have their own store.
     ///
     /// A program that is moved, or built at another path, gets another store. The same applies to deployments with one
-    /// directory for each release (`releases/7/shop`), even behind a link (`current`). Requests that an earlier release has
-    /// queued stay in its store, and are not sent. Use ``init(named:)`` or ``init(directory:)`` in such a program.
+    /// directory for each release (`releases/7/shop`), even behind a link (`current`). Requests that an earlier release
+    /// has queued stay in its store, and are not sent. Use ``init(named:)`` or ``init(directory:)`` in such a program.
     public static var `default`: Store { Store(named: ProgramName.current.text) }
 
     /// Creates a store with a name, for programs of one user that share it. The cache is in `Diamond/NAME` in the
@@ -52,7 +52,7 @@ public struct Store: Hashable, Sendable {
         obstacle = user.obstacle
     }
 
-    // One path component that is not hidden.
+    /// Returns one path component that is not hidden.
     static func fileName(_ name: String) -> String {
         let plain = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/:"))
         let encoded = name.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
@@ -68,7 +68,7 @@ public struct Store: Hashable, Sendable {
     /// The path of a file that is touched when there is work for the queue.
     var wakePath: String { Self.path("replay.wake", in: replayDirectory) }
 
-    /// The path of a file that records which requests were sent, among those that must not be sent twice.
+    /// The path of the log of the sent requests that must not be sent twice.
     var sentPath: String { Self.path("replay.sent", in: replayDirectory) }
 
     /// The path of a file that is touched when holds of the queue are set or released.
@@ -103,7 +103,8 @@ public struct Store: Hashable, Sendable {
     /// Throws if the directory has no cache, or cannot be read.
     package func requireCache() throws(CacheError) {
         guard try !fileExists(cachePath, in: directory) else { return }
-        throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
+        throw CacheError(
+            .noStore, "there is no store in \(directory.path): send a request with it, or use another store")
     }
 
     /// Whether a file of a directory exists. Throws if the directory cannot be read.
@@ -114,7 +115,9 @@ public struct Store: Hashable, Sendable {
         if [ENOENT, ENOTDIR].contains(reason) { return false }
         let text = String(cString: strerror(reason))
         throw CacheError(
-            .cannotOpen, "cannot look into \(directory.path) (\(text)): do so as its owner, or name another store")
+            .cannotOpen,
+            "cannot read the directory \(directory.path) (\(text)): run this program as its owner, or use another store"
+        )
     }
 
     /// Creates the directory, for its owner only, if it is missing.
@@ -135,8 +138,8 @@ public struct Store: Hashable, Sendable {
         } catch {
             throw CacheError(
                 .cannotOpen,
-                "cannot make the store directory \(directory.path): check that its parent is a writable directory, or "
-                    + "give another directory (--store)"
+                "cannot create the store directory \(directory.path): check that its parent is a writable directory, or "
+                    + "use another directory (--store)"
             )
         }
         do throws(SQLiteError) { try PrivateFile.checkDirectory(directory.path) } catch { throw CacheError(error) }

@@ -30,7 +30,7 @@ struct UserDirectories {
         caches = URL(filePath: ownCaches ?? "\(place ?? "")/.cache", directoryHint: .isDirectory)
         data = URL(filePath: ownData ?? "\(place ?? "")/.local/share", directoryHint: .isDirectory)
         if place == nil, ownCaches == nil || ownData == nil {
-            obstacle = "this user has no home directory: set HOME, or give a directory for the store (--store)"
+            obstacle = "this user has no home directory: set HOME, or choose a directory for the store (--store)"
         }
     }
 

@@ -123,7 +123,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
         #expect(error?.code == .cannotOpen)
-        #expect(error?.message.contains("cannot look into \(path) (") == true)
+        #expect(error?.message.contains("cannot read the directory \(path) (") == true)
     }
 
     @Test func `a store is private to its owner`() throws {

@@ -104,7 +104,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
         let outcome = try await cachectl("doctor")
         #expect(outcome.status == 4, "\(outcome.text)")
-        #expect(outcome.text.contains("! the queue cannot be used: cannot look into "), "\(outcome.text)")
+        #expect(outcome.text.contains("! the queue cannot be used: cannot read the directory "), "\(outcome.text)")
     }
 
     @Test(arguments: [

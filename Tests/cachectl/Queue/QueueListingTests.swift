@@ -265,8 +265,8 @@ import Testing
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path) }
         let outcome = try await cachectl(["queue"] + command.split(separator: " ").map(String.init))
         #expect(outcome.status == 4 && outcome.text.isEmpty, "\(outcome.text)")
-        #expect(outcome.errors.contains("cannot look into \(directory.path) ("), "\(outcome.errors)")
-        #expect(outcome.errors.contains(": do so as its owner, or name another store"))
+        #expect(outcome.errors.contains("cannot read the directory \(directory.path) ("), "\(outcome.errors)")
+        #expect(outcome.errors.contains(": run this program as its owner, or use another store"))
     }
 
     @Test(arguments: [
@@ -299,7 +299,7 @@ import Testing
         ("update this program", { try $0.damageQueue("PRAGMA user_version = 99") }),
         ("belongs to another program", { try $0.damageQueue("PRAGMA application_id = 1") }),
         (
-            "keep the file, and get what is in it with sqlite3's .recover",
+            "keep the file, and recover its jobs with sqlite3's .recover",
             {
                 for end in ["-wal", "-shm"] {
                     try? FileManager.default.removeItem(atPath: $0.temporary.store.replayPath + end)

@@ -48,7 +48,10 @@ import Testing
 
     @Test(
         arguments: [
-            (#"{"request": {"url": "https://a.example/?token=s3cret"}}"#, "line 2: the request is to be kept on disk"),
+            (
+                #"{"request": {"url": "https://a.example/?token=s3cret"}}"#,
+                "line 2: a request that is stored on disk must not contain a secret"
+            ),
             (#"{"request": {"url": "https://a.example/", "metod": "GET"}}"#, #"line 2: key "metod""#),
             (#"{"request": {"url": "https://a.example/"}, "stat": "held"}"#, #"line 2: has the key "stat""#),
             (#"{"request": {"url": "https://a.example/"}, "version": 2}"#, "line 2: is of a newer version"),

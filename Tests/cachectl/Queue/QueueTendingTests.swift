@@ -57,7 +57,9 @@ import Testing
         _ = try await cachectl("queue", "hold", "--key", "k", "--reason", "they sign in")
         _ = try await cachectl("queue", "add", "https://a.example/4", "--key", "k")
         #expect(try states() == ["held", "held", "held", "held"])
-        #expect(try await cachectl("queue", "release", "1").errors.contains("release is for what is held by itself"))
+        #expect(
+            try await cachectl("queue", "release", "1").errors.contains(
+                "release applies to jobs that are held themselves"))
         let trial = try await cachectl("queue", "release", "--key", "k", "--dry-run")
         #expect(trial.text == "would release the ordering key 'k', 4 jobs of it\n4 held\n")
         let released = try await cachectl("queue", "release", "--key", "k")
@@ -91,8 +93,8 @@ import Testing
         #expect(outcome.status == 1 && outcome.text == "redriven 0 jobs\n3 ready\n")
         #expect(
             outcome.errors == """
-                cachectl: job 1 is ready: redrive is for what is dead or in review
-                cachectl: there is no job 99: it may have ended long ago, see the list of jobs
+                cachectl: job 1 is ready: redrive applies to jobs that are dead or in review
+                cachectl: there is no job 99: it may have been deleted after its end, see the list of jobs
 
                 """)
         let json = try await cachectl("queue", "discard", "1", "99", "--json")

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A failure of sealing or opening.
 public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of failure; new ones may come.
+    /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 

@@ -8,7 +8,7 @@ import Foundation
 /// may not look up others by their process ids.
 ///
 /// A process removes a file only while it holds the lock, and only if the path still names that file. So the file of a
-/// living owner stays. If a file is removed before its owner has locked it, the owner makes another one.
+/// living owner stays. If a file is removed before its owner has locked it, the owner creates another one.
 final class OwnerLock: Sendable {
     /// The file's name, a fresh UUID.
     let name: String
@@ -44,7 +44,7 @@ final class OwnerLock: Sendable {
     }
 
     private static func failure(_ path: String) -> ReplayError {
-        ReplayError(SQLiteError(errno: errno, "the queue's lock cannot be made", path: path))
+        ReplayError(SQLiteError(errno: errno, "the queue's lock cannot be created", path: path))
     }
 
     deinit {

@@ -1,9 +1,9 @@
 /// The record that a queue's time is computed from. It is a value, stored in the queue's file.
 ///
-/// A wall clock may be wrong, and may be set later: for example on a board without a battery, or on a phone that has not
-/// received the time yet. So the queue's time follows the wall clock only while the wall clock and the boot clock, which
-/// counts from the start of the machine, advance together. If the wall clock is set, the queue's time continues by the
-/// boot clock. Waits, expiries and other periods keep their lengths.
+/// A wall clock may be wrong, and may be set later: for example on a board without a battery, or on a phone that has
+/// not received the time yet. So the queue's time follows the wall clock only while the wall clock and the boot clock,
+/// which counts from the start of the machine, advance together. If the wall clock is set, the queue's time continues
+/// by the boot clock. Waits, expiries and other periods keep their lengths.
 package struct QueueClock: Hashable, Sendable {
     /// The id of the boot to which the other values belong.
     var boot: String

@@ -101,7 +101,7 @@ final class SentLog: Sendable {
     private func write(_ bytes: Data, to descriptor: Int32) throws(SQLiteError) {
         let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
         guard count != bytes.count else { return }
-        throw SQLiteError(errno: count < 0 ? errno : ENOSPC, "what was sent cannot be noted", path: path)
+        throw SQLiteError(errno: count < 0 ? errno : ENOSPC, "the log of sent jobs cannot be written", path: path)
     }
 }
 

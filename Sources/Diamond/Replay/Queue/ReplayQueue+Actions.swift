@@ -17,9 +17,8 @@ extension ReplayQueue {
     /// lane is held.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. When a job's caller
-    /// cancels, the job runs for a moment longer before it is ready; then a replayer may claim it before it is
-    /// discarded.
+    /// Discards a job: it becomes done without being sent. A running job cannot be discarded. When its caller cancels,
+    /// a job runs for a moment longer. Once it is ready again, a replayer may claim it before it is discarded.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
     /// Makes a job that is dead or in review ready again. The job keeps its position in the order of its key, and its
@@ -48,12 +47,13 @@ extension ReplayQueue {
         case .damaged: damaged(id)
         case .wrongState(let state):
             ReplayError(
-                .wrongState, "job \(id) is \(state): \(action.verb.description) is for what is \(action.states)")
+                .wrongState,
+                "job \(id) is \(state): \(action.verb.description) applies to jobs that are \(action.states)")
         }
     }
 
     private static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
-        ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+        ReplayError(.notUnique, "another job has the unique name of job \(id) now: discard one of them")
     }
 
     static func damaged(_ id: ReplayJob.ID) -> ReplayError {
@@ -62,7 +62,7 @@ extension ReplayQueue {
     }
 
     static func noJob(_ id: ReplayJob.ID) -> ReplayError {
-        ReplayError(.noJob, "there is no job \(id): it may have ended long ago, see the list of jobs")
+        ReplayError(.noJob, "there is no job \(id): it may have been deleted after its end, see the list of jobs")
     }
 
     /// Changes the request of a job. If the old request may have been processed, the server would take the change for a
@@ -116,7 +116,7 @@ extension ReplayQueue {
                 let stored = try ReplayTable.checkedRequest(of: row, on: connection, ledger: &ledger)
             else { return .failure(Self.damaged(id)) }
             guard row.state != .running, row.state != .done else {
-                let message = "job \(id) is \(row.state), and is not changed any more: add another one"
+                let message = "job \(id) is \(row.state), and can no longer be changed: add another one"
                 return .failure(ReplayError(.wrongState, message))
             }
             guard (try? Request(json: stored)) == old else {
@@ -152,7 +152,7 @@ extension ReplayQueue {
             ("unique name", !old.replay.unique.isExactly(new.replay.unique)),
         ]
         guard let change = changes.first(where: \.1) else { return }
-        let remedy = "leave it as it is, or discard the job and add another"
+        let remedy = "do not change it, or discard the job and add another"
         throw ReplayError(.badRequest, "the edit changes the \(change.0) of job \(id): \(remedy)")
     }
 

@@ -95,7 +95,7 @@ extension ReplayQueue {
     ///   meanwhile, nothing is written.
     func markUnsent(_ job: ReplayTable.Claimed, if isUnsent: @escaping @Sendable () -> Bool) async {
         let sent = sentLog
-        await writeOnce("job \(job.id) is still taken for sent") { (connection, _) throws(SQLiteError) in
+        await writeOnce("job \(job.id) still counts as sent") { (connection, _) throws(SQLiteError) in
             if isUnsent() { try ReplayTable.markUnsent(job.id, token: job.token, log: sent, on: connection) }
         }
     }
@@ -109,7 +109,7 @@ extension ReplayQueue {
         _ consequence: String, body: @escaping ReplayWriter.Body<Value>
     ) async -> Value? {
         do throws(ReplayError) { return try await writer.write(body) } catch {
-            report(ReplayError(error.code, "\(consequence), because that cannot be noted: \(error.message)"))
+            report(ReplayError(error.code, "\(consequence), because its state cannot be written: \(error.message)"))
             return nil
         }
     }

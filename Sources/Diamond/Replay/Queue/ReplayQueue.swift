@@ -47,7 +47,7 @@ public final class ReplayQueue: Sendable {
     package convenience init(existing store: Store) throws(ReplayError) {
         guard try store.hasQueue() else {
             let place = store.replayDirectory.path
-            throw ReplayError(.noStore, "there is no queue in \(place): add a request to it, or name another store")
+            throw ReplayError(.noStore, "there is no queue in \(place): add a request to it, or use another store")
         }
         try self.init(store, clock: .system, create: false)
     }

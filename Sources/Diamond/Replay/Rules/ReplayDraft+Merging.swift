@@ -24,7 +24,7 @@ extension ReplayDraft {
         case (.patch, .put), (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
         case (.post, .delete): return .none
         default:
-            let message = "a \(new.method.rawValue) cannot be merged into a \(earlier.method.rawValue) that waits"
+            let message = "a \(new.method.rawValue) cannot be merged into a waiting \(earlier.method.rawValue)"
             throw ReplayError(.cannotMerge, "\(message): choose another uniqueness, or another unique name")
         }
     }

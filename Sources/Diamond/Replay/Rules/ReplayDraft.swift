@@ -152,7 +152,7 @@ struct ReplayDraft: Hashable, Sendable {
     private static func refusal(_ secret: String, remedy: String) -> RequestError {
         RequestError(
             .unnamedSecret,
-            "the request is to be kept on disk, where no secret is written, and has \(secret): \(remedy)")
+            "a request that is stored on disk must not contain a secret, and this one has \(secret): \(remedy)")
     }
 }
 

@@ -161,5 +161,5 @@ extension ReplayQueue {
 
 extension ReplayOutcome {
     /// The outcome of a request that was canceled after an exchange had begun.
-    static let interrupted = failed(.interrupted, code: "cancelled", message: "it was canceled when it was under way")
+    static let interrupted = failed(.interrupted, code: "cancelled", message: "it was canceled while it was being sent")
 }

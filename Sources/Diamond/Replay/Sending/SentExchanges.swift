@@ -64,8 +64,8 @@ struct SentExchanges: Hashable, Sendable {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
     }
 
-    /// Returns the first earlier exchange that may have been processed; `nil` for none. Called before the next exchange of
-    /// a run begins.
+    /// Returns the first earlier exchange that may have been processed; `nil` for none. Called before the next exchange
+    /// of a run begins.
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     func earlier(in run: Int, isHarmless: Bool) -> ReplayRow.EarlierExchange? {

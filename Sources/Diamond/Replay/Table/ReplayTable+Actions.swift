@@ -86,7 +86,7 @@ extension JobAction {
     var states: String {
         switch self {
         case .retry, .hold: "waiting or ready"
-        case .release: "held by itself, and not for an id that its URL needs"
+        case .release: "held themselves, and not for an id that their URLs need"
         case .discard: "neither running nor done"
         case .redrive: "dead or in review"
         }

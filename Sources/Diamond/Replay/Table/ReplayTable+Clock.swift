@@ -57,8 +57,8 @@ extension ReplayTable {
             AND run_at > ?1 + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
         """
 
-    /// Returns the number of jobs with impossible times: they wait longer than any rule sets, or were added or changed in
-    /// the future.
+    /// Returns the number of jobs with impossible times: they wait longer than any rule sets, or were added or changed
+    /// in the future.
     package static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
             composed: "SELECT count(*) FROM job WHERE (\(isTooLate)) OR enqueued_at > ?1 + ?2 OR changed_at > ?1 + ?2")

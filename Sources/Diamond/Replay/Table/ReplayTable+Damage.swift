@@ -12,8 +12,8 @@ extension ReplayTable {
         /// The request; empty if it was not read, or is missing.
         var request = Data()
 
-        /// A description of the job's damage; `nil` if it is intact, or was discarded. A missing request is no damage here.
-        /// Damage of the request is found only if the request was read.
+        /// A description of the job's damage; `nil` if it is intact, or was discarded. A missing request is no damage
+        /// here. Damage of the request is found only if the request was read.
         package var damage: String? {
             guard isIntact else { return row.isDiscarded ? nil : "its row's checksum is wrong" }
             guard row.state != .done else { return nil }

@@ -39,7 +39,7 @@ extension ReplayTable {
         guard open < limit else {
             return .refused(
                 ReplayError(
-                    .queueFull, "\(open) jobs wait, and no more are taken: send them, or raise the queue's bound"))
+                    .queueFull, "the queue is full, with \(open) open jobs: send some, or raise `maximumCount`"))
         }
         // The new job takes over the name.
         if let other { try releaseName(of: other.id, on: connection) }
@@ -99,10 +99,10 @@ extension ReplayTable {
         let key = draft.policy.orderingKey
         let isHead = if let key { try !hasHead(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
-        let isHeldAtAll = draft.heldReason != nil || isHeld
-        var state: ReplayState = isHeldAtAll ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
+        let isJobHeld = draft.heldReason != nil || isHeld
+        var state: ReplayState = isJobHeld ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
         var reason: ReplayReason =
-            isHeldAtAll ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
+            isJobHeld ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
         let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
         if isSentAtOnce {
@@ -225,7 +225,7 @@ extension ReplayDraft {
     /// Returns the reason why a request that may have been processed must not be sent again; `nil` if it may.
     func refusal(after earlier: ReplayRow.EarlierExchange, at now: Int64) -> ReplayOutcome? {
         earlier.refusal(reviewReason(of: earlier.sentAt, at: now)).map { reason in
-            let message = "it may have been processed before, and a second time could do harm"
+            let message = "it may have been processed before, and sending it again could do harm"
             return .failed(.unknown, code: reason.description, message: message)
         }
     }

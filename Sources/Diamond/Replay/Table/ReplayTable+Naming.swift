@@ -64,8 +64,8 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition? {
         guard draft.mayReplace(other) else {
-            let reason = "job \(other.id) of its unique name is in another line or lane, and cannot take it in"
-            return .refused(ReplayError(.cannotMerge, "\(reason): give both one, or two names"))
+            let reason = "job \(other.id) with its unique name has another ordering key, order or lane"
+            return .refused(ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names"))
         }
         // A damaged job is in review now, and no longer has its name.
         guard let old = try checkedRequest(of: other, on: connection, ledger: &ledger) else { return nil }

@@ -111,7 +111,7 @@ extension ReplayTable {
             guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .running else { continue }
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, !isInnocent {
-                let message = "whoever sent it died, or was away for longer than its lease"
+                let message = "its sender died, or was suspended for longer than its lease"
                 try addFailure(
                     of: id, code: "died", message: message, startedAt: sentAt, on: connection, ledger: ledger)
             }

@@ -201,7 +201,7 @@ import Testing
         #expect(await !queue.begin(job))
         #expect(try queue.job(job.id)?.sentAt == nil)
         let told = failures.withLock { $0 }
-        let reason = "job 1 is not sent, because that cannot be noted: \(place.path): "
+        let reason = "job 1 is not sent, because its state cannot be written: \(place.path): "
         #expect(told.count == 1 && told[0].hasPrefix(reason), "\(told)")
         try FileManager.default.removeItem(at: place)
         #expect(await queue.begin(job))
@@ -209,7 +209,7 @@ import Testing
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
         await queue.markUnsent(job) { true }
         #expect(try queue.job(job.id)?.sentAt != nil)
-        #expect(failures.withLock { $0.last?.hasPrefix("job 1 is still taken for sent, because ") == true })
+        #expect(failures.withLock { $0.last?.hasPrefix("job 1 still counts as sent, because ") == true })
         withExtendedLifetime(observation) {}
     }
 }

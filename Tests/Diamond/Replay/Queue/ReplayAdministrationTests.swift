@@ -141,7 +141,8 @@ import Testing
             await #expect { try await queue.enqueue(other) } throws: {
                 // Two jobs of this method can be merged.
                 let error = $0 as? ReplayError
-                return error?.code == .cannotMerge && error?.message.contains("another line or lane") == true
+                return error?.code == .cannotMerge
+                    && error?.message.contains("another ordering key, order or lane") == true
             }
         }
         #expect(try body(id, in: queue) == .json(["n": 1]) && queue.jobs().count == 1)
