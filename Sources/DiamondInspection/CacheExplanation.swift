@@ -60,7 +60,7 @@ extension CacheExplanation {
             try entry(under: listing.key, of: preview, in: cache, at: now)
         }
         if let (response, storedKey) = preview.stored, !entries.contains(where: { $0.key == storedKey.description }) {
-            entries.append(Entry(response, key: storedKey, vary: [], isSelected: true, preview, at: now))
+            entries.append(Entry(response, key: storedKey, vary: [], isSelected: true, in: preview, at: now))
         }
         return entries
     }
@@ -75,7 +75,7 @@ extension CacheExplanation {
             let response = try cache.findOnDisk(key, request: Array(form.utf8))
         else { return nil }
         let vary = form.split(separator: "\n").filter { $0.hasPrefix("vary ") }.map { String($0.dropFirst(5)) }
-        return Entry(response, key: key, vary: vary, isSelected: preview.stored?.key == key, preview, at: now)
+        return Entry(response, key: key, vary: vary, isSelected: preview.stored?.key == key, in: preview, at: now)
     }
 }
 
@@ -85,7 +85,7 @@ extension CacheExplanation.Entry {
         key: RequestKey,
         vary: [String],
         isSelected: Bool,
-        _ preview: CachePreview,
+        in preview: CachePreview,
         at now: Int64
     ) {
         self.key = key.description

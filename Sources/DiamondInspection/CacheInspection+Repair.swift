@@ -22,7 +22,8 @@ extension CacheInspection {
     private func repair(_ finding: CacheFinding, in database: SQLiteDatabase) throws(SQLiteError) -> CacheRepair {
         // Sealed entries are opened before the transaction.
         let entry = try database.read { (connection) throws(SQLiteError) in
-            finding.kind == .entry ? try CacheTable.inspect(finding.id ?? 0, sealing, on: connection) : nil
+            guard finding.kind == .entry else { return nil as CacheTable.InspectedEntry? }
+            return try CacheTable.inspect(finding.id ?? 0, sealing: sealing, on: connection)
         }
         let action = try database.write { (connection) throws(SQLiteError) in
             try repair(finding, entry: entry, on: connection)

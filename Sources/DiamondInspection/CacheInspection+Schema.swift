@@ -55,7 +55,7 @@ extension CacheInspection {
         let faults = faulty.compactMap(\.fault)
         let expected = try CacheSchema.expected()
         let repaired = try Self.open(store).write { (connection) throws(SQLiteError) in
-            try CacheTable.repair(faults, expected, on: connection)
+            try CacheTable.repair(faults, comparedTo: expected, on: connection)
         }
         return faulty.map { finding in
             guard let fault = finding.fault, repaired.contains(fault) else { return CacheRepair(finding: finding) }

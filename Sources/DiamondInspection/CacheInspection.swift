@@ -84,7 +84,7 @@ package struct CacheInspection: Sendable {
 
     private mutating func readEntry(_ id: Int64, from database: SQLiteDatabase) throws(SQLiteError) {
         let entry = try database.read { (connection) throws(SQLiteError) in
-            try CacheTable.inspect(id, sealing, on: connection)
+            try CacheTable.inspect(id, sealing: sealing, on: connection)
         }
         guard let entry else { return }
         if entry.isLocked { locked += 1 }

@@ -106,7 +106,8 @@ package struct Simulation: Sendable {
 
     /// Returns the gain for each doubling between a capacity and the next smaller one.
     private func gain(to index: Int) -> Double {
-        let (smaller, larger) = (lines[index - 1], lines[index])
+        let smaller = lines[index - 1]
+        let larger = lines[index]
         let doublings = log2(Double(larger.capacity) / Double(max(1, smaller.capacity)))
         return (smaller.misses.bytes - larger.misses.bytes) / doublings
     }

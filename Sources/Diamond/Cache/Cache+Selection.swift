@@ -16,7 +16,8 @@ extension Cache {
         invalidations.add(selection, isErasure: true)
         // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
         defer { removeFromMemory(selection) }
-        let (file, eviction) = (file, eviction)
+        let file = file
+        let eviction = eviction
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
@@ -190,14 +191,14 @@ extension Cache {
 
     /// Protects an entry from eviction until it is unpinned or erased; `false` if there is none.
     @discardableResult
-    public func pin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(true, key) }
+    public func pin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(true, for: key) }
 
     /// Ends the protection of an entry from eviction; `false` if there is none.
     @discardableResult
-    public func unpin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(false, key) }
+    public func unpin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(false, for: key) }
 
     @discardableResult
-    package func setPinned(_ isPinned: Bool, _ key: RequestKey) async throws(CacheError) -> Bool {
+    package func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool {
         let file = file
         return try await writer.alone { () throws(CacheError) in
             try file.write { (connection) throws(SQLiteError) in

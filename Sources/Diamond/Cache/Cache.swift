@@ -96,7 +96,7 @@ public final class Cache: Sendable {
         case .hit(let stored, let isFirst):
             if isFirst { writer.visit(key) }
             return stored
-        case .miss(let changes): return findBelow(key, request, url, since: changes)
+        case .miss(let changes): return findBelow(key, request: request, url: url, since: changes)
         }
     }
 
@@ -122,8 +122,8 @@ public final class Cache: Sendable {
     /// Finds a response that is not in memory. A change that waits to be written overrides the entry on disk.
     private func findBelow(
         _ key: RequestKey,
-        _ request: [UInt8],
-        _ url: String?,
+        request: [UInt8],
+        url: String?,
         since changes: Int
     ) -> StoredResponse? {
         let pending = writer.pending(key, url: url)
@@ -193,7 +193,10 @@ public final class Cache: Sendable {
         memory.store(entry.stored, under: entry.key, request: entry.request, url: entry.url)
         // Recorded even if the body is too large: it may fit at another capacity. Last, because the record takes the
         // size on disk from the row.
-        defer { writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored)) }
+        defer {
+            let kind: CacheAccess.Kind = isReplacing ? .replaced : .stored
+            writer.record(CacheAccess(kind, of: entry.stored, under: entry.key, at: now()))
+        }
         // A response that is not written must not leave an older one on disk for later lookups.
         guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
             return _ = writer.add(.delete(entry.key))
@@ -227,7 +230,7 @@ public final class Cache: Sendable {
         under key: RequestKey
     ) {
         let now = now()
-        writer.count(CacheAccess(key, stored, at: now, .hit), in: CacheCounts.hour(of: now)) { counts in
+        writer.count(CacheAccess(.hit, of: stored, under: key, at: now), in: CacheCounts.hour(of: now)) { counts in
             switch source {
             case .stale: counts.staleHits += 1
             case .revalidated: counts.revalidations += 1

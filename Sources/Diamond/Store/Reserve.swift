@@ -3,7 +3,7 @@ import Foundation
 /// Disk space that a cache reserves for erasing: SQLite writes deletions into its log, which cannot grow on a full
 /// disk.
 struct Reserve {
-    /// The bytes of the reserve: more than the log holds before a checkpoint, which makes the file longer by as much.
+    /// The bytes of the reserve: more than the log takes before a checkpoint, which may add as much to the file.
     static let size: Int64 = 12 << 20
     /// The divisor of the capacity for the largest reserve.
     private static let largestPart: Int64 = 16

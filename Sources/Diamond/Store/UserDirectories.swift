@@ -51,7 +51,8 @@ struct UserDirectories {
 
     /// The home directory in the system's user database; `nil` if there is none.
     static var passwordHome: String? {
-        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
         // Long enough for the strings of every record.
         var buffer = [CChar](repeating: 0, count: 1 << 16)
         guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir

@@ -55,7 +55,7 @@ private struct Pinning {
 
     private func set(_ isPinned: Bool, _ key: RequestKey, in cache: Cache) async throws -> Bool {
         do throws(CacheError) {
-            return try await cache.setPinned(isPinned, key)
+            return try await cache.setPinned(isPinned, for: key)
         } catch {
             throw Failure.report(error)
         }

@@ -22,14 +22,14 @@ import Testing
         var request = Request("http://h/cities")
         _ = try await engine.send(request)
         let key = try await engine.key(of: request)
-        try await cache.setPinned(!isPinned, key)
+        try await cache.setPinned(!isPinned, for: key)
         // The entry read from disk has the pin.
         cache.memory.removeAll()
         clock.advance(by: 10)
         request.cache = .revalidate
         let confirmation = engine.enqueue(request)
         await isAsked.wait()
-        #expect(try await cache.setPinned(isPinned, key))
+        #expect(try await cache.setPinned(isPinned, for: key))
         gate.open()
         #expect(try await confirmation.response.source == .revalidated)
         await cache.flush()

@@ -59,7 +59,7 @@ struct BodyRows: Sendable {
     ///
     /// - Parameter body: receives the row's number, its bytes and, unless it is the only row, its checksum.
     func forEach(
-        _ body: (_ number: Int, _ bytes: Data, Checksum.Digest?) throws(SQLiteError) -> Void
+        _ body: (_ number: Int, _ bytes: Data, _ checksum: Checksum.Digest?) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         switch content {
         case .none: break

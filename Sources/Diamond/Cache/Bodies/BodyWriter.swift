@@ -89,7 +89,8 @@ package final class BodyWriter {
         entry.stored.body = Data()
         let last = chunks.removeAll()
         guard let row else { return finishInMemory(last) }
-        let (file, entry) = (cache.file, entry)
+        let file = cache.file
+        let entry = entry
         do {
             var row = row
             row.entry.stored = entry.stored
@@ -146,7 +147,8 @@ package final class BodyWriter {
     private func written(
         _ chunks: [Data], behind row: PartialRow?, as entry: CacheEntry, isLast: Bool
     ) async throws(CacheError) -> PartialRow {
-        let (file, stored) = (cache.file, entry.stored)
+        let file = cache.file
+        let stored = entry.stored
         guard var row else {
             let generation = file.generation
             let first = try file.prepared(entry, chunks: chunks)

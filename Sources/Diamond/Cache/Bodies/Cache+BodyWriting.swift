@@ -10,7 +10,8 @@ extension Cache {
         removingFailureOf key: RequestKey? = nil,
         _ body: @escaping @Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) async throws(CacheError) -> Result {
-        let (file, writer) = (file, writer)
+        let file = file
+        let writer = writer
         do {
             return try await writer.alone { () throws(CacheError) in
                 let result = try file.write(body)

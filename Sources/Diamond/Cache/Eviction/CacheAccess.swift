@@ -48,7 +48,7 @@ package struct CacheAccess: Hashable, Sendable {
         self.kind = kind
     }
 
-    init(_ key: RequestKey, _ stored: StoredResponse, at now: Int64, _ kind: Kind) {
+    init(_ kind: Kind, of stored: StoredResponse, under key: RequestKey, at now: Int64) {
         let bodySize = Int64(stored.bodySize)
         self.init(
             prefix: key.prefix,

@@ -12,8 +12,8 @@ public struct CacheCounts: Hashable, Sendable {
     public package(set) var revalidations: Int64 = 0
     /// Requests for which nothing usable was stored.
     public package(set) var misses: Int64 = 0
-    /// Responses that were written to disk. ``ActivityEvent/stored`` is reported before that, also for responses that
-    /// are then not written.
+    /// Responses that were written to disk. ``ActivityEvent/stored`` may be reported before that, also for responses
+    /// that are then not written.
     public package(set) var stores: Int64 = 0
     /// Entries that were removed to keep the store within its capacity.
     public package(set) var evictions: Int64 = 0

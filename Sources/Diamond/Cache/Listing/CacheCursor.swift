@@ -14,12 +14,14 @@ package struct CacheCursor: Hashable, Sendable {
     /// Creates the position after an entry.
     package init(after listing: CacheListing, by order: CacheOrder) {
         self.order = order
-        switch order {
-        case .newest: (number, url) = (listing.storedAt, "")
-        case .largest: (number, url) = (listing.bodySize, "")
-        case .url: (number, url) = (0, listing.url)
-        }
         id = listing.id
+        url = order == .url ? listing.url : ""
+        number =
+            switch order {
+            case .newest: listing.storedAt
+            case .largest: listing.bodySize
+            case .url: 0
+            }
     }
 
     /// Whether an entry comes after the cursor.

@@ -55,8 +55,8 @@ public struct CacheListing: Sendable {
         isPartial = row.int64(11) != 0
     }
 
-    /// Returns the milliseconds of freshness left according to the server, negative when past; `nil` if the server gave
-    /// no lifetime.
+    /// Returns the milliseconds of freshness left, negative when past; `nil` if there is no lifetime, explicit or
+    /// heuristic.
     package func freshness(at now: Int64) -> Int64? {
         guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return 0 }
         return lifetime.map { $0 - initialAge - max(0, now - storedAt) }
@@ -70,7 +70,7 @@ public struct CacheTotals: Sendable {
     public package(set) var entries = 0
     /// The number of partial entries: the received parts of unfinished transfers.
     package var partials = 0
-    /// The bytes of the bodies of both, as stored.
+    /// The bytes of all bodies as stored, partial entries included.
     public package(set) var bodyBytes: Int64 = 0
     /// The bytes of all the cache's files, including the write-ahead log.
     public package(set) var diskBytes: Int64 = 0

@@ -22,18 +22,19 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> AccessRecording {
         let facts = try facts(on: connection)
-        if facts.capacity != capacity { try saveFact("capacity", capacity, on: connection) }
+        if facts.capacity != capacity { try saveFact(capacity, named: "capacity", on: connection) }
         guard facts.isRecording else { return .off }
         let sampling = Sampling(shift: facts.shift)
         return .on(
-            try add(accesses, capacity: capacity, isUncompressed: isUncompressed, sampling, on: connection))
+            try add(
+                accesses, capacity: capacity, isUncompressed: isUncompressed, sampling: sampling, on: connection))
     }
 
     private static func add(
         _ accesses: [CacheAccess],
         capacity: Int64,
         isUncompressed: Bool,
-        _ sampling: Sampling,
+        sampling: Sampling,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
         guard !accesses.isEmpty else { return sampling }
@@ -68,7 +69,7 @@ extension CacheTable {
 
     /// Switches recording on or off. Off also deletes the record.
     package static func setRecording(_ isOn: Bool, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        guard !isOn else { return try saveFact("recording", 1, on: connection) }
+        guard !isOn else { return try saveFact(1, named: "recording", on: connection) }
         try connection.statement("DELETE FROM fact WHERE name IN ('recording', 'shift')").run()
         try connection.statement("DELETE FROM access").run()
     }
@@ -118,7 +119,7 @@ extension CacheTable {
         let keys = try connection.integer("SELECT count(DISTINCT key_prefix) FROM access")
         let seconds = try connection.integer("SELECT max(second) - min(second) FROM access")
         let next = sampling.next(keys: keys, seconds: seconds)
-        try saveFact("shift", next.shift, on: connection)
+        try saveFact(next.shift, named: "shift", on: connection)
         return next
     }
 
@@ -166,8 +167,8 @@ extension CacheTable {
     }
 
     private static func saveFact(
-        _ name: String,
         _ value: Int64,
+        named name: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement(

@@ -138,7 +138,8 @@ extension CacheTable {
         try statement.bind(hour, at: 1)
         var hours: [CacheCounts] = []
         while try statement.step() {
-            let (hour, columns) = (statement.int64(0), (1...8).map { statement.int64($0) })
+            let hour = statement.int64(0)
+            let columns = (1...8).map { statement.int64($0) }
             guard hour <= lastHour, columns.allSatisfy(times.contains) else { continue }
             hours.append(CacheCounts(hour: hour, columns: columns))
         }

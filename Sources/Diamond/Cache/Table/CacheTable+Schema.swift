@@ -9,7 +9,8 @@ extension CacheTable {
         var parts: [CacheSchema.Part] = []
         while try statement.step() {
             guard let kind = CacheSchema.Kind(rawValue: statement.text(0)) else { continue }
-            let (name, sql) = (statement.text(1), statement.text(2))
+            let name = statement.text(1)
+            let sql = statement.text(2)
             let meaning = try kind == .table ? columns(of: name, on: connection) : plain(sql)
             parts.append(CacheSchema.Part(kind: kind, name: name, sql: sql, meaning: meaning))
         }
@@ -44,7 +45,7 @@ extension CacheTable {
     /// - Returns: the repaired faults.
     package static func repair(
         _ faults: [CacheSchema.Fault],
-        _ expected: CacheSchema,
+        comparedTo expected: CacheSchema,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Set<CacheSchema.Fault> {
         let present = Set(try schema(on: connection).faults(comparedTo: expected))

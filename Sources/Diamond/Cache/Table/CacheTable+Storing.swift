@@ -155,7 +155,7 @@ extension CacheTable {
         replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        guard let row = try confirmed(entry, old, on: connection) else { return false }
+        guard let row = try confirmed(entry, replacing: old, on: connection) else { return false }
         var entry = entry
         entry.stored.flags.formUnion(row.flags.intersection(.compressed))
         let checksum = entry.checksum(bodySize: row.size, digest: row.digest)
@@ -184,7 +184,7 @@ extension CacheTable {
 
     private static func confirmed(
         _ entry: CacheEntry,
-        _ old: StoredResponse,
+        replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, digest: Data, size: Int64, flags: StoredResponse.Flags)? {
         let statement = try connection.statement(

@@ -47,7 +47,7 @@ extension CacheTable {
     /// - Parameter sealing: the sealing that opens sealed entries; `nil` without a key, to verify only the checksums.
     package static func inspect(
         _ id: Int64,
-        _ sealing: Sealing? = nil,
+        sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> InspectedEntry? {
         // The first sixteen columns are those of a lookup.

@@ -113,7 +113,7 @@ package enum CacheTable {
         var count = stored.body.count
         let isSound =
             count >= size
-            ? isEqual(rows, 10, Checksum.digest(of: stored.body))
+            ? has(Checksum.digest(of: stored.body), in: 10, of: rows)
             : try readChunks(of: rows, into: &stored.body, size: readsBody ? size : nil, count: &count)
         guard count == size else { return .damaged(reason: "its body is incomplete") }
         guard isSound else { return .damaged(reason: "its body's checksum is wrong") }
@@ -133,10 +133,10 @@ package enum CacheTable {
         // The size in the row is not verified yet: limit the reserved memory.
         if let size { body.reserveCapacity(min(size, largestReserve)) }
         var checksums = [Checksum.digest(of: body)]
-        var isSound = isEqual(rows, 13, checksums[0])
+        var isSound = has(checksums[0], in: 13, of: rows)
         while try rows.step() {
             let checksum = rows.withBytes(14) { Checksum.digest(of: $0) }
-            isSound = isSound && isEqual(rows, 13, checksum)
+            isSound = isSound && has(checksum, in: 13, of: rows)
             checksums.append(checksum)
             rows.withBytes(14) { bytes in
                 count += bytes.count
@@ -146,7 +146,7 @@ package enum CacheTable {
         return isSound && Checksum.digest(ofChunks: checksums) == digest
     }
 
-    private static func isEqual(_ row: borrowing SQLiteStatement, _ column: Int32, _ digest: Checksum.Digest) -> Bool {
+    private static func has(_ digest: Checksum.Digest, in column: Int32, of row: borrowing SQLiteStatement) -> Bool {
         row.withBytes(column) { left in digest.withUnsafeBytes { isEqual(left, $0) } }
     }
 }

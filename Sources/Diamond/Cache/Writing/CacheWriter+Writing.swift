@@ -111,7 +111,8 @@ extension CacheWriter {
     )
         throws(CacheError) -> CachePages?
     {
-        let (capacity, isUncompressed) = (eviction.capacity, file.isInClear)
+        let capacity = eviction.capacity
+        let isUncompressed = file.isInClear
         let records = counting(group, in: records)
         let generation = file.generation
         var changes: [PreparedChange] = []
@@ -120,7 +121,8 @@ extension CacheWriter {
             try file.throwIfReplaced(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
-            let recording = try Self.write(records, capacity, isUncompressed: isUncompressed, on: connection)
+            let recording = try Self.write(
+                records, capacity: capacity, isUncompressed: isUncompressed, on: connection)
             // This connection has the page counts in memory; a reader would have to read the log.
             return (recording, checksUsage ? try CacheTable.pages(on: connection) : nil, gone)
         }
@@ -142,7 +144,7 @@ extension CacheWriter {
     /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
     private static func write(
         _ records: UsageRecords,
-        _ capacity: Int64,
+        capacity: Int64,
         isUncompressed: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> AccessRecording? {

@@ -26,28 +26,36 @@ final class QueueWatch: Sendable {
         #if canImport(Glibc)
         let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else {
-            (watchesWakeFile, isWatching, watch) = (false, false, nil)
+            watchesWakeFile = false
+            isWatching = false
+            watch = nil
             return
         }
         var watches = [inotify_add_watch(descriptor, wakeFile, UInt32(IN_MODIFY))]
         // A process that ends closes its lock file, which it has open for writing. Processes that test a lock open its
         // file for reading only.
         if let locks { watches.append(inotify_add_watch(descriptor, locks.path, UInt32(IN_CLOSE_WRITE))) }
-        (watchesWakeFile, isWatching) = (watches[0] >= 0, watches.allSatisfy { $0 >= 0 })
+        watchesWakeFile = watches[0] >= 0
+        isWatching = watches.allSatisfy { $0 >= 0 }
         watch = DescriptorWatch(reading: descriptor, notify: notify)
         #elseif canImport(Darwin)
         let descriptor = open(wakeFile, O_EVTONLY | PrivateFile.flags)
         guard descriptor >= 0 else {
-            (watchesWakeFile, isWatching, watch) = (false, false, nil)
+            watchesWakeFile = false
+            isWatching = false
+            watch = nil
             return
         }
         let source = DispatchSource.makeFileSystemObjectSource(
             fileDescriptor: descriptor, eventMask: [.write, .extend])
         // The system does not report the ends of processes here.
-        (watchesWakeFile, isWatching) = (true, locks == nil)
+        watchesWakeFile = true
+        isWatching = locks == nil
         watch = DescriptorWatch(source, of: descriptor, notify: notify)
         #else
-        (watchesWakeFile, isWatching, watch) = (false, false, nil)
+        watchesWakeFile = false
+        isWatching = false
+        watch = nil
         #endif
     }
 }

@@ -12,7 +12,7 @@ final class SentLog: Sendable {
 
     private let path: String
     private let limit: Int
-    /// The claims with which this process has sent jobs: it may send a job several times with one.
+    /// The claims with which this process has sent jobs. It may send a job several times with one claim.
     private let own: Guarded<RecentRecords>
 
     /// - Parameters:

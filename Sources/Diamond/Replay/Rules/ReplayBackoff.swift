@@ -3,8 +3,8 @@ import Foundation
 /// The wait of a job after a failed attempt: exponential, with random jitter of up to half.
 ///
 /// The wait is `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts. The cap is reached at the
-/// twelfth, and 20 attempts take some 9 hours. Half of the wait is fixed, because no caller waits, and a server that is
-/// down should get few requests. The backoff of ``RetryPolicy``, for waiting callers, is random as a whole.
+/// twelfth, and 20 attempts take some 5 to 9 hours. Half of the wait is fixed, because no caller waits, and a server
+/// that is down should get few requests. The backoff of ``RetryPolicy``, for waiting callers, is random as a whole.
 enum ReplayBackoff {
     static let base = Duration.seconds(2)
     static let cap = Duration.seconds(3600)

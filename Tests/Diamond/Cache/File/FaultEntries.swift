@@ -51,7 +51,7 @@ extension StoredResponse {
     /// The entry without the flags that are set in many rows at once, which no checksum covers.
     fileprivate var guarded: StoredResponse {
         var stored = self
-        stored.flags.formIntersection(Checksum.guarded)
+        stored.flags.formIntersection(Checksum.coveredFlags)
         return stored
     }
 }
