@@ -177,7 +177,7 @@ import Testing
                 diamond 1
                     the version of the form
                 identity user-42
-                    the identity takes the place of credentials
+                    the identity replaces credentials
                 method GET
                     as sent; HEAD counts as GET
                 origin http://h
@@ -187,11 +187,11 @@ import Testing
                 query a=2
                     an item of the query or a parameter, sorted by name
                 header accept-language de
-                    a header that selects, sorted by name
+                    a header that selects the response, sorted by name
                 (header cookie)
                     the identity replaces it
                 (header user-agent)
-                    does not select among answers
+                    does not select a response
                 (parameter _)
                     is ignored by the rules
 

@@ -132,7 +132,7 @@ import Testing
         ] {
             let refused = try await cachectl(["queue", "add"] + arguments)
             #expect(refused.status == 64 && refused.text.isEmpty, "\(arguments)")
-            #expect(refused.errors.contains("no secret is written") && !refused.errors.contains("s3cret"))
+            #expect(refused.errors.contains("must not contain a secret") && !refused.errors.contains("s3cret"))
         }
         for arguments in [
             ["list"], ["list", "--json"], ["show", "1"], ["show", "1", "--json"], ["show", "1", "--as-curl"],

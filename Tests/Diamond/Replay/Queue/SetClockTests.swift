@@ -286,7 +286,7 @@ import Testing
         let diagnosis = try #require(ReplayDiagnosis(of: temporary.store, clock: machine.clock))
         #expect(
             diagnosis.untimelyJobs == 2
-                && diagnosis.problems.contains { $0.what.contains("2 jobs of the queue have") })
+                && diagnosis.problems.contains { $0.what.contains("jobs with impossible times in the future: 2") })
         try await replay()
         machine.pass(Self.hour)
         #expect(try await replay() == [1, 2])
