@@ -10,7 +10,7 @@ extension Cache {
 
     /// Switches the record of accesses on or off. The programs that use the store follow with their next write.
     ///
-    /// - Parameter isOn: `false` also erases what was recorded.
+    /// - Parameter isOn: `false` also erases the record.
     package func setRecording(_ isOn: Bool) throws(CacheError) {
         try file.write { (connection) throws(SQLiteError) in try CacheTable.setRecording(isOn, on: connection) }
     }

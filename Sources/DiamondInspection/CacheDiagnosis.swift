@@ -18,7 +18,7 @@ package struct CacheDiagnosis: Sendable {
     package var sqliteOptions = SQLiteLibrary.options
     /// The store's directory; `nil` if it does not exist.
     package var directory: File?
-    /// The database, its write-ahead log and the log's index, those that exist.
+    /// The existing files of the database, its write-ahead log and the log's index.
     package var files: [File] = []
     /// The damaged files that were set aside.
     package var setAside: [File] = []

@@ -7,7 +7,7 @@ import Foundation
 /// changes nothing.
 package struct ReplayDiagnosis: Sendable {
     package let store: Store
-    /// The database, its write-ahead log and the log's index, those that exist.
+    /// The existing files of the database, its write-ahead log and the log's index.
     package var files: [CacheDiagnosis.File]
     /// The file's settings; `nil` if the file cannot be read.
     package var settings: ReplayTable.Settings?

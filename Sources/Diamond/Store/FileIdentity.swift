@@ -1,6 +1,6 @@
 import Foundation
 
-/// The device and the inode number of a file, which differ from those of any other file.
+/// The device and the inode number of a file. No other existing file has both.
 package struct FileIdentity: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64

@@ -38,7 +38,7 @@ package struct BodyReader: Sendable {
         return reader
     }
 
-    /// The bytes that are left of the part; those of the whole body if no part is read.
+    /// The bytes left of the part; the size of the body if no part is read.
     package var count: Int { left ?? stored.bodySize }
 
     /// Returns the next 128 KiB, or the rest if it is shorter; `nil` at the end. Reading from disk takes the calling

@@ -62,22 +62,32 @@ enum BodyCompression {
         var rest = frames[...]
         var body = Data()
         while !rest.isEmpty {
-            guard let (length, size) = head(of: rest), rest.count >= 4 + length else { return nil }
-            let bytes = rest.dropFirst(headSize).prefix(length - 4)
-            guard let chunk = size == 0 ? Data(bytes) : decompressed(bytes, size: size) else { return nil }
+            guard let head = Head(of: rest), rest.count >= 4 + head.length else { return nil }
+            let bytes = rest.dropFirst(headSize).prefix(head.length - 4)
+            guard let chunk = head.size == 0 ? Data(bytes) : decompressed(bytes, size: head.size) else { return nil }
             if body.isEmpty { body = chunk } else { body += chunk }
-            rest = rest.dropFirst(4 + length)
+            rest = rest.dropFirst(4 + head.length)
         }
         return body
     }
 
-    private static func head(of frame: Data) -> (length: Int, size: Int)? {
-        guard frame.count >= headSize else { return nil }
-        let numbers = frame.withUnsafeBytes { bytes in
-            [0, 4].map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self))) }
+    /// The two numbers before a chunk.
+    private struct Head {
+        /// The bytes of the frame after this number.
+        let length: Int
+        /// The bytes of the decompressed chunk; 0 if it is not compressed.
+        let size: Int
+
+        /// Reads the head of a frame; `nil` if its numbers are invalid.
+        init?(of frame: Data) {
+            guard frame.count >= BodyCompression.headSize else { return nil }
+            let numbers = frame.withUnsafeBytes { bytes in
+                [0, 4].map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self))) }
+            }
+            guard numbers[0] >= 4, numbers[1] <= CacheTable.chunkSize else { return nil }
+            length = numbers[0]
+            size = numbers[1]
         }
-        guard numbers[0] >= 4, numbers[1] <= CacheTable.chunkSize else { return nil }
-        return (numbers[0], numbers[1])
     }
 }
 

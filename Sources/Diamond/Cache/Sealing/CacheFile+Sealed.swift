@@ -106,7 +106,7 @@ extension CacheFile {
         return open(stored, key: key).map { String(decoding: $0.form, as: UTF8.self) }
     }
 
-    private func open(_ stored: CacheTable.StoredRequest, key: RequestKey) -> (url: String, form: [UInt8])? {
+    private func open(_ stored: CacheTable.StoredRequest, key: RequestKey) -> Sealing.OpenedRequest? {
         guard let sealing, let id = stored.seal else { return nil }
         return try? sealing.open(request: stored.bytes, keyID: id, key: key)
     }

@@ -34,12 +34,17 @@ package struct SealedSecret {
         return try open(own, keyID: seal.keyID, path: database.path) != nil
     }
 
-    private func older(
-        among secrets: [String: Data],
-        path: String
-    ) throws(SQLiteError) -> (keyID: String, secret: Data)? {
+    /// A secret that an older key has sealed.
+    private struct OlderSecret {
+        let keyID: String
+        let secret: Data
+    }
+
+    private func older(among secrets: [String: Data], path: String) throws(SQLiteError) -> OlderSecret? {
         for (id, bytes) in secrets.sorted(by: { $0.key < $1.key }) where id != seal.keyID {
-            if let secret = try open(bytes, keyID: id, path: path) { return (id, secret) }
+            if let secret = try open(bytes, keyID: id, path: path) {
+                return OlderSecret(keyID: id, secret: secret)
+            }
         }
         return nil
     }

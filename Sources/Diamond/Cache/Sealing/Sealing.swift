@@ -98,11 +98,18 @@ package struct Sealing: Sendable {
         return opened
     }
 
-    /// Opens a request: its URL and canonical form.
-    func open(request: Data, keyID: String, key: RequestKey) throws -> (url: String, form: [UInt8]) {
+    /// An opened request.
+    struct OpenedRequest {
+        let url: String
+        /// The canonical form.
+        let form: [UInt8]
+    }
+
+    /// Opens a request.
+    func open(request: Data, keyID: String, key: RequestKey) throws -> OpenedRequest {
         var rest = try seal.open(request, keyID: keyID, context: context(.request, of: key))[...]
         let url = try nextFrame(of: &rest, keyID: keyID)
-        return (String(decoding: url, as: UTF8.self), Array(rest))
+        return OpenedRequest(url: String(decoding: url, as: UTF8.self), form: Array(rest))
     }
 
     /// Returns the opened headers of a response.

@@ -182,11 +182,19 @@ extension CacheTable {
         try statement.run()
     }
 
+    /// A row whose response is confirmed.
+    private struct ConfirmedRow {
+        let id: Int64
+        let digest: Data
+        let size: Int64
+        let flags: StoredResponse.Flags
+    }
+
     private static func confirmed(
         _ entry: CacheEntry,
         replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (id: Int64, digest: Data, size: Int64, flags: StoredResponse.Flags)? {
+    ) throws(SQLiteError) -> ConfirmedRow? {
         let statement = try connection.statement(
             """
             SELECT id, body_digest, body_size, flags FROM entry
@@ -201,7 +209,9 @@ extension CacheTable {
         try statement.bind(old.headerBlock, at: 5)
         try statement.bind(old.flags.intersection(.invalidated).rawValue, at: 6)
         guard try statement.step() else { return nil }
-        return (statement.int64(0), statement.data(1), statement.int64(2), .init(rawValue: statement.int64(3)))
+        return ConfirmedRow(
+            id: statement.int64(0), digest: statement.data(1), size: statement.int64(2),
+            flags: .init(rawValue: statement.int64(3)))
     }
 
     // MARK: Tags

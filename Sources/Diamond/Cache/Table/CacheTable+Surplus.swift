@@ -18,7 +18,7 @@ extension CacheTable {
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
-    /// - Returns: `false` if there are none by now.
+    /// - Returns: `false` if they were removed meanwhile.
     package static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> Bool
     {

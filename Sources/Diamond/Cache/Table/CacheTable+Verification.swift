@@ -165,7 +165,7 @@ extension CacheTable {
         return orphans
     }
 
-    /// Removes the rows of a missing entry, unless the entry exists by now.
+    /// Removes the rows of a missing entry, unless the entry exists again.
     package static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> Bool
     {
@@ -194,7 +194,7 @@ extension CacheTable {
 
     /// Replaces a missing or invalid secret.
     ///
-    /// - Returns: `false` if there is a valid one by now.
+    /// - Returns: `false` if another program has saved a valid one meanwhile.
     package static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> Bool
     {

@@ -48,7 +48,7 @@ extension CacheWriter {
     /// other write, which may store a newer response under one of their keys.
     func reconcile() throws(CacheError) {
         guard state.withLock({ $0.canReconcile }) else { return }
-        // If another file is at the path by now, its entries have to be erased.
+        // If another file is at the path now, its entries have to be erased.
         try file.reopenIfReplaced()
         do throws(CacheError) {
             try erase(state.withLock { $0.outdated })

@@ -99,7 +99,7 @@ final class ReplayOwner: Sendable {
             guard state.id == id else { return [] }
             state.id = nil
             state.lock = nil
-            // Other owners may be sending the same jobs by now.
+            // Other owners may be sending the same jobs already.
             return state.endAttempts(of: id)
         }
         for cancel in cancels { cancel() }

@@ -26,7 +26,7 @@ extension ReplayQueue {
     /// been processed, the caller takes responsibility for sending it again. Neither an edit nor a request with the
     /// same unique name changes such a request, because the server may know it.
     ///
-    /// - Throws: ``ReplayError``: `notUnique` if another job has the same unique name by now.
+    /// - Throws: ``ReplayError``: `notUnique` if another job has taken the unique name meanwhile.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
     func apply(_ action: JobAction, to id: ReplayJob.ID) async throws(ReplayError) {

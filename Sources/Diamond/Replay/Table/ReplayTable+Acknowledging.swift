@@ -35,7 +35,7 @@ extension ReplayTable {
             var row = try runningRow(id, token: token, on: connection, ledger: &ledger)
         else { return false }
         guard row.owner == owner else {
-            // The process was suspended, and is a new owner by now. The job goes back to the queue, as after a rescue.
+            // The process was suspended, and has a new owner now. The job goes back to the queue, as after a rescue.
             row.applyOwnerDeath(rescues: 0, isInnocent: true, at: ledger.now)
             try updateState(of: &row, on: connection, ledger: ledger)
             try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)

@@ -9,7 +9,7 @@ extension ReplayTable {
         case noJob
         /// The job's state does not allow the action.
         case wrongState(ReplayState)
-        /// Another job has the same unique name by now.
+        /// Another job has taken the unique name meanwhile.
         case notUnique
         /// The stored row is damaged.
         case damaged

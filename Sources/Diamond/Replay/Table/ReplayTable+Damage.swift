@@ -7,7 +7,7 @@ extension ReplayTable {
     /// A job's row on disk.
     package struct StoredRow {
         var row: ReplayRow
-        /// Whether the row is what was written.
+        /// Whether the row's checksum is right.
         var isIntact: Bool
         /// The request; empty if it was not read, or is missing.
         var request = Data()
