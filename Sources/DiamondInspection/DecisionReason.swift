@@ -24,7 +24,9 @@ struct DecisionReason {
         }
     }
 
-    private static func reason(_ preview: CachePreview, request: Request, at now: Int64) -> (String, String) {
+    private static func reason(_ preview: CachePreview, request: Request, at now: Int64) -> (
+        clause: String, text: String
+    ) {
         guard preview.key != nil else { return unkeyed(request, in: preview) }
         if case .fail = preview.decision, preview.control?.onlyIfCached == true {
             return ("RFC 9111 section 5.2.1.7", "the request has only-if-cached, and no stored response may answer it")
@@ -44,7 +46,7 @@ struct DecisionReason {
         }
     }
 
-    private static func unkeyed(_ request: Request, in preview: CachePreview) -> (String, String) {
+    private static func unkeyed(_ request: Request, in preview: CachePreview) -> (clause: String, text: String) {
         if preview.policy.mode == .noStore { return ("policy", "the request's policy is noStore") }
         if preview.control?.noStore == true { return ("RFC 9111 section 5.2.1.5", "the request has no-store") }
         guard [.get, .head, .query].contains(request.method) else {
@@ -60,7 +62,7 @@ struct DecisionReason {
         of stored: StoredResponse,
         _ preview: CachePreview,
         at now: Int64
-    ) -> (String, String) {
+    ) -> (clause: String, text: String) {
         let control = preview.control
         if stored.flags.contains(.invalidated) {
             return ("RFC 9111 section 4.4", "the stored response was invalidated")

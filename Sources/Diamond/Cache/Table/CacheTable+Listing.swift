@@ -106,7 +106,7 @@ extension CacheTable {
 
     /// Returns the least and the greatest prefix of keys that begin with some digits, one digit at least: the first
     /// decides the sign.
-    private static func prefixes(beginning digits: String) -> (Int64, Int64)? {
+    private static func prefixes(beginning digits: String) -> (first: Int64, last: Int64)? {
         let known = digits.prefix(16)
         let bounds = ["0", "f"].compactMap { digit in
             UInt64(known + String(repeating: digit, count: 16 - known.count), radix: 16)
