@@ -7,10 +7,10 @@ struct Cachectl: AsyncParsableCommand {
         commandName: "cachectl",
         abstract: "Sends requests through Diamond's HTTP cache, and inspects and manages the cache and the queue.",
         discussion: """
-            The store is a directory: that of --store, that of the program named by --app, that of the variable \
-            DIAMOND_STORE, or cachectl's own, in this order. --app takes a bundle identifier or the name of an \
-            executable; if several programs have that name, add the digest that the error message shows. Running \
-            programs may use the store at the same time.
+            The store is a directory: --store, the store of the program named by --app, the variable DIAMOND_STORE, or \
+            cachectl's own store, in this order. --app takes a bundle identifier or the name of an executable. If \
+            several programs have that name, the error message lists their stores. Running programs may use the store \
+            at the same time.
 
             A sealed store needs its key: --key-file, a file that only its owner can read, or the variable \
             DIAMOND_CACHE_KEY. If the key has a name, give --key-id or DIAMOND_CACHE_KEY_ID. Without the key, sealed \
@@ -22,12 +22,13 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, a job is in the wrong state or needs review, or the store is damaged
+              1   nothing found, two requests differ, the store is damaged, or a job is dead, in review or in another \
+                  state than the command needs
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out or interrupted
               4   the store cannot be opened or written
               5   the store is sealed, and its key was not given
-              6   no response yet: the request is in the queue, waiting to be sent or to be reviewed
+              6   no response yet: the request is in the queue, to be sent or reviewed
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
             """,
@@ -41,7 +42,7 @@ struct Cachectl: AsyncParsableCommand {
 }
 
 extension Cachectl {
-    /// Runs the command. Unlike the parser's own `main`, it escapes control characters in messages that repeat arguments.
+    /// Runs the command. Unlike the parser's `main`, escapes control characters in messages that repeat arguments.
     static func main() async {
         do {
             try Arguments.check()

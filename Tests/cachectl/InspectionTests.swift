@@ -116,7 +116,7 @@ import Testing
         #expect(outcome.status == 64)
         #expect(
             outcome.errors.hasPrefix(
-                "Error: several programs are called 'my shop': name one by --app '\(one)', --app '\(two)'\n"))
+                "Error: several programs are called 'my shop': choose one with --app '\(one)', --app '\(two)'\n"))
         #expect(try await tool.run(["list", "--app", one]).status == 0)
         #expect(try await tool.run(["queue", "list", "--app", two]).status == 0)
         _ = try Cache(Store(directory: home.appending(path: "Diamond/my%20shop")))

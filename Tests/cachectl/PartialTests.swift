@@ -46,7 +46,7 @@ import Testing
         #expect(shown.text.contains("ETag: \"1\""))
         let body = try await cachectl("show", key, "--body")
         #expect(body.status != 0 && body.output.isEmpty)
-        #expect(body.errors.contains("is not at its end"))
+        #expect(body.errors.contains("is incomplete"))
     }
 
     @Test func `verify what was left, and remove it`() async throws {

@@ -143,7 +143,7 @@ import Testing
         let keyless = try await cachectl("verify")
         #expect(keyless.status == 0)
         #expect(keyless.text == "1 entry, 43 B of bodies: all sound\n")
-        let note = "cachectl: 1 entry held against checksums alone: give the key that has sealed them\n"
+        let note = "cachectl: 1 entry checked without the seal: give the key\n"
         #expect(keyless.errors == note)
         let file = try keyFile(Self.key)
         let whole = try await cachectl("verify", "--key-file", file, "--key-id", "2026")
@@ -177,7 +177,7 @@ import Testing
         #expect(repaired.status == 1)
         #expect(repaired.text.contains("left to the next program with the key"), "\(repaired.text)")
         #expect(repaired.text.hasSuffix(": 2 findings, 1 left\n"), "\(repaired.text)")
-        #expect(repaired.errors.contains("cachectl: not mended: secret: is missing\n"), "\(repaired.errors)")
+        #expect(repaired.errors.contains("cachectl: not repaired: secret: is missing\n"), "\(repaired.errors)")
         let report = try #require(try await cachectl.object("verify", "--repair"))
         #expect((report["left"] as? [[String: String]])?.map { $0["kind"] } == ["secret"])
         _ = try Cache(cachectl.temporary.store, seal: AESGCMSeal(key: Self.key, id: "2026"))
@@ -222,7 +222,7 @@ import Testing
         let newer = try await cachectl("list", "--key-file", files[0], "--key-id", "2026")
         #expect(newer.status == 5)
         #expect(newer.text.contains("/newer-path\n") && newer.text.contains("•••\n"), "\(newer.text)")
-        let complaint = "cachectl: the store has entries sealed with the key '2025': give it, too"
+        let complaint = "cachectl: the store has entries sealed with the key '2025': give it as well"
         #expect(newer.errors.hasPrefix(complaint), "\(newer.errors)")
     }
 
@@ -231,7 +231,7 @@ import Testing
         let files = try keyFiles()
         let names = ["--key-id", "2026", "--key-id", "2025"]
         let nameless = try await cachectl(["list", "--key-file", files[0]] + names)
-        #expect(nameless.status == 64 && nameless.errors.contains("more names of keys than keys"), "\(nameless.errors)")
+        #expect(nameless.status == 64 && nameless.errors.contains("more key names than keys"), "\(nameless.errors)")
         let empty = try cachectl.file("empty", "")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: empty)
         let bad = try await cachectl("list", "--key-file", files[0], "--key-file", empty)

@@ -187,7 +187,7 @@ import Testing
         let command = "\(BuiltTool("cachectl").url.path) key http://h/ --store /nonexistent >/dev/full"
         let outcome = try await shell.run(["-c", command])
         #expect(outcome.status == 74)
-        #expect(outcome.errors == "cachectl: the output cannot be written: give it another place\n")
+        #expect(outcome.errors == "cachectl: the output cannot be written: send it elsewhere\n")
     }
 
     @Test func `brings what it served stale up to date before it ends`() async throws {

@@ -27,7 +27,7 @@ import Testing
                 " 953 MiB                50.0 %        50.0 %      50.0 %  50.0 %",
                 "no bound                50.0 %        50.0 %      50.0 %  50.0 %",
                 "",
-                "64 MiB would do: it would have missed no more.",
+                "64 MiB is enough: it would have missed no more.",
             ], "\(outcome.text)")
         #expect(lines[7].hasPrefix("Recorded: 2 requests, 9.8 KiB, within "))
         #expect(lines[7].hasSuffix("s, of every key."))

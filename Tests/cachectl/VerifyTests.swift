@@ -52,11 +52,11 @@ import Testing
 
                 """
         )
-        #expect(found.errors == "'cachectl verify --repair' repairs it\n")
+        #expect(found.errors == "run 'cachectl verify --repair' to repair it\n")
         let repaired = try await cachectl("verify", "--repair")
         #expect(repaired.status == 0)
         #expect(repaired.text.contains("  dropped  https://a.example/?token=•••\n"), "\(repaired.text)")
-        #expect(repaired.text.hasSuffix(": 1 finding, mended\n"))
+        #expect(repaired.text.hasSuffix(": 1 finding, repaired\n"))
         #expect(try await cachectl("verify").text == "2 entries, 5 B of bodies: all sound\n")
     }
 

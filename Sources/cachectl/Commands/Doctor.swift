@@ -8,9 +8,9 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks the store's files and settings, and prints what to fix.",
         discussion: """
-            Checks the cache and, if there is one, the queue. Changes nothing. If a process keeps the \
-            others from writing for a whole second, it is named. To check every entry, use verify; for jobs that need review, use 'queue list'. Exits \
-            with 1 if something needs fixing, and with 4 if the cache or the queue cannot be opened.
+            Checks the cache and, if there is one, the queue. Changes nothing. Names a process that keeps others from \
+            writing for a whole second. To check every entry, use verify. To see jobs in review, use 'queue list'. \
+            Exits with 1 if something needs fixing, and with 4 if the cache or the queue cannot be opened.
 
             EXAMPLE
               cachectl doctor --app com.example.app

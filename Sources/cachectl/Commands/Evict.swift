@@ -4,11 +4,11 @@ import Diamond
 
 struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Evicts entries until the store fits a size, and frees their disk space.",
+        abstract: "Evicts entries until the cache fits a size, and frees their disk space.",
         discussion: """
-            Keeps 16 MiB of the size, at most half, for the write-ahead log. If the rest is exceeded, evicts down to 90 % \
-            of it: expired entries without a validator first, then entries that were not used. Keeps pinned entries. Does \
-            not change the limit of a running program.
+            Reserves 16 MiB of the size, or half of it if that is less, for the write-ahead log. If the entries exceed \
+            the rest, evicts down to 90 % of it: expired entries without a validator first, then entries that were not \
+            used. Keeps pinned entries. Does not change the limit of a running program.
 
             EXAMPLE
               cachectl evict --to 100MB
@@ -55,7 +55,8 @@ struct Evict: AsyncParsableCommand {
             ])
         }
         Output.line(
-            "evicted \(Quantity.entries(eviction.count)), \(Quantity.bytes(eviction.bytes)): \(Self.text(eviction.usage))"
+            "evicted \(Quantity.entries(eviction.count)), \(Quantity.bytes(eviction.bytes)): "
+                + Self.text(eviction.usage)
         )
     }
 

@@ -6,11 +6,11 @@ import Foundation
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Explains what the cache has for a request, and what the next send does. Sends nothing.",
+        abstract: "Explains what is stored for a request, and what the next send would do. Sends nothing.",
         discussion: """
-            Prints each stored response and each variant with its age and lifetime, and the clause that decides. The \
-            request is resolved as send resolves it. For the store of a proxy, give --http, and --shared as the proxy \
-            has it.
+            Prints each stored response and variant with its age and lifetime, and the clause of the RFC that decides. \
+            The request is resolved as send resolves it. For the store of a proxy, add --http, and --shared unless the \
+            proxy runs with --private.
 
             EXAMPLE
               cachectl explain https://api.example.com/items -H 'Cache-Control: max-age=60'
@@ -23,7 +23,7 @@ struct Explain: AsyncParsableCommand {
     @Flag(help: "Explain for a shared cache.")
     var shared = false
 
-    @Flag(help: "Method and URI are the key, and Vary selects, as in the proxy.")
+    @Flag(help: "Use method and URI as the key, and Vary for variants, as the proxy does.")
     var http = false
 
     func run() async throws {

@@ -6,7 +6,7 @@ struct Invalidate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Marks entries stale, so that the next request revalidates them.",
         discussion: """
-            Validators are kept, so the server can answer 304. Entries that are already marked are not counted. \
+            Keeps validators, so that the server can answer 304. Does not count entries that are already marked. \
             Running programs notice within 0.1 seconds.
 
             EXAMPLE

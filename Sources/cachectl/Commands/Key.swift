@@ -8,10 +8,10 @@ struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints the canonical form of a request and its cache key, or compares two requests.",
         discussion: """
-            Requests with the same key share a cache entry. With two requests, prints the lines that differ and \
-            exits with 1. Credentials are printed as digests keyed with the store's secret, so they and the key \
-            differ between stores. The request is resolved as send resolves it, including the language of the \
-            environment.
+            Requests with the same key share a cache entry. With two requests, prints the lines that differ, and exits \
+            with 1 if there are any. Credentials are printed as digests. Each store has its own secret for them, so \
+            digests and keys differ between stores. The request is resolved as send resolves it, including the \
+            language of the environment.
 
             EXAMPLE
               cachectl key 'https://api.example.com/items?page=2'
@@ -24,7 +24,7 @@ struct Key: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A second request to compare.", valueName: "OTHER"))
     var other: String?
 
-    @Flag(help: "Print the rule for each line, and the parts of the request that are left out.")
+    @Flag(help: "Print the rule for each line, and the parts of the request that do not count.")
     var explain = false
 
     func validate() throws {
@@ -60,7 +60,7 @@ struct Key: AsyncParsableCommand {
         do throws(CacheError) {
             cache = try Cache(store.location, seal: seal, create: false)
         } catch {
-            // A store that does not exist has no secret, and printing a key creates none.
+            // A store that does not exist has no secret. Printing a key creates none.
             guard error.code == .noStore else { throw Failure.report(error) }
             return KeyRules()
         }

@@ -7,10 +7,10 @@ struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists stored entries, by default the newest first.",
         discussion: """
-            AGE is the time since the origin server generated or revalidated the response. FRESH is what remains of the \
-            freshness lifetime that the server gave: a time, stale if it is over, partial for a partial entry, or - if it \
-            gave none. A request's own --max-age is not considered. A partial entry answers no request: its transfer is running or was interrupted. If there are \
-            more entries, the cursor of the next page is printed below the table; --json has a cursor in each entry.
+            AGE is the time since the origin server generated or validated the response. FRESH is the rest of its \
+            freshness lifetime, or stale, or - if it has no lifetime. The --max-age of requests does not count. FRESH \
+            is partial for a part of a body, which answers only requests for ranges within it. If there are more \
+            entries, the cursor of the next page is printed below the table. --json has a cursor in each entry.
 
             EXAMPLE
               cachectl list --host api.example.com --limit 10
@@ -22,7 +22,7 @@ struct List: ParsableCommand {
     @Option(help: ArgumentHelp("The sort order.", valueName: "ORDER"))
     var by = CacheOrder.newest
 
-    @Option(help: ArgumentHelp("Only entries of a host, with any scheme and port.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Only entries of a host, whatever the scheme and port.", valueName: "HOST"))
     var host: String?
 
     @Option(help: ArgumentHelp("Only entries whose requests had this tag.", valueName: "NAME"))
@@ -37,10 +37,10 @@ struct List: ParsableCommand {
     var limit = Limit(50)
 
     @Option(
-        help: ArgumentHelp("Start after this cursor, printed by a list in the same order.", valueName: "CURSOR"),
+        help: ArgumentHelp("Start after this cursor, from a list in the same order.", valueName: "CURSOR"),
         transform: { text in
             guard let cursor = CacheCursor(text) else {
-                throw ValidationError("'\(text)' is no cursor: take one that 'cachectl list' has named")
+                throw ValidationError("'\(text)' is not a cursor: copy one from the output of 'cachectl list'")
             }
             return cursor
         }
@@ -49,7 +49,8 @@ struct List: ParsableCommand {
 
     func validate() throws {
         guard after?.order ?? by == by else {
-            throw ValidationError("the cursor is of a list by \(after?.order.rawValue ?? ""): say --by, or begin anew")
+            let order = after?.order.rawValue ?? ""
+            throw ValidationError("the cursor is from a list by \(order): add --by \(order), or leave --after out")
         }
     }
 
@@ -57,7 +58,7 @@ struct List: ParsableCommand {
         let now = Date().milliseconds
         let cache = try store.openCache()
         let selections = selections(at: now)
-        // Sealed names can only be searched with the key.
+        // Sealed names can be searched only with the key.
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
         var listings: [CacheListing]
         do throws(CacheError) {
@@ -81,7 +82,7 @@ struct List: ParsableCommand {
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return Output.json(rows) }
         guard !rows.isEmpty else {
-            return Output.note(selections(at: 0).isEmpty ? "nothing stored" : "nothing of that stored")
+            return Output.note(selections(at: 0).isEmpty ? "nothing stored" : "no entry matches")
         }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
@@ -104,11 +105,11 @@ struct EntryRow: Encodable {
     var storedAt: String
     /// The current age in seconds (RFC 9111, section 4.2.3).
     var age: Int64
-    /// The remaining freshness lifetime in seconds. Absent if the server gave none.
+    /// The remaining freshness lifetime in seconds, negative if it is over. Absent if the response has none.
     var fresh: Int64?
     /// Whether the entry is protected from eviction.
     var pinned: Bool
-    /// The cursor for a list that starts after this entry. Absent outside of a list.
+    /// The cursor for a list that starts after this entry. Absent outside a list.
     var cursor: String?
     /// `true` for an entry with an incomplete body. Absent otherwise.
     var partial: Bool?

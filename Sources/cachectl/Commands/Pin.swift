@@ -4,7 +4,7 @@ import Diamond
 
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Protects an entry from eviction, until it is unpinned or purged.",
+        abstract: "Protects an entry from eviction until it is unpinned or purged.",
         discussion: """
             EXAMPLE
               cachectl pin 4f2a
@@ -46,7 +46,7 @@ private struct Pinning {
         let listing = try KeyArgument(key).find(in: cache)
         guard try await set(isPinned, listing.key, in: cache) else {
             throw Failure.report(
-                Failure.nothingFound, "the entry \(key) has just gone: look it up with 'cachectl list'")
+                Failure.nothingFound, "the entry \(key) was just removed: see 'cachectl list'")
         }
         guard !store.json else { return Output.json(PinnedEntry(key: listing.key.description, pinned: isPinned)) }
         Output.line(
@@ -62,7 +62,7 @@ private struct Pinning {
     }
 }
 
-/// The form of `pin --json`.
+/// The output of `pin --json` and `unpin --json`.
 private struct PinnedEntry: Encodable {
     var key: String
     var pinned: Bool

@@ -9,8 +9,8 @@ struct ProxyCommand: AsyncParsableCommand {
         commandName: "proxy",
         abstract: "Runs a caching reverse proxy in front of a server.",
         discussion: """
-            Answers from the store what HTTP allows, and forwards the rest. Prints a line for each request: method, URL, \
-            status, bytes, source and time. SIGTERM and SIGINT stop it after the running requests, within 10 seconds.
+            Answers from the store what HTTP allows, and forwards other requests. Prints a line for each request: \
+            method, URL, status, bytes, source and time. At SIGTERM or SIGINT, running requests get 10 seconds to end.
 
             EXAMPLE
               cachectl proxy --origin https://api.example.com --listen 127.0.0.1:8080
@@ -32,31 +32,32 @@ struct ProxyCommand: AsyncParsableCommand {
 
     @Flag(
         exclusivity: .exclusive,
-        help: ArgumentHelp("Cache for all clients, or as the cache of one (default: --shared)."))
+        help: ArgumentHelp("Be a cache for all clients, or for one (default: --shared)."))
     var kind = Kind.shared
 
-    @Flag(help: "Answer from the store only, fresh or not; 504 for anything else.")
+    @Flag(help: "Answer only from the store, also stale responses, and with 504 otherwise.")
     var offline = false
 
     @Flag(help: "Do not store Set-Cookie fields.")
     var withoutSetCookie = false
 
     @Option(
-        help: ArgumentHelp("Wait so long for the server without progress (default: 60s).", valueName: "TIME"))
+        help: ArgumentHelp("Maximum time without progress of the server (default: 60s).", valueName: "TIME"))
     var timeout: Age?
 
     @Option(
-        help: ArgumentHelp("Wait so long for a client without progress (default: 30s).", valueName: "TIME"))
+        help: ArgumentHelp("Maximum time without progress of a client (default: 30s).", valueName: "TIME"))
     var clientTimeout: Age?
 
     @Option(
-        help: ArgumentHelp("Serve at most this many connections at a time (default: 1024).", valueName: "NUMBER"),
+        help: ArgumentHelp("Maximum number of clients' connections (default: 1024).", valueName: "N"),
         transform: Limit.init(argument:))
     var connections = Limit(1024)
 
     @Option(
         help: ArgumentHelp(
-            "Store at most this much; a body at most a quarter of it (default: 256MB).", valueName: "SIZE"))
+            "Maximum bytes on disk; a body may take about a quarter (default: the limit of the store, or 256MiB).",
+            valueName: "SIZE"))
     var capacity: Size?
 
     @Flag(help: "Do not print a line for each request.")
@@ -94,13 +95,13 @@ struct ProxyCommand: AsyncParsableCommand {
         if let capacity { configuration.diskCapacity = capacity.bytes }
         configuration.cacheKind = kind == .shared ? .shared : .private
         configuration.makeGateway(Gateway(keepsCookies: !withoutSetCookie), width: connections.count)
-        // The target would not reach another proxy byte for byte.
+        // Another proxy would not forward the target byte for byte.
         configuration.transportSettings.proxy = .none
         return configuration
     }
 
-    /// The time that running requests have to finish after a signal.
-    private static let patience = Duration.seconds(10)
+    /// The time that running requests have to end after a signal.
+    private static let shutdownTime = Duration.seconds(10)
 
     private static func serve(_ proxy: ReverseProxy, at address: ListenAddress) async -> Result<Void, any Error> {
         let server = proxy.server(at: address) { port in
@@ -112,7 +113,7 @@ struct ProxyCommand: AsyncParsableCommand {
         let interruption = Interruption {
             Task { try await server.shutdownGracefully() }
             Task {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: shutdownTime)
                 serving.cancel()
             }
         }

@@ -6,7 +6,7 @@ struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Deletes entries, and frees their disk space.",
         discussion: """
-            Deletes pinned entries, too. Running programs notice within 0.1 seconds.
+            Also deletes pinned entries. Running programs notice within 0.1 seconds.
 
             EXAMPLE
               cachectl purge --older-than 7d

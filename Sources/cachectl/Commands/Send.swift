@@ -8,9 +8,9 @@ struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sends a request through the cache and prints the response body.",
         discussion: """
-            Prints the body to standard output, and status, size and source to standard error. Secrets that a \
-            request file names are read from the environment: github-token from GITHUB_TOKEN. If the request cannot \
-            be sent now and is queued, exits with 6; with --json, prints the job's id.
+            Prints the body to standard output, and status, size and source to standard error. Reads the secrets that \
+            a request file names from the environment: github-token from GITHUB_TOKEN. If the request is queued \
+            because it cannot be sent now, exits with 6. --json then prints the job's id.
 
             EXAMPLE
               cachectl send -H 'Accept: application/json' https://api.example.com/items -p page=2
@@ -39,13 +39,13 @@ struct Send: AsyncParsableCommand {
             switch event {
             case .cacheFailed(let reason): Output.note("cachectl: not cached: \(reason)")
             case .unknownContentCoding(let coding, _):
-                Output.note("cachectl: the body is as it came: its Content-Encoding, '\(coding)', is not known")
+                Output.note("cachectl: the body is not decoded: its Content-Encoding '\(coding)' is unknown")
             default: break
             }
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
         let outcome = await Self.send(request, with: engine)
-        // Printed first: closing the store may wait for another process that writes.
+        // Printed first, because closing the store may wait for another process that writes.
         let printing = Result { try print(outcome) }
         await engine.settle()
         await engine.close()
@@ -55,8 +55,8 @@ struct Send: AsyncParsableCommand {
 
     /// Returns the engine's configuration.
     ///
-    /// It has no store if the store is sealed with another key or its seals cannot be read: nothing must be written to
-    /// it unencrypted.
+    /// It has no store if the store is sealed with another key, or if its seals cannot be read: nothing may be written
+    /// there unencrypted.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }

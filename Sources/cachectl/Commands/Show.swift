@@ -25,8 +25,8 @@ struct Show: ParsableCommand {
     var raw = false
 
     func validate() throws {
-        guard body || !raw else { throw ValidationError("--raw is about the body: give --body, too") }
-        guard !body || !store.json else { throw ValidationError("--body prints no JSON: leave one of them out") }
+        guard body || !raw else { throw ValidationError("--raw needs --body: give both") }
+        guard !body || !store.json else { throw ValidationError("--body prints no JSON: leave --body or --json out") }
     }
 
     func run() throws {
@@ -38,7 +38,7 @@ struct Show: ParsableCommand {
             throw Failure.report(Failure.sealed, problem ?? "the entry cannot be opened")
         }
         guard !body || !listing.isPartial else {
-            throw Failure.report(Failure.damaged, "the body of \(key) is not at its end: send its request again")
+            throw Failure.report(Failure.damaged, "the body of \(key) is incomplete: send its request again")
         }
         let form: String
         let found: StoredResponse?
@@ -63,7 +63,7 @@ struct Show: ParsableCommand {
         of listing: CacheListing, request: [UInt8], in cache: Cache
     ) throws(CacheError) -> String {
         guard !listing.isPartial else {
-            let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
+            let reason = "the partial entry \(key) cannot be read: it is damaged, sealed with an older key, or removed"
             return "\(reason): send its request again"
         }
         let obstacle = try cache.lockReason(of: listing.key, request: request)

@@ -8,12 +8,12 @@ struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Estimates miss ratios for other cache sizes from recorded accesses, and recommends a size.",
         discussion: """
-            Replays the recorded accesses: sizes and last access times of a sample of the keys. REQUESTS \
-            MISSED and BYTES MISSED are the parts that would have gone over the network with SIEVE eviction, LRU MISSED and \
-            the BYTES after it the same with LRU. Bytes are body bytes. The recommended size is the smallest beyond which \
-            each doubling keeps less than 1 % of all bytes from the network.
+            Replays the recorded accesses: sizes and last access times of a sample of the keys. REQUESTS MISSED and \
+            BYTES MISSED are the shares that would have gone over the network with SIEVE, the eviction of the cache. \
+            LRU MISSED and the BYTES after it are the same shares with LRU. Bytes are body bytes. Beyond the \
+            recommended size, each doubling saves less than another 1 % of all bytes.
 
-            A store records nothing by default. Switch recording on, let the programs use the store for some days, and \
+            A store records nothing by default. Switch recording on, let programs use the store for some days, and \
             simulate:
 
               cachectl simulate --record
@@ -25,14 +25,14 @@ struct Simulate: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Sizes to compare with the current one (default: from an eighth to eight times of it).",
+            "Sizes to compare with the current one (default: from an eighth of it to eight times as much).",
             valueName: "SIZES"
         ))
     var sizes: Sizes?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Record accesses in all programs of the store. --no-record stops, and erases the record.")
+        help: "Record the accesses of all programs to the store. --no-record stops, and erases the record.")
     var record: Bool?
 
     func run() throws {
@@ -49,8 +49,8 @@ struct Simulate: ParsableCommand {
             throw Failure.report(
                 Failure.nothingFound,
                 isRecording
-                    ? "nothing has been recorded yet: send the same requests again, and come back"
-                    : "the store records nothing: switch that on with 'cachectl simulate --record', and come back")
+                    ? "nothing has been recorded yet: use the store, and try again"
+                    : "the store records nothing: switch that on with 'cachectl simulate --record', and try again")
         }
         show(simulation, recommendation)
     }
@@ -112,22 +112,22 @@ struct SimulationText {
         let bytes = Quantity.bytes(abs(recommendation.bytesSaved))
         let time = simulation.seconds >= 86_400 ? "a day" : "in \(time)"
         guard recommendation.bytesSaved != 0 || recommendation.capacity >= simulation.currentCapacity else {
-            return "\(size) would do: it would have missed no more."
+            return "\(size) is enough: it would have missed no more."
         }
         return switch (recommendation.capacity, simulation.currentCapacity) {
-        case let (pays, present) where pays > present:
-            "\(size) would pay: it would have kept \(bytes) \(time) from the network."
-        case let (pays, present) where pays < present && recommendation.bytesSaved > 0:
-            "\(size) would do: it would even have kept \(bytes) \(time) from the network."
-        case let (pays, present) where pays < present:
-            "\(size) would do: it would have taken \(bytes) more \(time) from the network."
-        default: "\(size), the present size, pays."
+        case let (recommended, current) where recommended > current:
+            "\(size) is better: it would have transferred \(bytes) less \(time)."
+        case let (recommended, current) where recommended < current && recommendation.bytesSaved > 0:
+            "\(size) is enough: it would even have transferred \(bytes) less \(time)."
+        case let (recommended, current) where recommended < current:
+            "\(size) is enough: it would have transferred only \(bytes) more \(time)."
+        default: "\(size), the current size, is right."
         }
     }
 
     private var outlook: String? {
         guard recommendation.isOpen else { return nil }
-        return "Larger sizes may pay still more: name them with --sizes."
+        return "Larger sizes may save still more: try them with --sizes."
     }
 
     private var basis: String {
@@ -173,7 +173,7 @@ private struct SimulationFigures: Encodable {
     var unbounded: Line
     var recommended: Int64
     var largerMayPay: Bool
-    /// Bytes per day, or in the whole record if it is shorter than a day. Negative if more bytes would go over the network.
+    /// Bytes per day, or in the whole record if that is shorter. Negative if more bytes would go over the network.
     var bytesSaved: Int64
 
     init(of simulation: Simulation, recommendation: Simulation.Recommendation) {

@@ -7,12 +7,10 @@ struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints what is stored; with --days, hits, misses and evictions per day.",
         discussion: """
-            HITS are fresh responses, STALE those past their freshness lifetime that a policy allowed, CONFIRMED \
-            those that the server revalidated. RATIO is the share of these three in the \
-            sum of them and MISSES. SERVED is the \
-            number of body bytes from the cache, SAVED the \
-            time of the exchanges that HITS and STALE replaced. Days are in UTC. \
-            --json prints hours.
+            HITS are fresh responses from the cache. STALE are stale ones that a policy or the server allowed. \
+            CONFIRMED are those that the server validated. RATIO is the share of these three in their sum with \
+            MISSES. SERVED is the number of body bytes from the cache. SAVED is the time of the exchanges that HITS \
+            and STALE replaced. Days are in UTC. --json prints hours.
 
             EXAMPLE
               cachectl stats --days 7
@@ -74,7 +72,7 @@ struct DayRow {
 
     private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0.addingSaturating(count($1)) } }
 
-    /// Returns whole percents. The product has twice the bits, so it cannot overflow.
+    /// Returns whole percents, computed with twice the bits, so that nothing overflows.
     private static func percent(_ part: Int64, of whole: Int64) -> Int64 {
         whole.dividingFullWidth(part.multipliedFullWidth(by: 100)).quotient
     }

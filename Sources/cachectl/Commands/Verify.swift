@@ -7,14 +7,13 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks every entry and job against its checksum, and repairs the cache.",
         discussion: """
-            Reads the cache and, if there is one, the queue. Programs can use them meanwhile. Entries of a sealed \
-            store are also checked against their seals if the key is given. Exits with 1 if a problem is found and \
-            not repaired.
+            Reads the cache and, if there is one, the queue. Programs can use them meanwhile. With the key of a sealed \
+            store, also checks the seals of its entries. Exits with 1 if a problem is found and not repaired.
 
-            --repair deletes damaged entries and recreates missing indexes, triggers and tables. A file that SQLite \
-            reports as malformed, or whose tables have other columns, is set aside and replaced by an empty one. \
-            After repairs the store is read again, and the remaining problems are printed. A damaged job is not \
-            repaired: it is not sent, and stays until you discard it.
+            --repair deletes damaged entries and recreates missing indexes, triggers and tables. It sets a file aside \
+            that SQLite reports as malformed, or whose tables have other columns. Then it reads the store again, and \
+            prints the remaining problems. It does not repair damaged jobs. They are not sent, and stay until you \
+            discard them.
 
             EXAMPLE
               cachectl verify --repair
@@ -72,7 +71,7 @@ struct Verify: ParsableCommand {
     private func noteLocked(_ inspection: CacheInspection) {
         guard inspection.locked > 0 else { return }
         let entries = Quantity.entries(inspection.locked)
-        Output.note("cachectl: \(entries) held against checksums alone: give the key that has sealed them")
+        Output.note("cachectl: \(entries) checked without the seal: give the key")
     }
 
     /// Prints the findings.
@@ -81,7 +80,7 @@ struct Verify: ParsableCommand {
     private func show(_ inspection: CacheInspection, queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
         show(inspection, queue: queue, rows: findings.map { FindingRow($0) })
-        if !findings.isEmpty { Output.note("'cachectl verify --repair' repairs it") }
+        if !findings.isEmpty { Output.note("run 'cachectl verify --repair' to repair it") }
         return findings.isEmpty
     }
 
@@ -93,14 +92,14 @@ struct Verify: ParsableCommand {
     ) -> Bool {
         let rows = repairs.map { repair in
             let isLeft = left.contains(repair.finding)
-            return FindingRow(repair.finding, done: repair.action ?? (isLeft ? "still there" : "gone meanwhile"))
+            return FindingRow(repair.finding, done: repair.action ?? (isLeft ? "not repaired" : "no longer there"))
         }
-        let outcome = left.isEmpty ? "mended" : "\(left.count) left"
+        let outcome = left.isEmpty ? "repaired" : "\(left.count) left"
         show(
             inspection, queue: queue, rows: rows, left: left.map { FindingRow($0) },
             outcome: rows.isEmpty ? "" : ", \(outcome)")
-        for finding in left { Output.note("cachectl: not mended: \(FindingRow(finding).title)") }
-        if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be mended, and all the rest") }
+        for finding in left { Output.note("cachectl: not repaired: \(FindingRow(finding).title)") }
+        if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be repaired, and all other entries") }
         return left.isEmpty
     }
 

@@ -14,7 +14,7 @@ enum Arguments {
     }
 }
 
-// MARK: Values of Diamond
+// MARK: Types of Diamond
 
 extension ReplayState: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }

@@ -6,26 +6,26 @@ import Diamond
 struct HoldOptions: ParsableArguments {
     @OptionGroup var jobs: JobSelectionOptions
 
-    @Flag(help: "Everything that programs send with this store, jobs or not.")
+    @Flag(help: "Everything that programs send with this store: jobs and other requests.")
     var engine = false
 
     @Flag(help: "The whole queue.")
     var queue = false
 
-    @Option(help: ArgumentHelp("A lane: its jobs, and other requests in it.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A lane: its jobs, and its other requests.", valueName: "NAME"))
     var lane: String?
 
     @Flag(
         name: .customLong("jobs"),
-        help: "With --key or --identity: only existing jobs, one by one.")
-    var meansJobs = false
+        help: "With --key or --identity: only the existing jobs, each by itself.")
+    var onlyJobs = false
 
     /// The named hold; `nil` if jobs are selected.
     var hold: ReplayHold? {
         if engine { return .engine }
         if queue { return .queue }
         if let lane { return .lane(Lane(lane)) }
-        guard !meansJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
+        guard !onlyJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
         return jobs.filter.key.map { .key($0) } ?? jobs.filter.identity.map { .identity($0) }
     }
 
@@ -47,10 +47,10 @@ struct HoldOptions: ParsableArguments {
             return try jobs.check()
         }
         guard names == 1, jobs.selectionCount == 0 else {
-            throw ValidationError("say what in one way: --engine, --queue, --lane, --key, --identity, or jobs")
+            throw ValidationError("give only one of --engine, --queue, --lane, --key, --identity, or jobs")
         }
-        guard !meansJobs else {
-            throw ValidationError("--jobs is for --key, --identity and other options of jobs: leave it out")
+        guard !onlyJobs else {
+            throw ValidationError("--jobs is for options that select jobs, such as --key: leave it out")
         }
     }
 
@@ -74,7 +74,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    /// Prints the holds that are still in effect. Releasing jobs one by one ends no named hold.
+    /// Prints the holds that are still in effect. Releasing single jobs ends no named hold.
     private func noteHolds(in place: PlaceOptions) throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {

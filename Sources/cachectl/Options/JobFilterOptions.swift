@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// The options that filter jobs. A job has to match all of them.
+/// The options that filter jobs. A job must match all of them.
 struct JobFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only jobs in this state.", valueName: "STATE"))
     var state: ReplayState?
@@ -14,7 +14,7 @@ struct JobFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only jobs of this identity.", valueName: "NAME"))
     var identity: String?
 
-    @Option(help: ArgumentHelp("Only jobs for this host; with the port if the URL has one.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Only jobs for this host, with its port if the URL has one.", valueName: "HOST"))
     var host: String?
 
     @Option(help: ArgumentHelp("Only jobs whose requests have this tag.", valueName: "NAME"))
@@ -25,7 +25,7 @@ struct JobFilterOptions: ParsableArguments {
 
     func validate() throws {
         guard ![key, identity, host, tag].contains("") else {
-            throw ValidationError("an empty name selects nothing: give it, or leave its option out")
+            throw ValidationError("an empty name selects nothing: give a name, or leave the option out")
         }
     }
 

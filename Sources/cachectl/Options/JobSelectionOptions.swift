@@ -15,39 +15,41 @@ struct JobSelectionOptions: ParsableArguments {
     @Flag(help: "Print which jobs would change, and change nothing.")
     var dryRun = false
 
-    /// The number of selections that are given: ids, filter, all.
+    /// The number of given selections: ids, filter, all.
     var selectionCount: Int { (ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (all ? 1 : 0) }
 
     func check() throws {
         guard selectionCount > 0 else {
             throw ValidationError("say which jobs: give ids, options such as --state, or --all")
         }
-        guard selectionCount == 1 else { throw ValidationError("say which jobs in one way: ids, options, or --all") }
+        guard selectionCount == 1 else {
+            throw ValidationError("give only one of ids, options such as --state, or --all")
+        }
     }
 
     /// Applies an action to the selected jobs and prints the result.
     func apply(_ action: JobAction, in place: PlaceOptions) async throws {
         let queue = try place.openQueue()
-        let sweep: ReplayQueue.BulkResult
+        let result: ReplayQueue.BulkResult
         let counts: [ReplayState: Int]
         do throws(ReplayError) {
             if ids.isEmpty {
-                sweep = try await queue.apply(action, to: filter.filter, isDryRun: dryRun)
+                result = try await queue.apply(action, to: filter.filter, isDryRun: dryRun)
             } else {
-                sweep = try await queue.apply(action, to: ids, isDryRun: dryRun)
+                result = try await queue.apply(action, to: ids, isDryRun: dryRun)
             }
             counts = try queue.counts()
         } catch {
             throw Failure.report(error)
         }
-        SweepResult(of: action, sweep: sweep, counts: counts, dryRun: dryRun).show(in: place)
-        for refusal in sweep.refusals { Output.note("cachectl: \(refusal.error.message)") }
-        if !sweep.refusals.isEmpty { throw Failure.wrongState }
+        ActionResult(of: action, result: result, counts: counts, dryRun: dryRun).show(in: place)
+        for refusal in result.refusals { Output.note("cachectl: \(refusal.error.message)") }
+        if !result.refusals.isEmpty { throw Failure.wrongState }
     }
 }
 
 /// The result of an action on jobs, as JSON and as text.
-private struct SweepResult: Encodable {
+private struct ActionResult: Encodable {
     struct Refusal: Encodable {
         var id: Int64
         var reason: String
@@ -59,11 +61,11 @@ private struct SweepResult: Encodable {
     var refused: [Refusal]
     var counts: CountsForm
 
-    init(of action: JobAction, sweep: ReplayQueue.BulkResult, counts: [ReplayState: Int], dryRun: Bool) {
+    init(of action: JobAction, result: ReplayQueue.BulkResult, counts: [ReplayState: Int], dryRun: Bool) {
         verb = action.rawValue
         self.dryRun = dryRun
-        jobs = sweep.done
-        refused = sweep.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
+        jobs = result.done
+        refused = result.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
         self.counts = CountsForm(counts)
     }
 

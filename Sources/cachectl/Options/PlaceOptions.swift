@@ -24,11 +24,11 @@ struct PlaceOptions: ParsableArguments {
         }
         guard app != "" else { throw ValidationError("--app is empty: name the program, or leave the option out") }
         guard store == nil || app == nil else {
-            throw ValidationError("--store and --app name two stores: leave one of them out")
+            throw ValidationError("--store and --app name two stores: leave one out")
         }
         if let app, names(of: app).count > 1 {
             let words = names(of: app).map { "--app \($0.shellArgument)" }.joined(separator: ", ")
-            throw ValidationError("several programs are called '\(app)': name one by \(words)")
+            throw ValidationError("several programs are called '\(app)': choose one with \(words)")
         }
     }
 
@@ -49,7 +49,7 @@ struct PlaceOptions: ParsableArguments {
         Store(named: app).isThere ? [app] : Store.names(ofPrograms: app)
     }
 
-    /// Opens the store's queue. Throws if there is none, and creates none.
+    /// Opens the store's queue. Throws if there is none: it creates no queue.
     func openQueue() throws -> ReplayQueue {
         do throws(ReplayError) { return try ReplayQueue(existing: location) } catch { throw Failure.report(error) }
     }

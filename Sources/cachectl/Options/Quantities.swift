@@ -16,7 +16,7 @@ struct Size: ExpressibleByArgument {
     init?(argument: String) {
         let unit = Self.units.first { argument.hasSuffix($0.name) } ?? ("", 1)
         let number = argument.dropLast(unit.name.count)
-        // Digits and one point: Double also reads `inf`, `0x1p3` and `1e9`.
+        // Only digits and points: Double also reads `inf`, `0x1p3` and `1e9`.
         guard number.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let count = Double(number) else {
             return nil
         }
@@ -54,7 +54,9 @@ struct Days {
     init(_ count: Int) { self.count = count }
 
     init(argument: String) throws {
-        guard let count = Int(argument), (1...400).contains(count) else { throw ValidationError("it is from 1 to 400") }
+        guard let count = Int(argument), (1...400).contains(count) else {
+            throw ValidationError("the number must be from 1 to 400")
+        }
         self.count = count
     }
 }
@@ -62,13 +64,13 @@ struct Days {
 /// A maximum number of results, 1 or more.
 struct Limit {
     let count: Int
-    /// The number of results to read: one more than is printed, to know whether there are more.
+    /// The number of results to read. One more than is printed shows whether there are more.
     var oneMore: Int { count < .max ? count + 1 : count }
 
     init(_ count: Int) { self.count = count }
 
     init(argument: String) throws {
-        guard let count = Int(argument), count > 0 else { throw ValidationError("it is from 1 on") }
+        guard let count = Int(argument), count > 0 else { throw ValidationError("the number must be 1 or more") }
         self.count = count
     }
 }

@@ -2,21 +2,21 @@
 import ArgumentParser
 import Diamond
 
-/// The options of `queue add` that replace the request's own replay settings.
+/// The options of `queue add` that replace the replay settings of the request.
 struct ReplayOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The ordering key. Jobs with the same key are sent one after the other.", valueName: "KEY"))
     var key: String?
 
-    @Flag(help: "Later jobs with the same ordering key wait until this one is done or discarded.")
+    @Flag(help: "Later jobs with the ordering key wait until this one is done or discarded.")
     var strict = false
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The priority. Higher ones are sent first (default: 0).", valueName: "N"))
+        help: ArgumentHelp("The priority. Jobs with a higher one are sent first (default: 0).", valueName: "N"))
     var priority: Int?
 
-    @Option(help: ArgumentHelp("Delay before it is sent, such as 90s, 15m, 36h or 7d.", valueName: "TIME"))
+    @Option(help: ArgumentHelp("Time to wait before it is sent, such as 90s, 15m, 36h or 7d.", valueName: "TIME"))
     var after: Age?
 
     @Option(help: ArgumentHelp("Maximum number of counted attempts (default: 20).", valueName: "N"))
@@ -43,12 +43,12 @@ struct ReplayOptions: ParsableArguments {
 
     func validate() throws {
         guard key != "", unique != "", lane != "" else {
-            throw ValidationError("a name is empty: give it, or leave its option out")
+            throw ValidationError("a name is empty: give a name, or leave the option out")
         }
         guard (-1_000_000...1_000_000).contains(priority ?? 0) else {
-            throw ValidationError("--priority is from -1000000 to 1000000")
+            throw ValidationError("--priority must be from -1000000 to 1000000")
         }
-        guard (1...1000).contains(attempts ?? 1) else { throw ValidationError("--attempts is from 1 to 1000") }
+        guard (1...1000).contains(attempts ?? 1) else { throw ValidationError("--attempts must be from 1 to 1000") }
     }
 
     func apply(to request: inout Request) throws {
@@ -56,7 +56,7 @@ struct ReplayOptions: ParsableArguments {
         if let key { request.replay.orderingKey = key }
         if strict { request.replay.order = .strict }
         guard !strict || request.replay.orderingKey != nil else {
-            throw Failure.report(Failure.usage, "--strict is for a request with an ordering key: give it with --key")
+            throw Failure.report(Failure.usage, "--strict needs an ordering key: give one with --key")
         }
         if let priority { request.replay.priority = priority }
         if let attempts { request.replay.attempts = attempts }
@@ -65,7 +65,7 @@ struct ReplayOptions: ParsableArguments {
         if let uniqueness { request.replay.uniqueness = uniqueness }
         guard uniqueness == nil || request.replay.unique != nil else {
             throw Failure.report(
-                Failure.usage, "--uniqueness is for a request with a unique name: give it with --unique")
+                Failure.usage, "--uniqueness needs a unique name: give one with --unique")
         }
         if let lane { request.lane = Lane(lane) }
         request.tags.formUnion(tag)

@@ -9,7 +9,7 @@ import HTTPTypes
 struct RequestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A URL, a file with a request as JSON, - for standard input, or a whole curl command in quotes.",
+            "A URL, a file with a request as JSON, - for standard input, or a curl command in quotes.",
             valueName: "URL|FILE"))
     var source: String
 
@@ -29,7 +29,8 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Cache policy: automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, reload or noStore.",
+            "Cache policy: automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, "
+                + "reload or noStore.",
             valueName: "POLICY"))
     var policy: String?
 
@@ -38,7 +39,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The user the request is for. Replaces credentials in the cache key.", valueName: "NAME"))
+            "The user of the request. Replaces credentials in the cache key.", valueName: "NAME"))
     var identity: String?
 
     @Option(help: ArgumentHelp("Maximum time without progress.", valueName: "SECONDS"))
@@ -65,12 +66,13 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    // A source without a scheme is a file: it may not be taken for a relative URL.
+    // A source without a scheme is a file, never a relative URL.
     private static func base(_ source: String) throws(RequestError) -> Request {
         guard source != "-" else { return try Request(json: try input()) }
         guard !isCommand(source) else { return try Request(curl: source) }
         guard !source.hasPrefix("{") else {
-            throw RequestError(.malformedRequest, "a request as JSON is no argument: put it in a file, or pipe it to -")
+            throw RequestError(
+                .malformedRequest, "a request as JSON cannot be an argument: put it in a file, or pipe it to -")
         }
         guard !source.contains("://") else { return Request(source) }
         guard let data = FileManager.default.contents(atPath: source) else { throw noSource(source) }
@@ -81,8 +83,8 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Returns an error for a source that is no request. Shows the source only if it looks like a file name, because a
-    /// header may contain a secret.
+    /// Returns the error for a source that is not a request. Shows the source only if it looks like a file name,
+    /// because a header may contain a secret.
     private static func noSource(_ source: String) -> RequestError {
         let isName = source.allSatisfy { !$0.isWhitespace && !"\"':{}".contains($0) }
         let shown = isName ? RequestURL.masked(Array(source.utf8)) : "the source"
@@ -112,7 +114,7 @@ struct RequestOptions: ParsableArguments {
 
     private static func field(_ text: String) throws(RequestError) -> HTTPField {
         guard let colon = text.firstIndex(of: ":") else {
-            throw RequestError(.malformedHeader, "a header of -H has no colon: write 'Name: value'")
+            throw RequestError(.malformedHeader, "a header given with -H has no colon: write 'Name: value'")
         }
         let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         return try HTTPField(checking: String(text[..<colon]), value)
@@ -136,7 +138,7 @@ struct RequestOptions: ParsableArguments {
 
     private static func duration(_ seconds: Double, option: String) throws(RequestError) -> Duration {
         guard (0...3_000_000_000).contains(seconds) else {
-            throw RequestError(.malformedRequest, "\(option) is not a number of seconds from 0 on")
+            throw RequestError(.malformedRequest, "\(option) must be a number of seconds, 0 or more")
         }
         return .seconds(seconds)
     }
@@ -144,7 +146,7 @@ struct RequestOptions: ParsableArguments {
 
 extension Parameters {
     fileprivate mutating func append(parsing text: String) {
-        // By scalars: a combining character after the sign would be part of its `Character`.
+        // Split by scalars: a combining character after the sign would be part of its `Character`.
         let parts = text.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         append(String(parts[0]), parts.count > 1 ? .string(String(parts[1])) : .null)
     }

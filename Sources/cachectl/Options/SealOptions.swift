@@ -4,7 +4,7 @@ import Diamond
 import Foundation
 import Synchronization
 
-/// The keys of a sealed store, from files or the environment. Other processes could read them in arguments.
+/// The keys of a sealed store, from files or the environment, because other processes can read arguments.
 struct SealOptions: ParsableArguments {
     static let variable = "DIAMOND_CACHE_KEY"
     static let idVariable = "DIAMOND_CACHE_KEY_ID"
@@ -12,8 +12,8 @@ struct SealOptions: ParsableArguments {
     @Option(
         name: .customLong("key-file"),
         help: ArgumentHelp(
-            "The key of a sealed store: a file only its owner can read, with hexadecimal, base64 or raw bytes. Repeat it for "
-                + "older keys.",
+            "The key of a sealed store: a file that only its owner can read, with hexadecimal digits, base64 or raw "
+                + "bytes. Repeat it for older keys.",
             valueName: "FILE"))
     var keyFiles: [String] = []
 
@@ -40,7 +40,8 @@ struct SealOptions: ParsableArguments {
         let keys = try unnamedKeys()
         let names = names(count: keys.count)
         guard names.count <= max(1, keys.count) else {
-            throw Failure.report(Failure.usage, "there are more names of keys than keys: give each key one at most")
+            throw Failure.report(
+                Failure.usage, "there are more key names than keys: give at most one --key-id for each key")
         }
         return keys.enumerated().map { number, key in
             (number < names.count ? names[number] : AESGCMSeal.id(of: key), key)
@@ -112,10 +113,10 @@ struct SealOptions: ParsableArguments {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
             throw Failure.report(
-                Failure.usage, "others than its owner may read the key file \(path): run chmod 600 on it")
+                Failure.usage, "other users can read the key file \(path): run chmod 600 on it")
         }
         do {
-            // No key is longer.
+            // Longer than any key.
             return try file.read(upToCount: 1024) ?? Data()
         } catch {
             throw Failure.report(Failure.usage, "the key file \(path) cannot be read: give a file")
@@ -137,7 +138,7 @@ extension SealOptions {
         return "\(sealed): give that \(remedy), or its name with --key-id"
     }
 
-    /// Returns ``problem(of:)``, or why entries of an open store cannot be read: they need an older key.
+    /// Returns ``problem(of:)``. If there is none, returns which older keys some entries need.
     func problemOfEntries(in cache: Cache) throws -> String? {
         if let problem = try problem(of: cache) { return problem }
         let given = try keys().map(\.id)
@@ -147,7 +148,7 @@ extension SealOptions {
         }
         guard !ids.isEmpty else { return nil }
         let sealed = "the store has entries sealed with the key \(Self.quoted(ids.sorted()))"
-        return "\(sealed): give it, too, behind the one that seals now"
+        return "\(sealed): give it as well, after the current key"
     }
 
     private static func quoted(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }

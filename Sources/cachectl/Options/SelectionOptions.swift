@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// The entries of a command, selected by exactly one option.
+/// The options that select entries. Exactly one is given.
 struct SelectionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The key, or a unique prefix of it.", valueName: "KEY"))
     var key: String?
@@ -11,7 +11,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Entries whose requests had this tag.", valueName: "NAME"))
     var tag: String?
 
-    @Option(help: ArgumentHelp("Entries of a host, with any scheme and port.", valueName: "HOST"))
+    @Option(help: ArgumentHelp("Entries of a host, whatever the scheme and port.", valueName: "HOST"))
     var host: String?
 
     @Option(help: ArgumentHelp("Entries whose URLs, as printed by list, have this prefix.", valueName: "URL"))
@@ -34,9 +34,9 @@ struct SelectionOptions: ParsableArguments {
         let ways = texts.count { $0 != nil } + (olderThan == nil ? 0 : 1) + (all ? 1 : 0)
         let choice = "KEY, --tag, --host, --prefix, --identity, --older-than or --all"
         guard ways > 0 else { throw ValidationError("say which entries: give one of \(choice)") }
-        guard ways == 1 else { throw ValidationError("say which entries in one way: give only one of \(choice)") }
+        guard ways == 1 else { throw ValidationError("give only one of \(choice)") }
         // An empty prefix would select everything.
-        guard !texts.contains("") else { throw ValidationError("an empty name selects nothing: give it, or --all") }
+        guard !texts.contains("") else { throw ValidationError("an empty name selects nothing: give a name, or --all") }
     }
 
     /// Passes a store's cache and the selection to a closure.
@@ -52,7 +52,7 @@ struct SelectionOptions: ParsableArguments {
         do throws(CacheError) { return try await body(cache, selection) } catch { throw Failure.report(error) }
     }
 
-    /// Returns the selection. Throws if a key selects no entry; other options may select none.
+    /// Returns the selection. Throws if a key has no entry. Other options may select none.
     private func selection(in cache: Cache) throws -> CacheSelection {
         if let key { return .key(try KeyArgument(key).find(in: cache).key) }
         return named ?? .all

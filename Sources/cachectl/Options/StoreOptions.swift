@@ -21,7 +21,7 @@ struct StoreOptions: ParsableArguments {
         return configuration
     }
 
-    /// Opens the cache of an existing store without a limit of its own. Throws if there is none, and creates none.
+    /// Opens the cache of an existing store, without a limit of its own. Throws if there is none: it creates no cache.
     func openCache() throws -> Cache {
         let seal = try sealing.seal()
         do throws(CacheError) {
@@ -31,8 +31,8 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Returns the cache for a command that sends; `nil` if there is none or it is damaged. Engines replace a damaged
-    /// cache.
+    /// Returns the cache for a command that sends; `nil` if there is none, or if it is damaged, because engines then
+    /// replace it.
     func findCache(seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
         do throws(CacheError) {
             return try Cache(location, seal: seal, create: false)
@@ -62,8 +62,8 @@ extension Engine.Configuration {
 extension Cache {
     /// The disk capacity that programs have recorded in the store; `nil` if the default applies.
     ///
-    /// If none is recorded and the store is larger than the default capacity, returns twice its size. Otherwise a new
-    /// entry would evict a tenth of the store.
+    /// If none is recorded and the store is larger than the default capacity, it is twice the used bytes. Otherwise the
+    /// next entry would evict at least a tenth of the store.
     var effectiveCapacity: Int64? {
         if let recorded = try? recordedCapacity() { return recorded }
         guard let usage = try? usage(of: Self.defaultDiskCapacity), usage.used > usage.bound else { return nil }

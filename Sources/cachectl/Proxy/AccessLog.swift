@@ -15,8 +15,9 @@ struct AccessRecord: Sendable {
     }
 }
 
-/// Writes a line for each request to standard output.
+/// The access log: a line on standard output for each request.
 struct AccessLog: Sendable {
+    /// Whether nothing is written.
     let isQuiet: Bool
 
     /// Writes the line of a request that could not be read.
@@ -29,7 +30,7 @@ struct AccessLog: Sendable {
     /// Writes the line of a request.
     ///
     /// - Parameters:
-    ///   - url: the URL of the request, whose secrets are masked.
+    ///   - url: the URL of the request. Its secrets are masked in the line.
     ///   - start: the time when the request arrived.
     func write(
         _ record: AccessRecord, method: HTTPRequest.Method, url: String, since start: ContinuousClock.Instant

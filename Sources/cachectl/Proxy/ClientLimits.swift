@@ -3,24 +3,25 @@ import NIOCore
 
 /// Limits the time that a client takes: for a head, between two pieces of a body, and to read the response.
 ///
-/// It stands next to the socket, and counts bytes. It is not `Sendable`: it belongs to the connection's event loop.
+/// The first handler of the pipeline, because it observes bytes. Not `Sendable`: it belongs to the connection's event
+/// loop.
 final class ClientLimits: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The time that an idle connection is kept.
+    /// The time after which an idle connection is closed.
     private static let idleTime = TimeAmount.seconds(75)
 
     private let phase: ConnectionPhase
     private let limit: TimeAmount
-    private var known: ConnectionPhase.Value
+    private var current: ConnectionPhase.Value
     /// The start of the phase, or the last progress in it.
     private var start = NIODeadline.now()
-    /// Whether bytes have come in this phase.
+    /// Whether bytes have arrived in this phase.
     private var hasRead = false
-    /// The writes that the socket has not taken yet.
+    /// The number of writes that have not reached the socket.
     private var pendingWrites = 0
     private var isReading = false
     private var check: RepeatedTask?
@@ -28,7 +29,7 @@ final class ClientLimits: ChannelDuplexHandler {
     init(_ phase: ConnectionPhase, limit: TimeAmount) {
         self.phase = phase
         self.limit = limit
-        known = phase.value
+        current = phase.value
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -54,8 +55,8 @@ final class ClientLimits: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         update()
         isReading = false
-        // The time of a head begins with its first byte, and a head that trickles in makes no progress.
-        if known.kind != .head || !hasRead { start = .now() }
+        // The time for a head begins with its first byte. Further bytes of the head do not extend it.
+        if current.kind != .head || !hasRead { start = .now() }
         hasRead = true
         context.fireChannelRead(data)
     }
@@ -76,13 +77,13 @@ final class ClientLimits: ChannelDuplexHandler {
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         phase.quiesce()
         update()
-        if known.kind == .head, !hasRead { context.close(promise: nil) }
+        if current.kind == .head, !hasRead { context.close(promise: nil) }
     }
 
     private func update() {
         let value = phase.value
-        guard value != known else { return }
-        known = value
+        guard value != current else { return }
+        current = value
         start = .now()
         hasRead = false
     }
@@ -90,7 +91,7 @@ final class ClientLimits: ChannelDuplexHandler {
     private func check(_ context: ChannelHandlerContext) {
         update()
         let time = NIODeadline.now() - start
-        switch known.kind {
+        switch current.kind {
         case .head where !hasRead: if time > Self.idleTime { context.close(promise: nil) }
         case .head: if time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
         case .body: if isReading, time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }

@@ -1,18 +1,18 @@
 #if Tools
 import Synchronization
 
-/// The phase of a client's connection, which begins with the wait for a head: set by the task that serves it, and read by the handler that limits its time.
+/// The phase of a client's connection. The task that serves the connection sets it. ``ClientLimits`` reads it.
 final class ConnectionPhase: Sendable {
     enum Kind: Int {
-        /// The next request is waited for.
+        /// The proxy waits for the head of a request.
         case head
-        /// The next piece of a request's body is waited for.
+        /// The proxy waits for the next piece of a request's body.
         case body
-        /// The client waits, or reads the response.
+        /// The client waits for the response, or reads it.
         case response
     }
 
-    /// A phase, which differs from every other of the connection.
+    /// One phase of a connection. All values of a connection differ.
     struct Value: Hashable {
         let number: Int
         var kind: Kind { Kind(rawValue: number % 4) ?? .response }
@@ -23,13 +23,13 @@ final class ConnectionPhase: Sendable {
 
     var value: Value { Value(number: number.load(ordering: .acquiring)) }
 
-    /// Begins a phase. Only the task that serves the connection calls it.
+    /// Begins a phase. Call it only in the task that serves the connection.
     func begin(_ kind: Kind) {
         let next = (value.number / 4 + 1) * 4 + kind.rawValue
         number.store(next, ordering: .releasing)
     }
 
-    /// Whether the proxy stops, and the connection serves no other request.
+    /// Whether the proxy stops. The connection then serves no other request.
     var isQuiescing: Bool { quiescing.load(ordering: .acquiring) }
 
     func quiesce() { quiescing.store(true, ordering: .releasing) }

@@ -3,14 +3,14 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// The fields of one connection, which a proxy does not forward, and those that it adds (RFC 9110 section 7.6).
+/// The connection-specific fields that a proxy removes, and the fields that it adds (RFC 9110 section 7.6).
 enum HopFields {
     private static let names: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
         "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// Returns the fields without those of the connection, and without those that `Connection` lists (section 7.6.1).
+    /// Returns the fields without the connection-specific ones and those that `Connection` lists (section 7.6.1).
     static func removed(from fields: HTTPFields) -> HTTPFields {
         let listed = Set(
             fields[values: .connection].flatMap { $0.split(separator: ",") }

@@ -3,7 +3,8 @@ import Foundation
 
 /// The limit of open files of the process.
 enum OpenFiles {
-    /// Raises the limit as far as the system allows: each connection takes one for the client, and one for the server.
+    /// Raises the limit to 65,536, or as far as the system allows. A client's connection takes one file, and its
+    /// exchange with the server another.
     static func raiseLimit() {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

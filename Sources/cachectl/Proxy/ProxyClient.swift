@@ -12,7 +12,7 @@ actor ProxyClient: GatewayClient {
         case ended(keepsAlive: Bool)
     }
 
-    private struct Broken: Error {}
+    private struct BodyTooLong: Error {}
 
     private let request: ProxyRequest
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -42,14 +42,15 @@ actor ProxyClient: GatewayClient {
 
     func noteWholeRequest() { hasWholeRequest = true }
 
-    /// Asks the client for the body, unless the response has begun (RFC 9110 section 10.1.1).
+    /// Asks the client for the body with a 100, unless the response has begun (RFC 9110 section 10.1.1).
     func proceed() async throws {
         guard isWaiting else { return }
         try await outbound.write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
     }
 
     func begin(_ head: Response) async throws {
-        // The engine generates one response: only the cache may answer, and cannot (RFC 9111 section 5.2.1.7).
+        // The only response that the engine generates: the cache alone may answer, and cannot (RFC 9111 section
+        // 5.2.1.7).
         guard head.source != .generated || head.status != .gatewayTimeout || !head.body.isEmpty else {
             return try await send(ProxyProblem.nothingStored.response)
         }
@@ -67,8 +68,8 @@ actor ProxyClient: GatewayClient {
             return
         }
         record.bytes += piece.count
-        // More than announced would be read as another response.
-        guard missing.map({ $0 >= piece.count }) ?? true else { throw Broken() }
+        // The client would read more bytes than announced as another response.
+        guard missing.map({ $0 >= piece.count }) ?? true else { throw BodyTooLong() }
         state = .responding(response, missing: missing.map { $0 - piece.count })
         var buffer = ByteBuffer()
         guard response.framing == .chunked else {
@@ -81,7 +82,7 @@ actor ProxyClient: GatewayClient {
         try await outbound.write(buffer)
     }
 
-    /// Ends the response.
+    /// Ends the response, unless its body is incomplete.
     func end() async throws {
         guard case .responding(let response, let missing) = state, missing ?? 0 == 0 else { return }
         if response.framing == .chunked { try await outbound.write(ByteBuffer(string: "0\r\n\r\n")) }
@@ -111,7 +112,7 @@ actor ProxyClient: GatewayClient {
         }
     }
 
-    /// The bytes of a write: a slow client makes progress with each.
+    /// The bytes of one write. Each write that reaches a slow client counts as progress.
     private static let pieceSize = 64 << 10
 }
 #endif

@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// A client's connection: serves one request after another.
+/// A client's connection. It serves one request after another.
 struct ProxyConnection: Sendable {
     typealias Parts = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
 
@@ -14,7 +14,7 @@ struct ProxyConnection: Sendable {
     let phase: ConnectionPhase
     let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
 
-    /// Serves requests until the client leaves, or the connection cannot serve another one.
+    /// Serves requests until the client leaves or the connection cannot serve another one.
     @concurrent
     func run(_ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>) async {
         var parts = inbound.makeAsyncIterator()
@@ -41,10 +41,10 @@ struct ProxyConnection: Sendable {
         proxy.log.writeRefusal(problem)
     }
 
-    // What the client has sent meanwhile is read first: a socket that is closed before resets the connection, and the
-    // client loses the response.
+    // Reads what the client has sent meanwhile. Otherwise closing the socket would reset the connection, and the client
+    // would lose the response.
     private func close() async {
-        // Behind all that was written; the client may take as long as it makes progress.
+        // Waits until all writes have reached the socket. `ClientLimits` ends this if the client makes no progress.
         try? await channel.writeAndFlush(ByteBuffer()).get()
         outbound.finish()
         let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
@@ -63,7 +63,7 @@ struct ProxyConnection: Sendable {
         defer { withExtendedLifetime(client) {} }
         let answer = request.ownAnswer()
         if request.content == .none {
-            // The end of the request.
+            // Reads the end of the request.
             _ = try await parts.next()
             await respond(to: request, own: answer, upload: nil, client: client)
         } else {
@@ -74,7 +74,7 @@ struct ProxyConnection: Sendable {
         return await client.keepsAlive
     }
 
-    /// Reads the body of a request, while the exchange sends it.
+    /// Reads the body of a request while the exchange sends it.
     @concurrent
     private func receive(
         _ request: ProxyRequest, own answer: ProxyRequest.OwnAnswer?, client: ProxyClient, parts: inout Parts
@@ -86,7 +86,7 @@ struct ProxyConnection: Sendable {
         } catch {
             pipe.fail()
             await response
-            // The exchange has failed because the body has, unless it has answered before.
+            // If there is no response yet, the exchange has failed because of the body.
             guard await client.isWaiting else { return }
             throw error
         }
@@ -124,18 +124,18 @@ struct ProxyConnection: Sendable {
             try await forward(request, upload: pipe, client: client)
         } catch let error as ConnectionError {
             guard await client.isWaiting, error.code != .cancelled else { return abort() }
-            // The connection tells why the body ends early.
+            // `receive` throws the reason why the body ends early.
             guard !error.isOfBody else { return }
             try? await client.send(await problem(of: error, with: request).response)
         } catch {
             abort()
         }
-        // A body that is not read to its end: the connection closes after its response.
+        // The body was not read to its end, so the connection closes after the response.
         if let pipe, await !client.keepsAlive { endInput(pipe) }
     }
 
-    /// Returns the answer to a failed request: 504 if a response is stored that may not be served stale (RFC 9111 section
-    /// 5.2.2.2).
+    /// Returns the problem that answers a failed request. Its status is 504 if a response is stored that may not be
+    /// served stale (RFC 9111 section 5.2.2.2).
     private func problem(of error: ConnectionError, with request: ProxyRequest) async -> ProxyProblem {
         let problem = ProxyProblem(error)
         let preview = try? await proxy.engine.preview(of: proxy.request(request))
@@ -150,13 +150,13 @@ struct ProxyConnection: Sendable {
         }
         var length: Int64?
         if case .length(let count) = request.content { length = count }
-        // A body of HEAD has no meaning (RFC 9110 section 9.3.2), and is not forwarded.
+        // A body of HEAD has no meaning (RFC 9110 section 9.3.2). It is not forwarded.
         let upload = request.method == .head ? nil : pipe.map { UploadSource(once: $0, length: length) }
         try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
         try await client.end()
     }
 
-    /// Ends the connection at once: what was written of the response is not all of it.
+    /// Closes the connection at once, so that the client notices that the response is incomplete.
     private func abort() { channel.close(promise: nil) }
 
     private func endInput(_ pipe: UploadPipe) {

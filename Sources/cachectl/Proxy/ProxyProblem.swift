@@ -4,13 +4,13 @@ import Foundation
 import HTTPTypes
 import NIOHTTP1
 
-/// A failure that the proxy itself answers, with a body in `application/problem+json` (RFC 9457).
+/// A failure that the proxy answers itself, with a body in `application/problem+json` (RFC 9457).
 struct ProxyProblem: Error {
     let status: HTTPResponse.Status
     let detail: String
     /// Further fields of the response.
     var fields: HTTPFields = [:]
-    /// Whether the connection is closed, because the rest of what the client sends cannot be understood.
+    /// Whether the connection is closed, because the proxy cannot know where the next request begins.
     var closes = false
 
     init(_ status: HTTPResponse.Status, _ detail: String, fields: HTTPFields = [:], closes: Bool = false) {
@@ -26,11 +26,11 @@ struct ProxyProblem: Error {
     /// A client that sends its request too slowly.
     static let slowClient = ProxyProblem(.requestTimeout, "the request did not arrive in time", closes: true)
 
-    /// A request that only the cache may answer, and cannot.
+    /// A request that only the cache may answer, and for which nothing usable is stored.
     static let nothingStored = ProxyProblem(
-        .gatewayTimeout, "nothing stored may answer, and the server may not be asked")
+        .gatewayTimeout, "nothing stored may be served, and the server may not be asked")
 
-    /// The failure of a forwarded request.
+    /// Creates the problem of a forwarded request.
     init(_ error: ConnectionError) {
         switch error.code {
         case .timedOut: self.init(.gatewayTimeout, error.message)
@@ -39,7 +39,7 @@ struct ProxyProblem: Error {
         }
     }
 
-    /// The failure to read a request; `nil` for an error of the connection.
+    /// Creates the problem of a request that cannot be read; `nil` for an error of the connection.
     init?(reading error: any Error) {
         if let problem = error as? ProxyProblem {
             self = problem

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import NIOHTTP1
 
-/// A request of a client, checked, and with the fields that the proxy forwards.
+/// A client's request, with the target and the fields that the proxy forwards.
 struct ProxyRequest: Sendable {
     /// The body of a request.
     enum Content: Hashable, Sendable {
@@ -20,13 +20,14 @@ struct ProxyRequest: Sendable {
     let content: Content
     /// Whether the client waits for a 100 before it sends the body (RFC 9110 section 10.1.1).
     let expectsContinue: Bool
-    /// Whether the client speaks HTTP/1.1, and understands chunks.
+    /// Whether the client speaks HTTP/1.1, and so understands chunks.
     let isHTTP11: Bool
     /// Whether the connection may serve another request.
     let keepsAlive: Bool
-    /// The fields as they came, for TRACE.
+    /// The fields as they were received, for TRACE.
     private let received: HTTPFields
 
+    /// Checks a request's head. Throws the problem that answers it if it is malformed or not for this proxy.
     init(_ head: HTTPRequestHead, site: ProxySite) throws(ProxyProblem) {
         isHTTP11 = head.version.minor >= 1
         // swift-nio writes the method M-SEARCH without its hyphen.
@@ -94,8 +95,8 @@ struct ProxyRequest: Sendable {
 
     // MARK: Max-Forwards
 
-    /// Returns the response to an OPTIONS or TRACE request that is for this proxy (RFC 9110 section 7.6.2); `nil` for a
-    /// request to forward, whose `Max-Forwards` is then lower by one.
+    /// Returns the proxy's own answer to OPTIONS or TRACE if `Max-Forwards` is 0 (RFC 9110 section 7.6.2); otherwise
+    /// `nil`. Decreases a `Max-Forwards` that is forwarded.
     mutating func ownAnswer() -> OwnAnswer? {
         guard method == .options || method == .trace, let value = fields[.maxForwards],
             value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value)

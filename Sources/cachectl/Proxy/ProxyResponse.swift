@@ -11,7 +11,7 @@ struct ProxyResponse: Sendable {
         case none
         case length(Int)
         case chunked
-        /// The end of the connection ends the body: for clients of HTTP/1.0.
+        /// The end of the connection ends the body. For clients with HTTP/1.0.
         case close
     }
 
@@ -21,7 +21,8 @@ struct ProxyResponse: Sendable {
     private var fields: HTTPFields
 
     /// - Parameters:
-    ///   - response: the response from the engine, or of the proxy itself.
+    ///   - response: the response from the engine, or the proxy's own.
+    ///   - request: the request; `nil` if it could not be read.
     ///   - keepsAlive: whether the connection may serve another request.
     ///   - now: the time, in milliseconds since 1970.
     init(_ response: Response, to request: ProxyRequest?, keepsAlive: Bool, now: Int64) {

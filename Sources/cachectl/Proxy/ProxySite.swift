@@ -1,14 +1,14 @@
 #if Tools
 import Diamond
 
-/// The server that a proxy stands in front of, and the names by which clients address it.
+/// The server behind a proxy, and the names by which clients address it.
 struct ProxySite: Sendable {
     /// The origin: scheme, host and port.
     let origin: String
     /// The authorities of absolute-form targets that are for this proxy, in lower case.
     private let authorities: Set<String>
 
-    /// Creates a site; `nil` if the text is not an `http` or `https` origin, or is the proxy itself.
+    /// Creates a site; `nil` if the text is not an `http` or `https` origin, or names the proxy itself.
     ///
     /// - Parameters:
     ///   - text: the URL of the origin, without path, query and user info.

@@ -17,15 +17,15 @@ struct ReverseProxy: Sendable {
     let isOffline: Bool
     /// The time without progress after which an exchange with the origin fails.
     let timeout: Duration
-    /// The time that a client may take without progress.
+    /// The time without progress after which a client's connection is closed.
     let clientTimeout: Duration
-    /// The greatest number of clients' connections.
+    /// The maximum number of clients' connections.
     let width: Int
     let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    /// The greatest size of a request's head, in bytes.
+    /// The maximum size of a request's head, in bytes.
     static let headLimit = 64 << 10
-    /// The greatest number of fields.
+    /// The maximum number of a request's fields.
     static let fieldLimit = 256
 
     /// Returns the request that the engine forwards.
@@ -37,9 +37,9 @@ struct ReverseProxy: Sendable {
         return forwarded
     }
 
-    /// Serves clients until the server stops.
+    /// Returns a server for clients. Run it.
     ///
-    /// - Parameter whenListening: called with the port.
+    /// - Parameter whenListening: receives the port when the server accepts connections.
     func server(
         at address: ListenAddress, whenListening: @escaping @Sendable (Int) -> Void
     ) -> Server<ProxyChannel> {
@@ -55,7 +55,7 @@ struct ReverseProxy: Sendable {
     }
 }
 
-/// Makes the connections of clients.
+/// Sets up and serves the connections of clients.
 struct ProxyChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let connection: NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>

@@ -2,7 +2,7 @@
 import Foundation
 import NIOConcurrencyHelpers
 
-/// Hands the body of a request from the connection that reads it to the exchange that sends it, a piece at a time.
+/// Passes the body of a request, piece by piece, from the connection that reads it to the exchange that sends it.
 final class UploadPipe: AsyncSequence, Sendable {
     typealias Element = Data
 
@@ -41,7 +41,7 @@ final class UploadPipe: AsyncSequence, Sendable {
         return state.withLockedValue { !$0.isStopped }
     }
 
-    /// Hands over a piece.
+    /// Passes a piece to the exchange.
     ///
     /// - Returns: `false` if the exchange takes no more.
     func send(_ piece: Data) async -> Bool {

@@ -14,8 +14,7 @@ struct Editor {
 
     /// Opens a text in the editor and passes the edited text to a closure.
     ///
-    /// - Parameter use: Uses the edited text. If it throws, the file is kept and the error names it, so that the edits
-    ///   are not lost.
+    /// - Parameter use: Receives the edited text. If it throws, the file is kept and the error names it.
     /// - Throws: `wrongState` if the editor fails.
     func edit<Value>(
         _ text: String,
@@ -41,10 +40,10 @@ struct Editor {
         guard Self.runs("\(command) \(path.shellWord)") else {
             try? FileManager.default.removeItem(atPath: path)
             throw ReplayError(
-                .wrongState, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
+                .wrongState, "'\(command)' failed, and nothing was changed: set EDITOR, or give a file")
         }
         guard let edited = FileManager.default.contents(atPath: path) else {
-            throw ReplayError(.other, "'\(command)' has left no text, and nothing was changed: give a file")
+            throw ReplayError(.other, "'\(command)' left no file, and nothing was changed: give a file")
         }
         return edited
     }

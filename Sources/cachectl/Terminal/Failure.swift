@@ -16,7 +16,7 @@ enum Failure {
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
 
-    /// Prints the reason in one line, and returns the exit code to throw.
+    /// Prints a message in one line, and returns the exit code to throw.
     static func report(_ code: ExitCode, _ message: String) -> ExitCode {
         Output.note("cachectl: \(message)")
         return code

@@ -6,7 +6,7 @@ import Foundation
 struct HoldForm: Encodable {
     /// `engine`, `queue`, `key`, `identity` or `lane`.
     var kind: String
-    /// Absent for the queue and the engines.
+    /// The name of the key, identity or lane. Absent for `engine` and `queue`.
     var name: String?
     var reason: String?
     var since: String?
@@ -29,7 +29,7 @@ struct HoldForm: Encodable {
         "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.optionText)"
     }
 
-    /// Returns ``line`` with the command that ends the hold.
+    /// Returns ``line`` and the command that ends the hold.
     func note(in place: PlaceOptions) -> String { "\(line): '\(releaseCommand(in: place))' ends it" }
 
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.

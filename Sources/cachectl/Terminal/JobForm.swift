@@ -12,7 +12,7 @@ struct JobForm: Encodable {
     var host: String
     var identity: String?
     var orderingKey: String?
-    /// Absent without an ordering key.
+    /// The order within the ordering key. Absent without one.
     var order: String?
     var isHead: Bool
     var priority: Int

@@ -7,7 +7,7 @@ struct JobLine: Encodable {
     private enum CodingKeys: CodingKey { case version, request }
 
     var job: JobForm
-    /// Absent if it cannot be read.
+    /// The job's request. Absent if it cannot be read.
     var request: Request?
 
     func encode(to encoder: any Encoder) throws {

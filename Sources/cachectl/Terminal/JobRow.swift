@@ -20,7 +20,7 @@ struct JobRow {
         ]
     }
 
-    /// Returns the time until a job is sent: `now`, `in 5m`, `behind` other jobs, or `-`.
+    /// Returns when a job can be sent: `now`, `in 5m`, `behind` (after other jobs of its ordering key), or `-`.
     static func next(_ job: ReplayJob, now: Date) -> String {
         switch job.state {
         case .ready where job.isHead: "now"

@@ -11,8 +11,7 @@ enum Output {
     /// Writes lines, each as ``line(_:)`` does.
     static func lines(_ text: String) { for part in parts(of: text) { line(part) } }
 
-    /// Writes a line. Unlike ``line(_:)``, does not end the program if the output is closed: the caller may have work to
-    /// finish.
+    /// Writes a line. Unlike ``line(_:)``, does not end the program if the output is closed.
     ///
     /// - Returns: Whether the line was written.
     static func attempt(line text: String) -> Bool { isWritten(Data((text.withoutControls + "\n").utf8)) }
@@ -36,12 +35,12 @@ enum Output {
 
     /// Writes a body byte for byte. On a terminal, writes only text, and escapes its control characters.
     ///
-    /// - Parameter isRaw: Whether to write the bytes to a terminal, too.
+    /// - Parameter isRaw: Whether to write the bytes unchanged to a terminal, too.
     /// - Throws: The exit code, if the output is closed.
     static func body(_ body: Data, isRaw: Bool) throws {
         guard isTerminal, !isRaw else { return try attempt(body) }
         guard let text = String(validating: body, as: UTF8.self) else {
-            return note("cachectl: the body is no text: give --raw, or send the output to a file")
+            return note("cachectl: the body is not text: give --raw, or send the output to a file")
         }
         let lines = parts(of: text.replacing("\r\n", with: "\n")).map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map { String($0).withoutControls }
@@ -66,7 +65,7 @@ enum Output {
         return (try? encoder.encode(value)).map { escaped(String(decoding: $0, as: UTF8.self)) } ?? ""
     }
 
-    /// Escapes the control characters that JSON allows in strings and a terminal acts on.
+    /// Escapes the control characters that JSON allows in strings, because terminals act on them.
     private static func escaped(_ json: String) -> String {
         func isPlain(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || scalar.isPrintable }
         guard !json.unicodeScalars.allSatisfy(isPlain) else { return json }
@@ -97,7 +96,7 @@ enum Output {
         throw Failure.noOutput
     }
 
-    private static let closedMessage = "cachectl: the output cannot be written: give it another place"
+    private static let closedMessage = "cachectl: the output cannot be written: send it elsewhere"
 
     private static func isWritten(_ data: Data) -> Bool {
         (try? FileHandle.standardOutput.write(contentsOf: data)) != nil
@@ -109,7 +108,7 @@ enum Output {
 
     private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The number of columns of the terminal; `nil` if the output is no terminal.
+    /// The number of columns of the terminal; `nil` if the output is not a terminal.
     static var width: Int? {
         var size = winsize()
         guard isTerminal, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }

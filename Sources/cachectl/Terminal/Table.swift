@@ -11,7 +11,7 @@ struct Table {
 
     /// Returns the header and the rows as lines.
     ///
-    /// - Parameter width: The number of columns of the terminal; `nil` cuts nothing.
+    /// - Parameter width: The columns of the terminal; `nil` for no limit.
     func lines(width: Int?) -> [String] {
         let all = ([header] + rows).map { row in row.map(\.withoutControls) }
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Synchronization
 
-/// Prints error messages, each only once.
+/// Prints each error message once.
 final class UniqueMessages: Sendable {
     private let printed = Mutex<Set<String>>([])
 

@@ -63,7 +63,7 @@ import Testing
         try await fill()
         #expect(try await cachectl("queue", "list", "--limit", "3").errors == "there is more: --after 3\n")
         #expect(try await cachectl("queue", "list", "--limit", "4").errors.isEmpty)
-        #expect(try await cachectl("queue", "list", "--state", "dead").errors == "nothing of that queued\n")
+        #expect(try await cachectl("queue", "list", "--state", "dead").errors == "no job matches\n")
     }
 
     @Test func `shows a job, its request and its attempts`() async throws {
@@ -102,7 +102,7 @@ import Testing
         #expect((json?["job"] as? [String: Any])?["orderingKey"] as? String == "cart-7")
         #expect((json?["request"] as? [String: Any])?["url"] as? String == "https://a.example/notes")
         let text = try await cachectl("queue", "show", "1").text
-        #expect(text.contains("key         cart-7, strict, first in its line\n") && text.contains("tags        x\n"))
+        #expect(text.contains("key         cart-7, strict, first job of the key\n") && text.contains("tags        x\n"))
     }
 
     @Test func `shows a request as a curl command, and in the form that it reads`() async throws {
@@ -336,8 +336,8 @@ import Testing
             (["add", "https://h/", "--attempts", "0"], "--attempts"),
             (["add", "https://h/", "--after", "soon"], "--after"),
             (["add", "h/"], "begin a URL with https://"), (["retry"], "say which jobs"),
-            (["retry", "1", "--all"], "in one way"), (["hold", "--queue", "--lane", "a"], "in one way"),
-            (["hold", "--queue", "1"], "in one way"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
+            (["retry", "1", "--all"], "only one of"), (["hold", "--queue", "--lane", "a"], "only one of"),
+            (["hold", "--queue", "1"], "only one of"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
             (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
             (["hold", "--lane", "a", "--jobs"], "--jobs is for"), (["release", "--queue", "--jobs"], "--jobs is for"),
             (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),

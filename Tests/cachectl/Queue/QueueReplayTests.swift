@@ -29,7 +29,7 @@ import Testing
                 1 waiting, 2 done
 
                 """)
-        #expect(try await cachectl("queue", "replay", "--once").text == "nothing to be sent now\n1 waiting, 2 done\n")
+        #expect(try await cachectl("queue", "replay", "--once").text == "nothing to send now\n1 waiting, 2 done\n")
     }
 
     @Test func `ends with 1 where a person has to look, and with 0 where it is tried again`() async throws {

@@ -176,7 +176,7 @@ import Testing
         try await fill([.failed(.unknown, code: "connectionLost", message: "the connection broke")])
         let new = #"{"url": "https://b.example/new", "method": "POST"}"#
         let outcome = try await cachectl("queue", "edit", "1", input: new)
-        #expect(outcome.text == "5\n" && outcome.errors.contains("job 1 may have been sent"))
+        #expect(outcome.text == "5\n" && outcome.errors.contains("job 1 may have been processed"))
         #expect(try cachectl.queue().request(of: 1)?.url == "https://b.example/")
     }
 

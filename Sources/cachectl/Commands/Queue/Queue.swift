@@ -6,21 +6,21 @@ struct Queue: AsyncParsableCommand {
         abstract: "Lists and manages the requests that wait to be sent.",
         discussion: """
             The queue is the file replay.sqlite in the store. For a default store it is in the platform's data \
-            directory, not in the cache directory. Running programs may use it at the same time; they notice changes \
-            within a second. To copy a queue in use, run export: the newest jobs are in the write-ahead log until \
-            the last program closes the file.
+            directory, not in the cache directory. Running programs may use it at the same time. They notice changes \
+            within a second. To copy a queue in use, run export, because replay.sqlite may lack the newest jobs until \
+            the last program closes it.
 
             EXAMPLE
               cachectl queue list --state dead
 
             STATES
               ready        can be sent after earlier jobs of its ordering key, unless the queue is held
-              waiting      waits for its time: added with a delay, or failed and to be retried
+              waiting      waits for its time: it has a delay, or failed and is retried
               running      being sent
-              held         held by itself, its ordering key, its identity or its lane
+              held         held itself, or with its ordering key, identity or lane
               done         sent, or discarded
-              dead         failed for good, unless redriven
-              needsReview  may have been processed; sending it again could do harm
+              dead         failed or expired, and not sent again unless redriven
+              needsReview  may have been processed, and could do harm if sent again; or is damaged
             """,
         subcommands: [
             QueueList.self, QueueShow.self, QueueAdd.self, QueueRetry.self, QueueHold.self, QueueRelease.self,

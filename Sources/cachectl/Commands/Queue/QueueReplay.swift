@@ -8,14 +8,14 @@ struct QueueReplay: AsyncParsableCommand {
         commandName: "replay",
         abstract: "Sends the jobs that can be sent now.",
         discussion: """
-            Jobs with the same ordering key are sent one after the other. Several programs can send the jobs of one \
-            queue at the same time. If a result cannot be written to disk, the write is \
-            tried again until Ctrl-C; the request is not sent again. Ctrl-C, or a \
-            closed output, lets running requests finish. With --watch and --json, prints one JSON object per change. \
-            Exits with 1 if a job died or needs review, and with 4 if the queue cannot be written.
+            Sends jobs with the same ordering key one after the other. Several programs can send the jobs of one queue \
+            at the same time. If a result cannot be written to disk, the write is tried again until Ctrl-C. The \
+            request is not sent again. At Ctrl-C, or when the output is closed, running requests finish. With --watch \
+            and --json, prints one JSON object per change. Exits with 1 if a job is dead or needs review, and with 4 \
+            if the queue cannot be written.
 
-            Secrets that a request names are read from the environment: github-token from GITHUB_TOKEN. If one is \
-            missing, a job with an identity is held until that identity is released; any other job waits.
+            Reads the secrets that a request names from the environment: github-token from GITHUB_TOKEN. If one is \
+            missing, a job with an identity is held until the identity is released. A job without one waits.
 
             EXAMPLE
               cachectl queue replay --dry-run
@@ -24,7 +24,7 @@ struct QueueReplay: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    @Flag(help: "Stop when no job can be sent now (default).")
+    @Flag(help: "Stop when no more job can be sent now (default).")
     var once = false
 
     @Flag(help: "Keep sending jobs as they become ready, until Ctrl-C.")
@@ -41,18 +41,18 @@ struct QueueReplay: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --dry-run: maximum number of jobs listed as sent, and as waiting (default: 50 each).", valueName: "N"),
+            "With --dry-run: maximum number of jobs listed as sent, and as waiting (default: 50).", valueName: "N"),
         transform: Limit.init(argument:))
     var limit: Limit?
 
     private var place: PlaceOptions { store.place }
 
     func validate() throws {
-        guard width ?? 1 > 0 else { throw ValidationError("--width is from 1 on") }
+        guard width ?? 1 > 0 else { throw ValidationError("--width must be 1 or more") }
         guard dryRun || limit == nil else {
-            throw ValidationError("--limit is for --dry-run: without it, all is sent that can be")
+            throw ValidationError("--limit needs --dry-run: leave it out")
         }
-        guard !dryRun || width == nil else { throw ValidationError("--width is not for --dry-run: nothing is sent") }
+        guard !dryRun || width == nil else { throw ValidationError("--dry-run sends nothing: leave --width out") }
         guard [once, watch, dryRun].count(where: \.self) < 2 else {
             throw ValidationError("give one of --once, --watch and --dry-run")
         }
@@ -84,7 +84,7 @@ struct QueueReplay: AsyncParsableCommand {
         let engine = Engine(try configuration())
         let messages = UniqueMessages()
         let result = await replay(with: engine, messages: messages)
-        // An engine whose queue cannot be written may take forever to close.
+        // If the queue cannot be written, the engine may never finish closing.
         if (try? result.get().error) != nil {
             _ = await Deadline.value(within: .seconds(1)) { await engine.close() }
         } else {
@@ -100,7 +100,8 @@ struct QueueReplay: AsyncParsableCommand {
         }
     }
 
-    private static let remedy = "a person has to look: see 'cachectl queue list --state dead' and '--state needsReview'"
+    private static let remedy =
+        "some jobs need your decision: see 'cachectl queue list --state dead' and '--state needsReview'"
 
     private func replay(
         with engine: Engine, messages: UniqueMessages
@@ -139,7 +140,7 @@ struct QueueReplay: AsyncParsableCommand {
 
     /// Returns the engine's configuration.
     ///
-    /// - Throws: The exit code 5 if the store is sealed with another key: nothing must be written to it unencrypted.
+    /// - Throws: Exit code 5 if the store is sealed with another key: nothing may be written there unencrypted.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         let cache: Cache?
@@ -165,7 +166,7 @@ struct QueueReplay: AsyncParsableCommand {
             (summary.needsReview, "in review"),
         ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
         if !parts.isEmpty || summary.error == nil {
-            Output.line(parts.isEmpty ? "nothing to be sent now" : parts.joined(separator: ", "))
+            Output.line(parts.isEmpty ? "nothing to send now" : parts.joined(separator: ", "))
         }
         Output.line(CountsForm(counts).text)
     }

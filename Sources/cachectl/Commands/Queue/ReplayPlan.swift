@@ -14,7 +14,7 @@ struct ReplayPlan {
     var expired: [Int64] { ids(.expire) }
     /// The jobs that would need review.
     var reviewed: [Int64] { ids(.fail) }
-    /// The waiting jobs that no transition of the preview changes.
+    /// The waiting jobs that the preview does not change.
     var later: [ReplayJob] { waiting.filter { !changed.contains($0.id) } }
 
     private var changed: Set<Int64> { Set(preview.transitions.map(\.jobID)) }
@@ -25,7 +25,7 @@ struct ReplayPlan {
 
     func lines(in place: PlaceOptions) -> [String] {
         let notes = [
-            (expired, "would end as expired"), (reviewed, "would go to review"),
+            (expired, "would expire"), (reviewed, "would need review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }
         let rest = preview.remaining > 0 ? [", \(preview.remaining) behind"] : []
         return holds.map { $0.note(in: place) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]

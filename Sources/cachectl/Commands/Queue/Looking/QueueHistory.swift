@@ -8,8 +8,8 @@ struct QueueHistory: ParsableCommand {
         commandName: "history",
         abstract: "Prints how many jobs were added, sent, failed and so on, per day or hour.",
         discussion: """
-            Days and hours are in UTC; those without events are left out. The last \
-            9,600 hours with events are kept. --json prints hours.
+            Days and hours are in UTC. Those without events are left out. The queue keeps the last 9,600 hours with \
+            events. --json prints hours.
 
             EXAMPLE
               cachectl queue history --days 30
@@ -52,7 +52,7 @@ struct QueueHistory: ParsableCommand {
 
     private func show(_ rows: [String: [String: Int]]) {
         let used = Set(rows.values.flatMap(\.keys))
-        // Verbs that a newer program has written follow those that this one knows.
+        // Verbs of newer programs come after those that this program knows.
         let known = ReplayTransition.Verb.all.map(\.description).filter(used.contains)
         let verbs = known + used.subtracting(known).sorted()
         var table = Table(

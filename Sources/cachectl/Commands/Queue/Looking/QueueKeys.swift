@@ -8,8 +8,8 @@ struct QueueKeys: ParsableCommand {
         commandName: "keys",
         abstract: "Lists the ordering keys that have jobs, with the first job of each.",
         discussion: """
-            A key is blocked if its first job is held, or is strict and dead or in review. To unblock it, release, \
-            redrive or discard that job.
+            A key is blocked if its first job is held. In strict order it is also blocked if that job is dead or in \
+            review. To unblock it, release, redrive or discard the job.
 
             EXAMPLE
               cachectl queue keys --blocked

@@ -8,10 +8,10 @@ struct QueueList: ParsableCommand {
         commandName: "list",
         abstract: "Lists jobs in the order in which they were added, with counts and holds.",
         discussion: """
-            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT is \
-            now, the time until the job can be sent, behind if other jobs with its ordering key come first, or - if it is \
-            neither ready nor waiting; it ignores a hold of the whole queue. If there \
-            are more jobs, the id for --after is printed below the table.
+            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT \
+            says when the job can be sent, if the queue is not held: now, the time until then, or behind if other jobs \
+            of its ordering key come first. It is - for a job that is neither ready nor waiting. If there are more \
+            jobs, the id for --after is printed below the table.
 
             EXAMPLE
               cachectl queue list --state needsReview
@@ -47,7 +47,7 @@ struct QueueList: ParsableCommand {
         Output.line(CountsForm(view.counts).text)
         for hold in view.holds { Output.line(hold.line.printable) }
         guard !view.jobs.isEmpty else {
-            return Output.note(filter.isEmpty ? "nothing queued" : "nothing of that queued")
+            return Output.note(filter.isEmpty ? "nothing queued" : "no job matches")
         }
         let now = Date()
         var table = JobRow.table

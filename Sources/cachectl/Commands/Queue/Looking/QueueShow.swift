@@ -9,7 +9,7 @@ struct QueueShow: ParsableCommand {
         commandName: "show",
         abstract: "Prints a job: its state, its request, and its failed attempts.",
         discussion: """
-            A job has the names of its secrets, not their values. As a curl command they are shell variables: \
+            A job has the names of its secrets, not their values. In a curl command they are shell variables: \
             $GITHUB_TOKEN for github-token.
 
             EXAMPLE
@@ -89,8 +89,8 @@ struct QueueShow: ParsableCommand {
 }
 
 extension Request {
-    /// Returns a curl command with the value of the idempotency key. The value is not secret, and the server would treat
-    /// another one as a different request.
+    /// Returns a curl command with the value of the idempotency key. The value is not secret, and with another one the
+    /// server would process the request again.
     fileprivate func curlCommand(naming key: String?) throws(RequestError) -> String {
         let command = try curlCommand()
         guard let key, key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }) else {
@@ -139,7 +139,7 @@ private struct JobText {
     }
 
     private var key: String? {
-        job.orderingKey.map { "\($0), \(job.order.rawValue)\(job.isHead ? ", first in its line" : "")" }
+        job.orderingKey.map { "\($0), \(job.order.rawValue)\(job.isHead ? ", first job of the key" : "")" }
     }
 
     private var written: [String] {
@@ -180,7 +180,7 @@ private struct ShownJob: Encodable {
     }
 
     var job: JobForm
-    /// Absent if it cannot be read.
+    /// The job's request. Absent if it cannot be read.
     var request: Request?
     var failures: [Failure]
 }

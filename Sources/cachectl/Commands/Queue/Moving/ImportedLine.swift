@@ -19,7 +19,7 @@ struct ImportedLine: Decodable {
         "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
     ]
 
-    /// The job to add; `nil` if the exported job had ended.
+    /// The job to add; `nil` if the exported job is done, dead or in review.
     private(set) var copy: ReplayCopy?
 
     /// - Parameter place: The place of the line for error messages, such as `line 3`.
@@ -30,14 +30,14 @@ struct ImportedLine: Decodable {
         } catch let error as RequestError {
             throw error
         } catch {
-            throw Self.failure("is no line of an export: mend it")
+            throw Self.failure("is not a line of an export: correct it")
         }
     }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         if let unknown = container.allKeys.map(\.stringValue).filter({ !Self.known.contains($0) }).min() {
-            throw Self.failure("has the key \"\(unknown)\", which is not known here: remove it, or mend its name")
+            throw Self.failure("has the unknown key \"\(unknown)\": remove or correct it")
         }
         guard try container.decodeIfPresent(Int.self, forKey: Key(stringValue: "version")) ?? 1 == 1 else {
             throw Self.failure("is of a newer version: update this program")
@@ -51,7 +51,7 @@ struct ImportedLine: Decodable {
         isHeld: Bool
     ) throws -> ReplayCopy {
         guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
-            throw failure("has no request: write one under \"request\"")
+            throw failure("has no request: add one as \"request\"")
         }
         let sent = try date("sentAt", in: container)
         return ReplayCopy(
@@ -64,14 +64,14 @@ struct ImportedLine: Decodable {
         guard let name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "state")) else {
             return nil
         }
-        guard let state = ReplayState(name) else { throw failure("is in the state '\(name)', which is not known here") }
+        guard let state = ReplayState(name) else { throw failure("has the unknown state '\(name)': correct it") }
         return state
     }
 
     private static func date(_ key: String, in container: KeyedDecodingContainer<Key>) throws -> Date? {
         guard let text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: key)) else { return nil }
         guard let date = try? Date(text, strategy: .iso8601) else {
-            throw failure("has under \"\(key)\" no time such as 2026-08-01T12:00:00Z: mend it")
+            throw failure("has a malformed \"\(key)\": write a time such as 2026-08-01T12:00:00Z")
         }
         return date
     }

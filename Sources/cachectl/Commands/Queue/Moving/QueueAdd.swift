@@ -7,9 +7,9 @@ struct QueueAdd: AsyncParsableCommand {
         commandName: "add",
         abstract: "Adds a request to the queue, and prints the id of its job.",
         discussion: """
-            Stores the request as given; the program that sends it adds its own headers. Stores no secrets: name \
-            them in the credentials of a request file. If a job with the same unique name is \
-            kept, replaced or merged, prints the id of that job. Prints no id if neither request needs to be sent any more.
+            Stores the request as given. The program that sends it adds its own headers. Stores no secrets: name them \
+            in the credentials of a request file. If a job with the same unique name is kept, replaced or merged, \
+            prints its id. Prints no id if merging leaves nothing to send.
 
             EXAMPLE
               cachectl queue add --json-body '{"done":true}' https://api.example.com/tasks --key tasks
@@ -34,7 +34,7 @@ struct QueueAdd: AsyncParsableCommand {
 
     private func show(_ id: ReplayJob.ID?) {
         guard !place.json else { return Output.json(["id": id]) }
-        guard let id else { return Output.note("nothing is left to be sent") }
+        guard let id else { return Output.note("nothing is left to send") }
         Output.line("\(id)")
     }
 }

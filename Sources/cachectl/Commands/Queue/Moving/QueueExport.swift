@@ -31,7 +31,8 @@ struct QueueExport: ParsableCommand {
         }
         if unreadable > 0 {
             throw Failure.report(
-                Failure.damaged, "\(Quantity.jobs(unreadable)) have no request that can be read: see them with 'show'")
+                Failure.damaged,
+                "the requests of \(Quantity.jobs(unreadable)) cannot be read: see 'cachectl queue show ID'")
         }
     }
 
@@ -45,7 +46,7 @@ struct QueueExport: ParsableCommand {
         } catch  where error.code == .badRequest {
             request = nil
         }
-        // Another program has deleted the job meanwhile.
+        // Another program may have deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
         Output.jsonLine(JobLine(job: JobForm(job), request: request))
         return request != nil

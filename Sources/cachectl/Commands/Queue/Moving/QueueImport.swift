@@ -6,12 +6,11 @@ import Foundation
 struct QueueImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adds the unfinished jobs of an export, in order, or none if one line is refused.",
+        abstract: "Adds the unfinished jobs of an export, in order. If one line is refused, adds none.",
         discussion: """
-            Jobs get new ids, and their attempts are counted from zero. The earliest time to send, \
-            the expiry, holds and the mark that a job may have been processed are kept. Jobs that are done, dead or in \
-            review are left out. A line with a \
-            secret is refused. The shortest line is {"request": {…}}.
+            Jobs get new ids, and their attempts are counted from zero. They keep their earliest time, expiry, hold, \
+            and the mark that they may have been processed. Leaves out jobs that are done, dead or in review. Refuses \
+            a line with a secret. The shortest line is {"request": {…}}.
 
             EXAMPLE
               cachectl queue import jobs.jsonl --store /tmp/store
@@ -23,7 +22,7 @@ struct QueueImport: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"))
     var file: String
 
-    @Flag(help: "Print how many would be added, and add nothing.")
+    @Flag(help: "Check the lines, print how many jobs they have, and add nothing.")
     var dryRun = false
 
     func run() async throws {
@@ -71,15 +70,15 @@ struct QueueImport: AsyncParsableCommand {
 private struct ImportForm: Encodable {
     var jobs: Int
     var leftOut: Int
-    /// The number of lines that added no job, because a job with the same unique name was kept, replaced or
-    /// merged instead. Absent if there are none.
+    /// The number of lines whose requests went to jobs with the same unique name, which were kept, replaced or merged.
+    /// Absent if there are none.
     var takenIn: Int?
     var dryRun: Bool
 
     func show(in place: PlaceOptions) {
         guard !place.json else { return Output.json(self) }
-        let ended = leftOut > 0 ? ", and left out \(leftOut) that had ended" : ""
-        let others = takenIn.map { "; \($0) more went into jobs of their unique names" } ?? ""
+        let ended = leftOut > 0 ? "; \(leftOut) left out: done, dead or in review" : ""
+        let others = takenIn.map { "; \($0) not added: another job has the unique name" } ?? ""
         Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(jobs))\(ended)\(others)")
     }
 }

@@ -7,8 +7,8 @@ struct QueueDiscard: AsyncParsableCommand {
         commandName: "discard",
         abstract: "Marks jobs as done without sending them.",
         discussion: """
-            Running jobs cannot be discarded. With options or --all, running and done jobs are skipped; for an id, \
-            that is an error.
+            Running jobs cannot be discarded. Options and --all skip running and done jobs. The id of such a job is an \
+            error.
 
             EXAMPLE
               cachectl queue discard --state dead

@@ -8,10 +8,10 @@ struct QueueEdit: AsyncParsableCommand {
         commandName: "edit",
         abstract: "Replaces the request of a job, and prints the id of the job that has it.",
         discussion: """
-            Reads the new request as JSON from FILE or standard input. On a terminal, opens the current request in \
-            the editor of VISUAL or EDITOR. Identity, lane and replay settings that the new request leaves out are \
-            kept; changing the identity, lane, ordering key, order or unique name is refused. If the job may have \
-            been sent, it stays as it is and the request is added as a new job.
+            Reads the new request as JSON from FILE or standard input. On a terminal, opens the current request in the \
+            editor of VISUAL or EDITOR. Keeps the identity, lane and replay settings that the new request leaves out. \
+            Refuses to change the identity, lane, ordering key, order or unique name. If the job may have been \
+            processed, it stays unchanged, and the new request is added as another job.
 
             EXAMPLE
               cachectl queue edit 42
@@ -52,7 +52,7 @@ struct QueueEdit: AsyncParsableCommand {
     private func show(_ job: Int64, isChanged: Bool = true) {
         guard !place.json else { return Output.json(["id": job]) }
         if !isChanged { Output.note("unchanged") }
-        if job != id { Output.note("job \(id) may have been sent, and stays as it is: the request is in another one") }
+        if job != id { Output.note("job \(id) may have been processed: it is unchanged, and the request is a new job") }
         Output.line("\(job)")
     }
 
@@ -76,7 +76,7 @@ struct QueueEdit: AsyncParsableCommand {
 }
 
 extension Request {
-    /// Returns the request with identity, lane and replay policy from an older one, if it has none itself.
+    /// Returns the request, with the identity, lane and replay policy of an older one where it has none.
     fileprivate func completed(by old: Request) -> Request {
         var request = self
         if request.identity == nil { request.identity = old.identity }

@@ -5,12 +5,11 @@ import Diamond
 struct QueueHold: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
-        abstract: "Stops the sending of jobs, an ordering key, an identity, a lane or everything, until released.",
+        abstract: "Holds jobs, an ordering key, an identity, a lane or everything until it is released.",
         discussion: """
-            --key, --identity, --lane, --queue and --engine also hold what is added later, in every program that \
-            uses the store. --lane and --engine also hold requests that are sent without the queue; running programs \
-            then answer from the cache. Ids, --jobs, or other options such as --state hold existing jobs one by one. \
-            Running requests finish.
+            --key, --identity, --lane, --queue and --engine also hold what is added later, in every program that uses \
+            the store. --lane and --engine also hold requests outside the queue. The cache still answers. Ids, --jobs, \
+            and other options such as --state hold only existing jobs. Running requests finish.
 
             EXAMPLE
               cachectl queue hold --lane images --reason 'server maintenance'

@@ -7,8 +7,8 @@ struct QueueRedrive: AsyncParsableCommand {
         commandName: "redrive",
         abstract: "Makes dead jobs and jobs in review ready again; a program or 'queue replay' sends them.",
         discussion: """
-            Jobs keep their order and their idempotency keys; their attempts are counted from zero. Before you \
-            redrive a job in review, make sure that sending it a second time does no harm.
+            Jobs keep their order and their idempotency keys. Their attempts are counted from zero. Before you redrive \
+            a job in review, make sure that sending it a second time does no harm.
 
             EXAMPLE
               cachectl queue redrive 42

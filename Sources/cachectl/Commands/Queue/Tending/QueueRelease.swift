@@ -7,8 +7,8 @@ struct QueueRelease: AsyncParsableCommand {
         commandName: "release",
         abstract: "Ends a hold.",
         discussion: """
-            Takes the options of hold, except --reason. A job with several holds stays held until all have ended. Releasing an \
-            identity also releases its jobs that wait for it to sign in.
+            Takes the options of hold, except --reason. A job with several holds stays held until all have ended. \
+            Releasing an identity also releases its jobs that wait for it to sign in.
 
             EXAMPLE
               cachectl queue release --lane images

@@ -7,7 +7,7 @@ struct QueueRetry: AsyncParsableCommand {
         commandName: "retry",
         abstract: "Makes waiting jobs ready, so that a running program or 'queue replay' sends them now.",
         discussion: """
-            With options or --all, jobs that are neither waiting nor ready are skipped; for an id, that is an error.
+            Options and --all skip jobs that are neither waiting nor ready. The id of such a job is an error.
 
             EXAMPLE
               cachectl queue retry --host api.example.com
