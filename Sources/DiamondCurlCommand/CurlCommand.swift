@@ -2,15 +2,15 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A builder of the `curl` command of a request, for a POSIX shell.
+/// A builder for the `curl` command of a request, for a POSIX shell.
 struct CurlCommand {
     private let request: WireRequest
-    /// Whether the URL's user info becomes the `Authorization`, because the request has none itself.
+    /// Whether the URL's user info becomes the `Authorization` header, because the request has none itself.
     private let hasUserInfo: Bool
     private let rules: KeyRules
     private var variables = ShellVariables()
     private var words = ["curl"]
-    /// The format of the `printf` before the pipe into the command.
+    /// The format of the `printf` that is piped into the command.
     private var input: String?
 
     init(_ request: Request) throws(RequestError) {
@@ -41,7 +41,7 @@ struct CurlCommand {
 
     private mutating func addHead() throws(RequestError) {
         guard request.body == nil else {
-            throw RequestError(.malformedRequest, "a HEAD request carries no body: leave it out, or use another method")
+            throw RequestError(.malformedRequest, "a HEAD request has no body: leave it out, or use another method")
         }
         add("--head")
     }
@@ -69,7 +69,7 @@ struct CurlCommand {
         }
     }
 
-    /// Adds the secrets in the query. Each is a variable named after the secret, or else the parameter.
+    /// Adds the secret parameters. Each value is a variable named after the secret, or else after the parameter.
     private mutating func addParameters(after mark: String, to word: inout ShellText) {
         var mark = mark
         for credential in request.credentials {
@@ -88,9 +88,9 @@ struct CurlCommand {
     // MARK: Headers
 
     private mutating func add(_ field: HTTPField) throws(RequestError) {
-        // curl sets the framing fields from the body. A named one would be sent in addition.
+        // curl sets the framing fields from the body, and would send these in addition.
         guard field.name != .contentLength, field.name != .transferEncoding else { return }
-        // curl sets the type of a multipart form, too, with its boundary.
+        // curl also sets the type of a multipart form, with its boundary.
         if case .multipart = request.body, field.name == .contentType { return }
         guard field.name != .authorization || !hasUserInfo else { return }
         guard !field.value.isEmpty else { return add("-H", ShellText("\(field.name.rawName);".utf8).quoted) }
@@ -117,7 +117,7 @@ struct CurlCommand {
         return word.quoted
     }
 
-    /// Returns the scheme of credentials and the blank after it (RFC 9110 section 11.4); empty without a known scheme.
+    /// Returns the authentication scheme and a space (RFC 9110 section 11.4); empty without a known scheme.
     private static func scheme(of field: HTTPField) -> String {
         guard [.authorization, .proxyAuthorization].contains(field.name) else { return "" }
         let word = field.value.prefix { $0 != " " }

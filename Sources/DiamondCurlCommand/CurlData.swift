@@ -1,16 +1,16 @@
 import Diamond
 import Foundation
 
-/// The data of a `curl` command's options, joined as `curl` does.
+/// The data of a `curl` command, joined from its options as `curl` does.
 struct CurlData {
-    /// The ways in which an option writes its value.
+    /// The ways in which an option reads its value.
     enum Form {
         case text, raw, binary, encoded
     }
 
     private(set) var bytes: [UInt8]?
     private(set) var isJSON = false
-    /// The bytes that `@-` stands for.
+    /// The bytes of standard input, for `@-`.
     var input: [UInt8]?
 
     mutating func add(_ value: ShellWord, as form: Form) throws(RequestError) {
@@ -71,8 +71,8 @@ private let at = UInt8(ascii: "@")
 extension RequestBody {
     /// Creates a body from a command's data and their `Content-Type`.
     ///
-    /// JSON and forms become values if they are sent as the same bytes. A form stays bytes if writing it again would
-    /// change a byte. So do malformed JSON, and text that two readers could read differently.
+    /// JSON and forms become values if they are sent as the same bytes. Malformed JSON, ambiguous JSON and other forms
+    /// stay bytes.
     init(_ data: [UInt8], contentType: String?) {
         let mediaType = contentType?.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
         let text = String(validating: data, as: UTF8.self)

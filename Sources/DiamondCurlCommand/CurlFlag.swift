@@ -9,7 +9,7 @@ enum CurlFlag: Hashable {
     case ignored
     /// The option does not change what is sent, and takes a value.
     case ignoredValue
-    /// The option has no equivalent in a request: the reason and the remedy.
+    /// The option has no equivalent in a request. The text is the reason and the remedy.
     case refused(String)
 
     var takesValue: Bool {
@@ -37,8 +37,8 @@ enum CurlFlag: Hashable {
         "insecure": insecure, "form": .form, "form-string": .formString, "path-as-is": .pathAsIs,
     ]
 
-    /// The options for output, display, open connections, limits and retries. Every other option of curl is refused by
-    /// name, because it would change what is sent, to which server, or over which connection.
+    /// The options for output, display, open connections, limits and retries. All other options of curl are refused,
+    /// because they would change what is sent, to which server, or over which connection.
     private static let withoutEffect: [String: CurlFlag] = {
         let switches = [
             "basic", "buffer", "clobber", "compressed", "create-dirs", "fail", "fail-early", "fail-with-body",
@@ -61,5 +61,5 @@ enum CurlFlag: Hashable {
     }()
 
     private static let insecure = refused(
-        "--insecure (-k) is refused: checks of certificates are never skipped: trust the server's certificate")
+        "--insecure (-k) is refused, because certificate checks are never skipped: trust the server's certificate")
 }

@@ -7,11 +7,11 @@ struct CurlFormField {
     private let name: String
     /// The unread rest of the content and its attributes.
     private var rest: ArraySlice<UInt8>
-    /// The byte that ends a value, in addition to `;`.
+    /// A byte that ends a value, in addition to `;`.
     private var separator: UInt8?
     private var filename: String?
     private var type: Range<Int>?
-    /// Whether an unknown attribute belongs to the type, such as `charset=utf-8`.
+    /// Whether an unknown attribute, such as `charset=utf-8`, belongs to the type.
     private var extendsType = false
 
     init(_ word: ShellWord) throws(RequestError) {
@@ -32,7 +32,7 @@ struct CurlFormField {
         let part =
             switch rest.first.map(Unicode.Scalar.init) {
             case "(":
-                throw word.failure("a part holds parts, which no request has: quote the content, name=\"(…\"")
+                throw word.failure("parts within a part are not supported: quote the content, name=\"(…\"")
             case "@", "<": try file(isAttached: rest.popFirst() == UInt8(ascii: "@"))
             default: try text()
             }
@@ -118,7 +118,7 @@ struct CurlFormField {
 
     // MARK: Values
 
-    /// Reads a value: in quotes, or bare without the blanks around it.
+    /// Reads a value in quotes, or one without quotes and without the blanks around it.
     private mutating func value() throws(RequestError) -> [UInt8] {
         skipBlanks()
         if let quoted = quoted() {
@@ -132,7 +132,7 @@ struct CurlFormField {
         return Array(value)
     }
 
-    /// Reads a value in quotes. Returns `nil` if there are none, or if they do not end: then a quote is part of the value.
+    /// Reads a value in quotes. Returns `nil` if there are none, or if they are not closed.
     private mutating func quoted() -> [UInt8]? {
         guard rest.first == UInt8(ascii: "\"") else { return nil }
         var value: [UInt8] = []
@@ -159,7 +159,9 @@ struct CurlFormField {
         return consumed
     }
 
-    /// Skips a prefix, ignoring case; returns `false` if there is another text.
+    /// Skips a prefix, ignoring case.
+    ///
+    /// - Returns: `false` if there is other text.
     private mutating func consume(_ prefix: String) -> Bool {
         let beginning = rest.prefix(prefix.utf8.count)
         guard String(decoding: beginning, as: UTF8.self).lowercased() == prefix else { return false }
@@ -173,6 +175,6 @@ struct CurlFormField {
 }
 
 extension UInt8 {
-    /// Whether the byte is a space, a tab, or ends a line or a page.
+    /// Whether the byte is ASCII white space.
     fileprivate var isFormBlank: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -4,12 +4,12 @@ import HTTPTypes
 /// The headers of a `curl` command: those named with `-H`, and those that other options set.
 struct CurlHeaders {
     private var named = HTTPFields()
-    /// The names of the headers given with `-H`, also to remove them. Other options do not set these.
+    /// The names of the headers that `-H` sets or removes. Other options do not set these.
     private(set) var names: Set<HTTPField.Name> = []
     private var defaults = HTTPFields()
     private var cookies: [String] = []
 
-    /// Adds the value of `-H`: `Name: value`; `Name;` for an empty value; `Name:` to remove a header that curl would add.
+    /// Adds the value of `-H`: `Name: value`, `Name;` for an empty value, or `Name:` to remove a header that curl adds.
     mutating func add(line word: ShellWord) throws(RequestError) {
         guard word.bytes.first != UInt8(ascii: "@") else {
             throw word.failure("the headers are in a file: write each with -H")

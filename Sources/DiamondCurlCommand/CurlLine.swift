@@ -21,9 +21,9 @@ struct CurlLine {
         end = line.end
         words = line.words[...]
         data.input = line.input
-        guard let name = words.popFirst() else { throw .malformedCurl(at: 1, "it is empty: begin with curl") }
+        guard let name = words.popFirst() else { throw .malformedCurl(at: 1, "the command is empty: begin with curl") }
         guard name.bytes.elementsEqual("curl".utf8) else {
-            throw name.failure("it is another command: begin with curl")
+            throw name.failure("this is another command: begin with curl")
         }
         while let word = words.popFirst() { try read(word) }
     }
@@ -41,7 +41,7 @@ struct CurlLine {
     }
 
     private mutating func setURL(_ word: ShellWord) throws(RequestError) {
-        guard url == nil else { throw word.failure("a second URL stands here: give one, and write options with '-'") }
+        guard url == nil else { throw word.failure("this is a second URL: give one, and begin options with '-'") }
         url = word
     }
 
@@ -73,7 +73,7 @@ struct CurlLine {
     }
 
     private func unknownOption(_ name: String, in word: ShellWord) -> RequestError {
-        word.failure("the option \(name) is not known here: remove it if the request can do without")
+        word.failure("the option \(name) is unknown: remove it if the request does not need it")
     }
 
     private mutating func apply(

@@ -19,8 +19,8 @@ struct CurlPart {
 
     private var option: String { isLiteral ? "--form-string" : "-F" }
 
-    /// Whether `--form-string` sends the content as it is. Content that ends in a line feed is put in curl's quotes
-    /// instead, because the shell removes line feeds at the end of `$(printf …)`.
+    /// Whether the part is written with `--form-string`, without curl's quotes. Content that ends in a line feed needs
+    /// quotes, because the shell removes line feeds at the end of `$(printf …)`.
     private var isLiteral: Bool {
         guard case .bytes(let data) = part.content, part.filename == nil, part.contentType == nil else { return false }
         return variable != nil || data.last != UInt8(ascii: "\n")
@@ -72,13 +72,13 @@ struct CurlPart {
 
     private func checkBytes() throws(RequestError) {
         if case .bytes(let data) = part.content, data.contains(0) {
-            throw refusal("holds a NUL, which no command line carries: put its content in a file")
+            throw refusal("contains a NUL, which a command line cannot: put its content in a file")
         }
         guard !(part.name + (part.filename ?? "")).utf8.contains(0) else {
             throw refusal("has a NUL in its name: remove it")
         }
         guard !part.name.isEmpty, !part.name.utf8.contains(UInt8(ascii: "=")) else {
-            throw refusal("has a name that is empty or has a '=', which curl cannot send: give it another name")
+            throw refusal("has an empty name or one with a '=', which curl cannot send: give it another name")
         }
     }
 

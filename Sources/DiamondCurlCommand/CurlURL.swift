@@ -28,18 +28,18 @@ struct CurlURL {
         return url[..<mark] + (whole.isEmpty ? [] : [UInt8(ascii: "?")]) + whole + url[end...]
     }
 
-    /// Throws for dot segments, which `--path-as-is` would send and a request does not.
+    /// Throws for dot segments. `--path-as-is` sends them, and requests do not.
     func refuseDotSegments() throws(RequestError) {
         let end = word.bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? word.bytes.endIndex
         let segments = word.bytes[..<end].split(separator: UInt8(ascii: "/"))
         guard segments.allSatisfy({ $0.dots == nil }) else {
             throw word.failure(
-                "--path-as-is would send '.' and '..' in the path, which are removed here: write it without")
+                "--path-as-is sends '.' and '..' in the path, and requests do not: remove them from the URL")
         }
     }
 
-    /// Returns the URL without the `\` before brackets and braces, which browsers add because `curl` reads bare ones as
-    /// several URLs. An empty pair of brackets is literal (`glob_parse` in curl's `tool_urlglob.c`).
+    /// Returns the URL without the `\` before brackets and braces. Browsers add it, because `curl` reads bare ones as
+    /// patterns for several URLs. An empty pair of brackets is literal (`glob_parse` in curl's `tool_urlglob.c`).
     private func withoutGlobs() throws(RequestError) -> [UInt8] {
         var plain: [UInt8] = []
         var rest = word.bytes[...]
@@ -68,7 +68,7 @@ struct CurlURL {
 
     private static let globs = Set("[]{}".utf8)
 
-    /// The part of the URL that is read. A bracket before the end of the host belongs to an IPv6 address.
+    /// The part of the URL that is being read. Brackets before the path belong to an IPv6 address.
     private enum Part {
         case scheme, slashes, host, path
 

@@ -21,9 +21,9 @@ extension Request {
     ///   `name=<path`) is read when the request is sent, relative to the current directory.
     /// - As in curl, `[]` in a URL is literal.
     ///
-    /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for text that a shell would expand
-    ///   (a variable: put its value in), any other option, a URL that stands for several, data or headers in a file,
-    ///   `-k`, a form's part within a part, its own headers or encoding, or several files.
+    /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for text that a shell expands,
+    ///   such as a variable; any other option, such as `-k`; a pattern for several URLs; data or headers in a file; and
+    ///   a form's part that has parts, headers, an encoding or several files.
     public init(curl: String) throws(RequestError) {
         let line = try CurlLine(curl)
         guard let url = line.url else { throw .malformedCurl(at: line.end, "it has no URL: add one") }
@@ -53,12 +53,12 @@ extension Request {
         guard line.headers.names.contains(.contentType) else { return }
         guard headers[.contentType]?.lowercased() == "multipart/form-data" else {
             throw .malformedCurl(
-                at: line.end, "-H sets a Content-Type, which the form of -F makes itself: remove the header")
+                at: line.end, "-H sets a Content-Type, and -F sets its own: remove the header")
         }
         headers[.contentType] = nil
     }
 
-    /// Returns the type that the command gives, or else curl's default for data.
+    /// Returns the content type that the command sets, or else curl's default for data.
     private func contentType(_ given: CurlHeaders) -> String? {
         let made = given.names.contains(.contentType) ? nil : "application/x-www-form-urlencoded"
         return headers[.contentType] ?? made
@@ -66,7 +66,7 @@ extension Request {
 }
 
 extension CurlLine {
-    /// Returns the method that `-X` gives, or else the one that the data and `-I` imply.
+    /// Returns the method of `-X`, or else the one that `-I` or the data imply.
     fileprivate func method(hasBody: Bool) throws(RequestError) -> HTTPRequest.Method {
         let isHead = switches.contains(.head)
         guard !isHead || parts.isEmpty else { throw .malformedCurl(at: end, "-I sends no form: remove -I or -F") }

@@ -19,16 +19,16 @@ extension Request {
     /// | `$GITHUB_TOKEN` | the secret named `github-token` |
     /// | `$BODY` | the whole JSON body, if a member is secret |
     ///
-    /// A multipart body's secret part is a variable named after the part. If the part has a type or a filename, its
-    /// value needs a `\` before each `"` and `\`, as in curl's quotes. A body that is not plain text is piped in from the
-    /// shell's `printf`. Such a part is written as `"$(printf '…')"`. `timeout` and `cache` are left out. curl sends its
-    /// own `User-Agent` and `Accept` if the request has none.
+    /// A secret part of a multipart body is a variable named after the part. If the part has a type or a filename, the
+    /// variable's value needs a `\` before each `"` and `\`, as in curl's quotes. A body that is not plain text is
+    /// piped in from the shell's `printf`. A part that is not plain text is written as `"$(printf '…')"`. `timeout` and
+    /// `cache` are left out. curl sends its own `User-Agent` and `Accept` if the request has none.
     ///
     /// Without a credential, ``init(curl:)`` reads the same request back.
     ///
-    /// - Throws: `RequestError` for a malformed request; for a body of a HEAD request; for a control character in a
-    ///   header, which a terminal could interpret; for a part that curl would send differently, such as a file with a
-    ///   filename but no type, or one with a NUL.
+    /// - Throws: `RequestError` for a malformed request, for a body of a HEAD request, for a control character in a
+    ///   header, because a terminal could interpret it, and for a part that curl cannot send or would send differently.
+    ///   Examples are a part with a NUL, and a file with a filename but no type.
     public func curlCommand() throws(RequestError) -> String {
         var command = try CurlCommand(self)
         return try command.text()

@@ -4,7 +4,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension FixIt {
-    private init(_ message: String, _ old: some SyntaxProtocol, _ new: some SyntaxProtocol) {
+    private init(_ message: String, replace old: some SyntaxProtocol, by new: some SyntaxProtocol) {
         self.init(
             message: Solution(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
     }
@@ -17,12 +17,13 @@ extension FixIt {
             declaration.as(StructDeclSyntax.self)?.structKeyword ?? declaration.as(ActorDeclSyntax.self)?.actorKeyword
         guard let keyword else { return [] }
         let new = keyword.with(\.tokenKind, .identifier("final class"))
-        return [FixIt("make it a 'final class'", keyword, new)]
+        return [FixIt("make it a 'final class'", replace: keyword, by: new)]
     }
 
     static func inherit(_ declaration: ClassDeclSyntax) -> FixIt {
         let name = declaration.name
-        return FixIt("inherit from 'Model'", name, name.with(\.tokenKind, .identifier("\(name.text): Model")))
+        return FixIt(
+            "inherit from 'Model'", replace: name, by: name.with(\.tokenKind, .identifier("\(name.text): Model")))
     }
 
     // MARK: Properties
@@ -38,18 +39,18 @@ extension FixIt {
             return index == 0 ? line.with(\.leadingTrivia, declaration.leadingTrivia) : line.onNewLine(indentation)
         }
         let items = lines.map { MemberBlockItemSyntax(decl: $0) }
-        return FixIt("declare each by itself", declaration, MemberBlockItemListSyntax(items))
+        return FixIt("declare each by itself", replace: declaration, by: MemberBlockItemListSyntax(items))
     }
 
     static func removeAccessors(of binding: PatternBindingSyntax) -> FixIt {
         let value = binding.initializer.map { $0.trimmed }
         let new = binding.with(\.accessorBlock, nil).with(\.initializer, value)
-        return FixIt("remove the observers", binding, new)
+        return FixIt("remove the observers", replace: binding, by: new)
     }
 
     static func replace(_ keyword: TokenSyntax, by other: Keyword) -> FixIt {
         let text = TokenSyntax.keyword(other).text
-        return FixIt("use '\(text)'", keyword, keyword.with(\.tokenKind, .keyword(other)))
+        return FixIt("use '\(text)'", replace: keyword, by: keyword.with(\.tokenKind, .keyword(other)))
     }
 
     static func makeCollection(_ property: ModelProperty, of element: String) -> FixIt {
@@ -60,14 +61,15 @@ extension FixIt {
             initializer: InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: collection))
         let new = declaration.with(\.bindingSpecifier, declaration.bindingSpecifier.with(\.tokenKind, .keyword(.let)))
             .with(\.bindings, [binding])
-        return FixIt("use 'ModelCollection<\(element)>'", declaration, new)
+        return FixIt("use 'ModelCollection<\(element)>'", replace: declaration, by: new)
     }
 
     static func markNullable(_ declaration: VariableDeclSyntax) -> FixIt {
         var new = declaration.with(\.leadingTrivia, [])
         let attribute: AttributeSyntax = "@Nullable"
         new.attributes = [.attribute(attribute.with(\.trailingTrivia, .space))] + new.attributes
-        return FixIt("mark it '@Nullable'", declaration, new.with(\.leadingTrivia, declaration.leadingTrivia))
+        new.leadingTrivia = declaration.leadingTrivia
+        return FixIt("mark it '@Nullable'", replace: declaration, by: new)
     }
 
     /// Changes an optional property to one that is never `nil`; `nil` if its type has no usual default.
@@ -76,11 +78,12 @@ extension FixIt {
         guard value != TypeSyntax.placeholder, var annotation = binding.typeAnnotation else { return nil }
         annotation.type = wrapped.trimmed
         let new = binding.with(\.typeAnnotation, annotation).withDefault(value)
-        return FixIt("use '\(wrapped.trimmed)' with a default", binding, new)
+        return FixIt("use '\(wrapped.trimmed)' with a default", replace: binding, by: new)
     }
 
     static func giveDefault(_ binding: PatternBindingSyntax, of type: TypeSyntax?) -> FixIt {
-        FixIt("give it a default", binding, binding.withDefault(type?.usualDefault ?? TypeSyntax.placeholder))
+        let new = binding.withDefault(type?.usualDefault ?? TypeSyntax.placeholder)
+        return FixIt("give it a default", replace: binding, by: new)
     }
 }
 

@@ -3,7 +3,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 
 extension ModelClass {
-    /// The reasons why a declaration cannot be a model class.
+    /// The problems that keep a declaration from being a model class.
     static func problems(
         of declaration: some DeclGroupSyntax, attribute: AttributeSyntax, in context: [Syntax]
     ) -> [Diagnostic] {
@@ -17,7 +17,7 @@ extension ModelClass {
         return [Diagnostic(node: model.declaration.name, message: problem, fixIts: [.inherit(model.declaration)])]
     }
 
-    /// The reasons why members cannot be properties.
+    /// The problems that keep members from being properties.
     var propertyProblems: [Diagnostic] {
         candidates.flatMap { $0.problems(in: self) }
             + conditional.map { Diagnostic(node: $0, message: Problem.conditional) }

@@ -19,8 +19,8 @@ struct ModelClass {
 
     var name: String { declaration.name.text }
 
-    /// The name by which accessors refer to the type with the constants. `Self` could be a subclass with constants of the same
-    /// names.
+    /// The name of the type with the constants, for accessors. In a class that is not final, `Self` could be a subclass
+    /// with constants of the same names.
     var constants: String { declaration.modifiers.has(.final) ? "Self" : name }
 
     /// The names of the types that are known to be models from the syntax.

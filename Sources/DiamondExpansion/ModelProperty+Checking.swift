@@ -3,7 +3,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 
 extension ModelProperty {
-    /// The first reason that is found why the member cannot be a property of a model.
+    /// The first problem that keeps the member from being a property of a model; empty if there is none.
     func problems(in model: ModelClass) -> [Diagnostic] {
         [formProblem, typeProblem(in: model), letProblem, defaultProblem].lazy.compactMap { $0 }.prefix(1).map { $0 }
     }
@@ -29,7 +29,7 @@ extension ModelProperty {
             : complain(.variableCollection, at: keyword, .replace(keyword, by: .let))
     }
 
-    /// The problem of a type whose values change unobserved, or that needs an attribute.
+    /// The problem of a type whose changes cannot be observed, or that needs an attribute.
     private func typeProblem(in model: ModelClass) -> Diagnostic? {
         if let typeName, Self.isMutableObject(typeName) { return complain(.mutableObject(typeName), at: binding) }
         if let element = elementName, model.modelNames.contains(element) {

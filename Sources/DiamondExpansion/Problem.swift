@@ -16,25 +16,25 @@ struct Problem: DiagnosticMessage {
 
     // MARK: Classes
 
-    static let noClass = Problem("noClass", "'@Modeled' is for classes: a model is an object")
+    static let noClass = Problem("noClass", "'@Modeled' is for classes: make this a class")
     static let generic = Problem(
         "generic", "a generic class cannot store the constants of its properties: declare them by hand, in another type"
     )
 
     static func noSuperclass(_ name: String) -> Problem {
-        Problem("noSuperclass", "'\(name)' has to inherit from 'Model', or from a class that does")
+        Problem("noSuperclass", "'\(name)' must inherit from 'Model', or from a class that does")
     }
 
     // MARK: Properties
 
     static let several = Problem("several", "declare one property at a time")
     static let pattern = Problem("pattern", "a property has one name: declare the parts of a pattern one at a time")
-    static let conditional = Problem("conditional", "a property cannot stand under '#if' in a class marked '@Modeled'")
+    static let conditional = Problem("conditional", "a property of a class marked '@Modeled' cannot be inside '#if'")
     static let transientServer = Problem(
-        "transientServer", "'@Transient' and '@Server' exclude each other: what is not in the JSON comes from no server"
+        "transientServer", "'@Transient' and '@Server' exclude each other: remove one"
     )
     static let variableCollection = Problem(
-        "variableCollection", "a collection is a constant: its models change, and it tells of it")
+        "variableCollection", "a collection must be a 'let': its models change, and it reports that")
 
     static func observers(_ name: String) -> Problem {
         Problem("observers", "'\(name)' cannot have 'willSet' or 'didSet': observe the model instead")

@@ -8,7 +8,7 @@ private struct ConstantReachability: Reachability {
 }
 
 extension Engine.Configuration {
-    /// Creates the configuration of an engine for tests, with a clock that only advances when the test moves it.
+    /// Creates the configuration of an engine for tests, with a clock that only the test advances.
     ///
     /// Requests are not retried, because a retry would wait for the clock. Set ``Engine/Configuration/retry`` to test
     /// retries.
@@ -20,7 +20,7 @@ extension Engine.Configuration {
         self.clock = clock
         // Retains the store, whose directory is needed as long as the engine.
         now = { withExtendedLifetime(store) { clock.date } }
-        // The queue's waits also end when the test advances the clock.
+        // The queue waits by the test's clock, too.
         uptime = { Int64(clock.date.timeIntervalSince1970 * 1000) }
         retry = .never
         // Independent of the machine's network.

@@ -1,11 +1,11 @@
 import Diamond
 import Foundation
 
-/// Masks secrets in JSON: the strings and numbers in members with secret names, at any depth, and secret items of URLs in
-/// other strings.
+/// Masks secrets in JSON: the strings and numbers in members with secret names, at any depth, and secret items of URLs
+/// in other strings.
 ///
-/// Everything else keeps its spelling. A masked number becomes 0, so that it still decodes. Text that is not JSON is
-/// read as if it were. All text is read as bytes, because a quote followed by a combining mark is another `Character`.
+/// Everything else stays unchanged. A masked number becomes 0, so that it still decodes. Other text is read like JSON.
+/// It is read as bytes, because a quote followed by a combining mark is another `Character`.
 struct JSONMasking {
     private let bytes: [UInt8]
     private var position = 0
@@ -36,7 +36,7 @@ struct JSONMasking {
     private mutating func readText() {
         let content = content
         let end = content.endIndex < bytes.count ? content.endIndex + 1 : content.endIndex
-        // Strings are always read to their end: otherwise a closing quote could be mistaken for the start of a name.
+        // Reads all strings to their end. Otherwise a closing quote could be mistaken for the start of a name.
         let isName = bytes[end...].first { !$0.isBlank } == UInt8(ascii: ":")
         masked.append(.quote)
         masked += isName ? Array(content) : isSecret ? Array(Masking.mask.utf8) : Self.shown(content)

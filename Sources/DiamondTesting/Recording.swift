@@ -3,9 +3,9 @@ public import Foundation
 /// Recorded HTTP exchanges. Write them to a file, and replay them later without a network.
 ///
 /// The file is JSON that people can read and change. A ``RecordingTransport`` masks values with secret names, such as
-/// `Authorization`, `api_key` and `token`: a text becomes `•••`, and a number 0. It masks headers, cookie values, URL
-/// parameters (also in headers and JSON strings), JSON members with everything in them, and form items. Mask other secrets
-/// yourself before you commit the file.
+/// `Authorization`, `api_key` and `token`. A text becomes `•••`, and a number becomes 0. It masks headers, cookie
+/// values, URL parameters (also in headers and JSON strings), JSON members with all that they contain, and form items.
+/// Mask other secrets yourself before you commit the file.
 public struct Recording: Codable, Hashable, Sendable {
     /// One exchange.
     public struct Exchange: Codable, Hashable, Sendable {
@@ -13,7 +13,7 @@ public struct Recording: Codable, Hashable, Sendable {
         public var method: String
         /// The absolute URL of the request.
         public var url: String
-        /// The body of the request; `nil` if it had none or it is unknown.
+        /// The body of the request; `nil` if there was none, or if it was streamed.
         public var requestBody: Body?
         /// The status of the response.
         public var status: Int
@@ -61,7 +61,7 @@ public struct Recording: Codable, Hashable, Sendable {
 
     /// Reads a recording from a file.
     ///
-    /// - Throws: The error of reading the file; `DecodingError` if it is no recording, or one of another version.
+    /// - Throws: The error of reading the file; `DecodingError` if it is not a recording of this version.
     public init(contentsOf file: URL) throws {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }

@@ -7,7 +7,7 @@ import HTTPTypes
 ///
 /// ```swift
 /// let transport = RecordingTransport(CurlTransport())
-/// // … run what is to be recorded …
+/// // … send requests with an engine that has this transport …
 /// try transport.recording.write(to: file)
 /// ```
 ///
@@ -48,7 +48,7 @@ extension Recording.Exchange {
 }
 
 extension Recording.Body {
-    /// Creates the body of a request with masked secrets, or returns `nil` if it has none or is streamed.
+    /// Creates the body of a request with masked secrets; `nil` if there is none, or if it is streamed.
     fileprivate init?(_ request: TransportRequest) {
         guard case .bytes(let data) = request.body else { return nil }
         self.init(Masking.body(data, headers: request.headers))

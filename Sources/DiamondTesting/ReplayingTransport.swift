@@ -4,13 +4,13 @@ import HTTPTypes
 
 /// Replays the responses of a ``Recording``, without a network.
 ///
-/// A request gets the response that was recorded for the same method, URL and body, compared with masked secrets. If there
-/// are several, each repetition gets the next response, and the last one is repeated. Streamed bodies, such as files and
-/// multipart forms, are not recorded: such requests are compared by method and URL only. A request that was not recorded
-/// fails with ``TransportError/Code-swift.struct/cannotConnect``.
+/// A request gets the response that was recorded for the same method, URL and body. Secrets are masked before they are
+/// compared. If there are several responses, each request gets the next one, and the last one is repeated. Streamed
+/// bodies, such as files and multipart forms, are not recorded: their requests are compared by method and URL only. A
+/// request that was not recorded fails with ``TransportError/Code-swift.struct/cannotConnect``.
 public final class ReplayingTransport: Transport {
     private struct State {
-        /// The indexes of the exchanges that were not used yet, or of the last one, by key.
+        /// The indexes of the unused exchanges by key. The last index of a key stays.
         var exchanges: [Recording.ExchangeKey: [Int]]
         /// The indexes of the exchanges that were used.
         var used: Set<Int> = []

@@ -2,7 +2,7 @@ public import DiamondModel
 
 extension SimulatedTable: TableDisplay {
     public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
-        if !isOnScreen { fail("a batch came off screen") }
+        if !isOnScreen { fail("a batch arrived while the table is off screen") }
         batches += 1
         exclusively("a batch") { try performBatchUpdates(batch, source: self, update: update) }
     }
@@ -13,7 +13,7 @@ extension SimulatedTable: TableDisplay {
     }
 
     public func reconfigure(_ paths: [RowPath]) {
-        if !isOnScreen { fail("an update came off screen") }
+        if !isOnScreen { fail("an update arrived while the table is off screen") }
         reconfigurations += paths.count
         exclusively("an update") { try configure(paths, source: self) }
     }
@@ -28,7 +28,7 @@ extension SimulatedTable: TableDisplay {
 
     /// Runs a change of the table. Records a failure if it throws, or if another change is running.
     private func exclusively(_ name: String, _ body: () throws -> Void) {
-        if isBusy { return fail("\(name) came while another change was under way") }
+        if isBusy { return fail("\(name) arrived during another change") }
         isBusy = true
         defer { isBusy = false }
         do { try body() } catch { fail("\(error)") }

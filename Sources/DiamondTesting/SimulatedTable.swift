@@ -8,8 +8,8 @@ package protocol SimulatedTableSource: AnyObject {
 
 /// A simulation of `UITableView` and `UICollectionView` that checks batches as these do.
 ///
-/// It compares the counts of its source with its cells before, during and after each batch. Operations that UIKit would refuse
-/// are added to ``failures``.
+/// It compares its cells with the counts of its source before and after each batch. It adds operations that UIKit would
+/// refuse to ``failures``.
 ///
 /// ```swift
 /// let table = SimulatedTable(TableSource([.collection(cities)]))
@@ -35,7 +35,7 @@ public final class SimulatedTable {
 
     /// The displayed cells, by section.
     public internal(set) var shown: [[Cell]] = []
-    /// The controller of the table, whose source can be exchanged.
+    /// The controller of the table. Its source can be replaced.
     public let controller: TableController
     /// Whether the table is in a window. `true` by default.
     public var isOnScreen = true
@@ -49,7 +49,7 @@ public final class SimulatedTable {
     public internal(set) var failures: [String] = []
     /// The last state that the table received.
     public internal(set) var presentation: Presentation?
-    /// The last state of the next-page row that the table received.
+    /// The last state of the next page that the table received.
     public internal(set) var more: NextPageState?
     /// The number of rows on screen, beginning with the first. 20 by default.
     public var rowsOnScreen = 20
@@ -65,7 +65,7 @@ public final class SimulatedTable {
     ///
     /// - Parameters:
     ///   - source: The source.
-    ///   - content: Returns the content of the cell for a model or value. By default the JSON of a model, or the value itself.
+    ///   - content: Returns the content of the cell for a model or value. The default is the model's JSON or the value.
     public init(_ source: TableSource, content: @escaping (Any) -> AnyHashable = SimulatedTable.content) {
         controller = TableController(source)
         self.content = content
@@ -81,7 +81,7 @@ public final class SimulatedTable {
         }
     }
 
-    /// Performs a batch. The source has to return the old counts until `update` is called, and the new ones from then on.
+    /// Performs a batch. The source must return the old counts before `update` is called, and the new counts after it.
     package func performBatchUpdates(
         _ batch: TableBatch, source: some SimulatedTableSource, update: () throws -> Void
     ) throws {

@@ -12,7 +12,7 @@ public import HTTPTypes
 /// }
 /// ```
 public final class StubTransport: Transport {
-    /// A function that returns the response to a request, or throws as a transport does.
+    /// A function that returns the response to a request, or throws the error of a transport.
     public typealias Answer = @Sendable (TransportRequest) async throws(TransportError) -> TransportResponse
 
     private let answer: Answer

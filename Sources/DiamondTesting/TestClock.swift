@@ -1,7 +1,7 @@
 import DiamondSQLite
 public import Foundation
 
-/// A clock that only advances with ``advance(by:)``, which also wakes sleeping tasks.
+/// A clock that only ``advance(by:)`` advances. This also wakes sleeping tasks.
 ///
 /// ```swift
 /// let clock = TestClock()

@@ -61,7 +61,7 @@ import Testing
     @Test(
         arguments: [
             ("-F a", 9, "write name=content"), ("-F =b", 9, "no name"), ("--form-string =b", 20, "no name"),
-            ("-F '=(;type=multipart/alternative'", 9, "no name"), ("-F 'a=(b'", 9, "holds parts"),
+            ("-F '=(;type=multipart/alternative'", 9, "no name"), ("-F 'a=(b'", 9, "parts within a part"),
             ("-F a=@-", 9, "standard input"), ("-F 'a=<-'", 9, "standard input"), ("-F a=@", 9, "is not named"),
             ("-F a=@b,c", 9, "several files"), ("-F 'a=@b;type=c/d,e'", 9, "several files"),
             ("-F 'a=b;headers=\"X: y\"'", 9, "';headers='"), ("-F 'a=b;type=c/d;encoder=base64'", 9, "';encoder='"),
@@ -72,7 +72,7 @@ import Testing
             ("-F $'a=@\\xff'", 9, "UTF-8"), ("-F a=b -d c", 16, "data or a form"),
             ("-d c -F a=b", 14, "data or a form"),
             ("-F a=b --json 1", 20, "data or a form"), ("-I -F a=b", 25, "sends no form"),
-            ("-F a=b -H Content-Type:", 39, "makes itself"), ("-F a=b -H Content-Type:a/b", 42, "makes itself"),
+            ("-F a=b -H Content-Type:", 39, "sets its own"), ("-F a=b -H Content-Type:a/b", 42, "sets its own"),
         ])
     func `is refused where a request has nothing like it`(arguments: String, position: Int, part: String) {
         let text = "curl \(arguments) http://h/"

@@ -48,7 +48,7 @@ import Testing
             solutions: [("use 'var'", "var limit = 3")]),
         Member(
             code: "var rows = ModelCollection<Row>()", column: 5,
-            message: "a collection is a constant: its models change, and it tells of it",
+            message: "a collection must be a 'let': its models change, and it reports that",
             solutions: [("use 'let'", "let rows = ModelCollection<Row>()")]),
         Member(
             code: "var parts: [City] = []", column: 9, message: "an array of models is a ModelCollection<City>",
@@ -80,7 +80,7 @@ import Testing
             message: "a property has one name: declare the parts of a pattern one at a time"),
         Member(
             code: "@Server @Transient var id = 0", column: 5,
-            message: "'@Transient' and '@Server' exclude each other: what is not in the JSON comes from no server",
+            message: "'@Transient' and '@Server' exclude each other: remove one",
             bare: "var id = 0"),
         Member(
             code: "@Key(\"n\") var upper: String { \"\" }", column: 5,
@@ -103,11 +103,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("struct City {}", 1, "'@Modeled' is for classes: a model is an object", "final class City {}"),
-        ("actor City {}", 1, "'@Modeled' is for classes: a model is an object", "final class City {}"),
-        ("enum City {}", 1, "'@Modeled' is for classes: a model is an object", nil),
+        ("struct City {}", 1, "'@Modeled' is for classes: make this a class", "final class City {}"),
+        ("actor City {}", 1, "'@Modeled' is for classes: make this a class", "final class City {}"),
+        ("enum City {}", 1, "'@Modeled' is for classes: make this a class", nil),
         (
-            "class City {\n    var a = 0\n}", 16, "'City' has to inherit from 'Model', or from a class that does",
+            "class City {\n    var a = 0\n}", 16, "'City' must inherit from 'Model', or from a class that does",
             "class City: Model {\n    var a = 0\n}"
         ),
         (
@@ -143,7 +143,7 @@ import Testing
             "@Modeled \(code)", toBecome: code,
             problems: [
                 DiagnosticSpec(
-                    message: "a property cannot stand under '#if' in a class marked '@Modeled'", line: 3, column: 5)
+                    message: "a property of a class marked '@Modeled' cannot be inside '#if'", line: 3, column: 5)
             ])
     }
 

@@ -1,6 +1,6 @@
 import Diamond
 
-/// A coder of bytes as a format of the shell's `printf` (POSIX, XBD section 5): printable ASCII without a quote.
+/// Bytes as a format of the shell's `printf` (POSIX, XBD section 5), in printable ASCII without `'`.
 enum PrintfFormat {
     static func text(of bytes: some Sequence<UInt8>) -> String {
         var format: [UInt8] = []
@@ -14,7 +14,7 @@ enum PrintfFormat {
         case "\\", "%": Array(byte == UInt8(ascii: "%") ? "%%".utf8 : "\\\\".utf8)
         // bash reads a format that begins with `-` as an option.
         case "-" where isFirst: octal(byte)
-        // At a prompt `!` expands to a line of the history, even in single quotes within double quotes.
+        // At a prompt `!` expands to a line of the history, also in single quotes within double quotes.
         case "'", "!": octal(byte)
         case " "..."~": [byte]
         default: octal(byte)
@@ -36,7 +36,7 @@ enum PrintfFormat {
             switch Unicode.Scalar(byte) {
             case "\\": written += try escape(&rest, of: format)
             case "%":
-                guard rest.popFirst() == byte else { throw format.failure("write '%%' for a '%' of the printf") }
+                guard rest.popFirst() == byte else { throw format.failure("write '%%' for a '%' in the printf") }
                 written.append(byte)
             default: written.append(byte)
             }
@@ -50,7 +50,7 @@ enum PrintfFormat {
         guard digits.isEmpty else { return [digits.reduce(0) { $0 << 3 | ($1 & 7) }] }
         guard let letter = rest.popFirst() else { return [UInt8(ascii: "\\")] }
         guard let value = EscapeLetters.values[letter] else {
-            throw format.failure("shells read an escape of the printf differently: write \\ddd in octal, or '\\\\'")
+            throw format.failure("shells read an escape of printf differently: write \\ddd in octal, or '\\\\'")
         }
         return [value]
     }

@@ -1,6 +1,6 @@
 import Diamond
 
-/// The quotes `$'…'` (bash manual, section 3.1.2.4), which browsers write for text that is not plain ASCII.
+/// The quotes `$'…'` (bash manual, section 3.1.2.4). Browsers use them for text that is not plain ASCII.
 extension ShellLine.Scanner {
     mutating func dollarQuoted() throws(RequestError) -> [UInt8] {
         let start = index - 2
@@ -31,17 +31,21 @@ extension ShellLine.Scanner {
     }
 
     private mutating func control(at start: Int) throws(RequestError) -> UInt8 {
-        guard let byte = next(), byte & 0x1F != 0 else { throw failure(at: start, "no word holds a NUL: remove it") }
+        guard let byte = next(), byte & 0x1F != 0 else {
+            throw failure(at: start, "a word cannot contain a NUL: remove it")
+        }
         return byte & 0x1F
     }
 
     private mutating func character(digits: Int, radix: UInt32, at start: Int) throws(RequestError) -> UInt8 {
         let value = number(digits: digits, radix: radix)
-        guard let value, value & 0xFF != 0 else { throw failure(at: start, "write digits that make no NUL") }
+        guard let value, value & 0xFF != 0 else {
+            throw failure(at: start, "the escape needs digits, and no NUL: correct it")
+        }
         return UInt8(value & 0xFF)
     }
 
-    /// Reads a character. Browsers write one beyond 16 bits as two surrogates.
+    /// Reads a character. Browsers write characters beyond 16 bits as two surrogates.
     private mutating func scalar(digits: Int, at start: Int) throws(RequestError) -> [UInt8] {
         var value = number(digits: digits, radix: 16) ?? 0
         if (0xD800..<0xDC00).contains(value), consume("\\u"), let low = number(digits: 4, radix: 16),
@@ -50,7 +54,7 @@ extension ShellLine.Scanner {
             value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
         }
         guard value != 0, let scalar = Unicode.Scalar(value) else {
-            throw failure(at: start, "the digits name no character: correct them")
+            throw failure(at: start, "these digits name no character: correct them")
         }
         return Array(String(scalar).utf8)
     }

@@ -51,12 +51,12 @@ extension ShellLine {
             throw failure(at: start, "the quote is never closed: add a \" at its end")
         }
 
-        /// Reads the bytes that `$(printf '…')` stands for. It carries bytes that no other quotes do.
+        /// Reads `$(printf '…')`, and returns its bytes. A terminal could interpret them in other quotes.
         private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
             let format = ShellWord(bytes: try singleQuoted(), position: nextPosition(at: start))
-            guard consume(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }
+            guard consume(")") else { throw failure(at: index, "printf has another argument: write a ')' instead") }
             var bytes = try PrintfFormat.bytes(of: format)
-            guard !bytes.contains(0) else { throw format.failure("no word holds a NUL: remove it") }
+            guard !bytes.contains(0) else { throw format.failure("a word cannot contain a NUL: remove it") }
             while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
             return bytes
         }
@@ -79,7 +79,7 @@ extension ShellLine {
         /// Returns the position of an index, in characters from 1.
         func position(at index: Int) -> Int { characters(from: 0, to: index) + 1 }
 
-        /// Returns the position of an index. It counts from the previous one, because a line may have many words.
+        /// Returns the position of an index. Counts from the previous index, because a line may have many words.
         mutating func nextPosition(at index: Int) -> Int {
             guard index >= counted.index else { return position(at: index) }
             counted = (index, counted.position + characters(from: counted.index, to: index))
@@ -98,9 +98,9 @@ extension ShellLine {
             let character = Character(Unicode.Scalar(byte))
             let remedy =
                 switch character {
-                case "$": "put the variable's value in, or quote it with '…' if the text is meant"
-                case "`": "put in what the command between the backticks would write, or quote it with '…'"
-                default: "quote the word it stands in with '…', or remove what is not curl's"
+                case "$": "insert the variable's value, or quote the text with '…' if it is literal"
+                case "`": "insert what the command between the backticks writes, or quote it with '…'"
+                default: "quote the word with '…', or remove what does not belong to curl"
                 }
             return failure(at: index, "a shell would act on '\(character)': \(remedy)")
         }

@@ -3,11 +3,11 @@ import Diamond
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
 /// It refuses everything else that the shell would interpret (variables, substitutions, pipes, redirections, comments,
-/// a second command). Two forms are supported, because they carry bytes that no other word can: the pipe
-/// `printf '…' | command`, and the substitution `"$(printf '…')"`.
+/// a second command), with two exceptions for bytes that are not plain text: the pipe `printf '…' | command`, and the
+/// substitution `"$(printf '…')"`.
 struct ShellLine {
     private(set) var words: [ShellWord] = []
-    /// The bytes that the `printf` before the pipe writes.
+    /// The bytes that `printf` pipes into the command.
     private(set) var input: [UInt8]?
     var scanner: Scanner
     /// The word being read; `nil` between words.
@@ -34,7 +34,7 @@ struct ShellLine {
         case "$" where scanner.consume("'"): append(try scanner.dollarQuoted(), from: start)
         case "\\": try escape(from: start)
         case "|": try pipe(from: start)
-        case "#" where word == nil: throw scanner.failure(at: start, "a comment begins: remove it, or quote the '#'")
+        case "#" where word == nil: throw scanner.failure(at: start, "this is a comment: remove it, or quote the '#'")
         case "$", "`", ";", ">", "<", "&", "(", ")": throw scanner.refusal(of: byte, at: start)
         default: append([byte], from: start)
         }
@@ -61,7 +61,7 @@ struct ShellLine {
         let blanks = Set(" \t\r\n".utf8)
         while let byte = scanner.peek(), blanks.contains(byte) { scanner.index += 1 }
         guard !words.isEmpty, scanner.peek() != nil else { return }
-        throw scanner.failure(at: scanner.index, "a second command begins: end each line but the last with '\\'")
+        throw scanner.failure(at: scanner.index, "this is a second command: end each line but the last with '\\'")
     }
 
     private mutating func pipe(from start: Int) throws(RequestError) {

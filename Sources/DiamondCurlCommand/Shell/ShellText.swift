@@ -18,7 +18,7 @@ struct ShellText: Hashable {
     }
 
     mutating func append(_ text: some Sequence<UInt8>) {
-        // The last text is removed first, so that appending does not copy it.
+        // Removes the last text first, so that appending does not copy it.
         var whole: [UInt8] = []
         if case .text(let before) = pieces.last {
             pieces.removeLast()
@@ -30,7 +30,7 @@ struct ShellText: Hashable {
 
     mutating func append(variable name: String) { pieces.append(.variable(name)) }
 
-    /// The word in double quotes if they suffice, else with each text in single quotes, in which a shell expands nothing.
+    /// The word in double quotes if all text is literal in them. Otherwise each text is in single quotes.
     var quoted: String {
         guard hasVariables else { return String(decoding: bytes, as: UTF8.self).shellWord }
         guard bytes.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
@@ -38,8 +38,8 @@ struct ShellText: Hashable {
         return "\"" + parts.joined() + "\""
     }
 
-    /// The word like ``quoted``, with texts that a terminal could interpret written by the shell's `printf`. They may have
-    /// any bytes but NUL. No text may end in a line feed, because the shell removes it.
+    /// The word like ``quoted``, but texts with control characters are written by the shell's `printf`. No text may
+    /// contain a NUL. No text may end in a line feed, because the shell removes it.
     var escaped: String { pieces.allSatisfy(\.isPrintable) ? quoted : pieces.map(\.escaped).joined() }
 
     /// The bytes of the literal texts, without the variables.

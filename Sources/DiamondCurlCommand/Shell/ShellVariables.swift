@@ -6,7 +6,7 @@ struct ShellVariables {
     /// The last number of each repeated name.
     private var numbers: [String: Int] = [:]
 
-    /// Returns a variable name: in capitals, with `_` for other characters, and with a number if the name is used already.
+    /// Returns a variable name: in capitals, with `_` for other characters, and with a number if it is used already.
     mutating func name(for name: some StringProtocol) -> String {
         let letters = name.unicodeScalars.map { Self.isLetter($0) ? Character($0).uppercased() : "_" }.joined()
         let words = letters.split(separator: "_").joined(separator: "_")
@@ -20,8 +20,8 @@ struct ShellVariables {
         return unique
     }
 
-    /// The variables that shells, logins and terminals have set already. Such a variable would be sent in place
-    /// of a secret that the user does not set (POSIX, XBD section 8; the manuals of bash and zsh).
+    /// The variables that shells, logins and terminals set (POSIX, XBD section 8; the manuals of bash and zsh). Without
+    /// a prefix, such a value would be sent if the user does not set the secret.
     private static let reserved: Set<String> = [
         "ARGV", "CDPATH", "COLUMNS", "DIRSTACK", "DISPLAY", "EDITOR", "EGID", "ENV", "EUID", "FPATH", "GID", "GROUPS",
         "HISTCMD", "HISTFILE", "HISTSIZE", "HOME", "HOST", "HOSTNAME", "HOSTTYPE", "IFS", "LANG", "LANGUAGE", "LINENO",
