@@ -29,10 +29,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: [
-                // The disk tier is `package` access: no user calls it apart from the whole way of a request. This looks
-                // past it, and so keeps every door for benchmarks out of the library. (`-package-name` would be the
-                // milder way, but SwiftPM gives its own after it, and the last one counts.) Unsafe flags are refused in
-                // dependencies only, and nothing depends on this package.
+                // The disk tier has `package` access. This flag ignores it, so that the library needs no public entry
+                // points for benchmarks. `-package-name` does not work, because SwiftPM adds its own after it. Unsafe
+                // flags are refused only in dependencies, and nothing depends on this package.
                 .unsafeFlags(["-Xfrontend", "-disable-access-control"]),
                 .enableUpcomingFeature("ExistentialAny"),
                 .enableUpcomingFeature("MemberImportVisibility"),

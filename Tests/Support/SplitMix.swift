@@ -12,6 +12,6 @@ package struct SplitMix: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number from 0 up to the bound, which is excluded.
+    /// Returns a number from 0 up to, but not including, the bound.
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

@@ -4,7 +4,7 @@ package import Foundation
 import HTTPTypes
 
 extension TemporaryStore {
-    /// Returns every byte of every file of the store, write-ahead logs included, but for the reserved space.
+    /// Returns all bytes of the store's files, including write-ahead logs, without the reserved space.
     package func bytes() throws -> Data {
         var bytes = Data()
         for file in try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
@@ -23,7 +23,7 @@ extension TemporaryStore {
         var configuration = Engine.Configuration(store: store)
         configuration.transport = transport
         configuration.now = { clock.now }
-        // The same on a machine with any language.
+        // Independent of the machine's languages.
         configuration.headers = [.userAgent: "Diamond"]
         // One response for one request; retries have tests of their own.
         configuration.retry = .never

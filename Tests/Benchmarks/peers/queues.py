@@ -7,7 +7,7 @@ the first N taken and finished one after the other. The answer to a line is the 
 import sys
 import time
 
-# As long as a small request in Diamond's written form.
+# As long as a small request as Diamond's JSON.
 JOB = "x" * 300
 
 

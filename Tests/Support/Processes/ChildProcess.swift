@@ -109,8 +109,8 @@ package final class ChildProcess: Sendable {
         return identifier
     }
 
-    // Waiting blocks: not on a thread of the cooperative pool. At once: until an ended child is waited for,
-    // the thread of Swift Testing that waits for exit tests does not come to rest.
+    // Waiting blocks, so it needs a thread outside the cooperative pool. It begins at once: Swift Testing's thread
+    // for exit tests spins while an ended child is not waited for.
     private func waitForEnd() {
         let thread = Thread { [identifier, status, hasEnded] in
             var end: Int32 = 0

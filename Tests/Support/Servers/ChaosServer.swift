@@ -58,7 +58,7 @@ package final class ChaosServer: Sendable {
             .recovering,
         ]
 
-        /// The behaviors without a response, for any method: the received part of a request's body stays unread.
+        /// The behaviors without a response, for any method. The rest of the request's body stays unread.
         package static let mute: Set<Behavior> = [.reset, .closed, .garbage, .silent]
     }
 
@@ -120,7 +120,7 @@ private struct ChaosRequest {
     let path: String
     private let behavior: ChaosServer.Behavior
     private let body: [UInt8]
-    /// The body that it must have, and the length that it announces.
+    /// The body that a request must have, and the length that it announces.
     private let upload: [UInt8]
     private let uploadLength: Int
     /// The first byte of the requested rest.
@@ -190,8 +190,8 @@ private struct ChaosRequest {
         return false
     }
 
-    /// Sends the response to HEAD, which has no body that could be wrong. A wrong one ends its connection, and says so:
-    /// a client that finds it closed without notice may have sent the next request already.
+    /// Sends the response to HEAD, which has no body. A broken response closes its connection, with `Connection:
+    /// close`, because a client may otherwise have sent its next request already.
     private func sendHead(_ connection: RawConnection) -> Bool {
         let isWhole = ChaosServer.Behavior.whole.contains(behavior)
         let isLast = !isWhole || lines.contains("close")
@@ -232,7 +232,7 @@ private struct ChaosRequest {
         return false
     }
 
-    /// Long enough for other requests to run in between, and no longer: there are thousands.
+    /// Waits just long enough for other requests to run, because there are thousands of waits.
     private func pass() { usleep(2000) }
 
     private func hex(_ number: Int) -> String { String(number, radix: 16) }

@@ -31,7 +31,7 @@ package final class TLSServer: Sendable {
         }
     }
 
-    /// The path of `openssl`; `nil` where there is none.
+    /// The path of `openssl`; `nil` if there is none.
     // Apple's own is LibreSSL, whose server accepts no address and prints no port.
     package static let executable = ["/opt/homebrew/bin/openssl", "/usr/local/bin/openssl", "/usr/bin/openssl"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Measures Diamond beside its peers: `Benchmarks [--json] [--all] [NAME…]`; without names, all that are not long. Exits
-/// with 1 when a figure is short of its target.
+/// Measures Diamond and its peers: `Benchmarks [--json] [--all] [NAME…]`. Without names, omits long benchmarks. Exits
+/// with 1 if a figure misses its target.
 @main
 enum Benchmarks {
     static func main() async {
@@ -47,7 +47,7 @@ enum Benchmarks {
     private static func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }
 
-/// Why nothing could be measured.
+/// The reason why nothing could be measured.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

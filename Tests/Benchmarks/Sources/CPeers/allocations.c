@@ -13,7 +13,7 @@ long allocations(void) { return count; }
 
 void give_back(void) { malloc_trim(0); }
 
-// The program's own malloc comes before the library's, and hands on to it.
+// The program's own malloc, which replaces the library's, counts and calls it.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
 extern void *__libc_realloc(void *pointer, size_t size);

@@ -9,7 +9,7 @@
 
 enum { max_width = 256 };
 
-/// One exchange: its handle is used again and again, what it received is the caller's to free.
+/// One exchange. Its handle is reused. The caller frees the received bytes.
 typedef struct exchange {
     CURL *easy;
     char *head, *body;
@@ -94,7 +94,7 @@ static void finish(job *job, exchange *exchange, CURLcode result) {
     *exchange = (struct exchange){.easy = exchange->easy};
 }
 
-/// Finishes the next exchange that has ended; NULL where there is none.
+/// Finishes the next exchange that has ended; NULL if there is none.
 static exchange *finish_next(job *job) {
     int left = 0;
     for (CURLMsg *message; (message = curl_multi_info_read(job->peer->multi, &left));) {
@@ -108,7 +108,7 @@ static exchange *finish_next(job *job) {
     return NULL;
 }
 
-// MARK: One thread: who asks and who sends are the same.
+// MARK: One thread, which is the caller and the sender.
 
 static void *work(void *context) {
     job *job = context;
@@ -125,9 +125,9 @@ static void *work(void *context) {
     return NULL;
 }
 
-// MARK: Two threads: one asks and takes the answers, the other one sends.
+// MARK: Two threads: a caller and a sender.
 
-/// What goes from one thread to the other: numbers of exchanges.
+/// A queue of exchanges' numbers between two threads.
 typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t some;
@@ -151,7 +151,7 @@ static void close_mailbox(mailbox *box) {
     pthread_mutex_destroy(&box->lock);
 }
 
-/// Takes all there is, under the lock.
+/// Takes all elements, under the lock.
 static int take(mailbox *box, int *items) {
     int count = box->count;
     memcpy(items, box->items, sizeof(int) * (size_t)count);
@@ -186,7 +186,7 @@ static int await_answers(handover *self, int *items) {
     return count;
 }
 
-/// The requests there are; with none, the next one wakes the thread.
+/// Takes the queued requests. If there are none, the next one wakes the thread.
 static int next_requests(handover *self, int *items, bool *is_over) {
     mailbox *box = &self->requests;
     pthread_mutex_lock(&box->lock);

@@ -116,7 +116,7 @@ static unsigned char *copy(sqlite3_stmt *row, int column, size_t *size) {
     return bytes;
 }
 
-/// The rest of a body of several chunks, the first of which is in the row; each against its checksum.
+/// Reads the rest of a body of several chunks after the first one in the row, and checks each checksum.
 static bool read_chunks(sqlite3_stmt *row, disk_peer_entry *entry, size_t count, unsigned char *digest) {
     size_t number = 0, most = entry->body_size / chunk_size + 2;
     unsigned char *grown = realloc(entry->body, entry->body_size), *digests = malloc(most * digest_size);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Fills a file with entries, as fast as SQLite can: without the indexes, which are made again at the end.
+// Fills a file with entries, as fast as SQLite can: without indexes, which are created at the end.
 
 static bool execute(sqlite3 *database, const char *sql) {
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/// The definitions of all indexes of `entry`, one after another, to be freed; they are dropped.
+/// Drops all indexes of `entry`, and returns their definitions. The caller frees the text.
 static char *take_indexes(sqlite3 *database) {
     char *definitions = sqlite3_mprintf(""), *drops = sqlite3_mprintf("");
     sqlite3_stmt *row = prepare(
@@ -27,7 +27,7 @@ static char *take_indexes(sqlite3 *database) {
     return is_done ? definitions : (sqlite3_free(definitions), NULL);
 }
 
-/// The entry of a number: `Entries` makes the same key, request and URL of it.
+/// Creates the entry of a number, with the same key, request and URL as `Entries`.
 static bool insert(sqlite3_stmt *row, sqlite3_stmt *body_row, int64_t number, size_t body_size, unsigned char *body) {
     char url[128], request[256], headers[256];
     int url_size = snprintf(
@@ -71,7 +71,7 @@ static bool insert_all(sqlite3 *database, int64_t count, size_t smallest, size_t
     sqlite3_stmt *body_row = prepare(database, "INSERT INTO body (id, bytes) VALUES (?, ?)");
     unsigned char *body = calloc(1, largest + sizeof(int64_t));
     bool is_done = row && body_row && body;
-    // Sizes in no order, so that the index over them is of use.
+    // Sizes in random order, so that the index over them has work to do.
     for (int64_t number = 0; is_done && number < count; number++) {
         size_t spread = (size_t)((uint64_t)number * 0x9E3779B97F4A7C15u >> 32) % (largest - smallest + 1);
         is_done = insert(row, body_row, number, smallest + spread, body);

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-// The statements are Diamond's own, in the files of its tables, but for what the same job cannot need: a unique name, an
-// ordering key, what was tried before.
+// The statements are Diamond's, without the parts that these jobs do not need: unique names, ordering keys, earlier
+// attempts.
 
 enum { statement_count = 13 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-// The statements are Diamond's own, in the files of its tables.
+// The statements are Diamond's.
 
 static const char insert_sql[] =
     "INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,\n"
@@ -150,7 +150,7 @@ static bool store(store_peer *peer, const disk_peer_entry *entry) {
     return is_done;
 }
 
-/// Before SQLite 3.51.3 a checkpoint has to keep every commit away; see SQLiteDatabase.swift.
+/// Before SQLite 3.51.3, a checkpoint must exclude every commit. See SQLiteDatabase.swift.
 static bool checkpoint(store_peer *peer) {
     if (!run(peer->begin)) return false;
     int code = sqlite3_wal_checkpoint_v2(peer->checkpointer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -158,7 +158,7 @@ static bool checkpoint(store_peer *peer) {
     return run(peer->rollback) && code == SQLITE_OK;
 }
 
-/// What the entries count in the hour.
+/// Updates the counts of the hour.
 static bool count_stores(store_peer *peer, size_t count) {
     int64_t hour = time(NULL) / 3600;
     sqlite3_bind_int64(peer->count, 1, (int64_t)count);
@@ -170,8 +170,8 @@ static bool count_stores(store_peer *peer, size_t count) {
     return run(peer->insert_hour);
 }
 
-/// Up to a group's worth of entries, and what they count in the hour. (Whether the file is within its bound
-/// Diamond looks each time a part of it was written, which is far off here.)
+/// Stores up to a group of entries, and updates the counts of the hour. Diamond also checks the bound of the file,
+/// but only after many more writes.
 static bool store_group(store_peer *peer, size_t first, size_t count) {
     bool is_done = run(peer->begin);
     for (size_t index = 0; is_done && index < count; index++) is_done = store(peer, &peer->entries[first + index]);
@@ -180,7 +180,7 @@ static bool store_group(store_peer *peer, size_t first, size_t count) {
     return is_done;
 }
 
-// --- Handed to a thread that writes ---------------------------------------------------------------------------------
+// --- With a writing thread ------------------------------------------------------------------------------------------
 
 static bool is_due(const store_peer *peer) {
     return peer->added - peer->written >= (peer->is_gathering ? peer->group : 1);

@@ -1,10 +1,10 @@
 import Diamond
 import Foundation
 
-/// What an engine cannot do without where an exchange goes on when whoever has asked first is canceled and others wait: a
-/// task of its own, which tells those who wait. The same around the bare transport is the least that a request can cost.
+/// The minimum cost of a shared exchange: the bare transport in a task of its own, which passes the result to waiting
+/// callers. An engine needs such a task, because the exchange continues when its first caller is canceled.
 extension Transport {
-    /// ``fetch(_:)`` in a task of its own, which begins in the calling thread.
+    /// Runs ``fetch(_:)`` in a task of its own, which begins in the calling thread.
     func fetchApart(_ url: String) async throws {
         try await withUnsafeThrowingContinuation { (caller: UnsafeContinuation<Void, any Error>) in
             detach {
@@ -19,7 +19,7 @@ extension Transport {
 }
 
 extension Benchmark {
-    /// - Parameter floor: the ratio of what cannot be done without.
+    /// - Parameter floor: the ratio of the minimum cost.
     static func note(floor: Double) -> String {
         String(format: "%.2f with nothing but a task of its own around the transport", floor)
     }

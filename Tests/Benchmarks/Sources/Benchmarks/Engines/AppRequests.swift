@@ -11,8 +11,8 @@ extension Benchmark {
             name: "urlsession-app-\(width)",
             method: """
                 requests a second of processor time through the engine with the policy noStore over the platform's transport, \
-                \(width) at a time, status and content type validated and JSON decoded, to the same work as an app writes it \
-                over URLSession, in the way of Alamofire
+                \(width) at a time, status and content type validated and JSON decoded, to the same work over \
+                URLSession, as in Alamofire
                 """,
             unit: "x URLSession",
             target: .atLeast(1),
@@ -49,7 +49,7 @@ private enum AppRequests {
     }
 }
 
-/// nginx's document.
+/// The document of nginx.
 private struct City: Decodable {
     let name: String
     let country: String
@@ -57,8 +57,8 @@ private struct City: Decodable {
     let notes: String
 }
 
-/// What an app writes over URLSession, or has Alamofire do: a session with a queue of its own, and every answer validated,
-/// decoded, and asked for again where that may help.
+/// The code that an app writes over URLSession, or that Alamofire runs: a session with its own queue, validation and
+/// decoding of each response, and retries.
 private struct AppSession: Sendable {
     private static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
 

@@ -19,7 +19,7 @@ private enum EngineSends {
     static func measurement(_ width: Int, _ url: String) async throws -> Benchmark.Measurement {
         let count = 6400
         var configuration = Engine.Configuration(store: nil)
-        // The transport alone has no limit either.
+        // Like the bare transport, without a limit.
         configuration.originWidth = width
         let engine = Engine(configuration)
         let transport = CurlTransport()
@@ -43,7 +43,7 @@ private enum EngineSends {
 }
 
 extension Engine {
-    /// Gets a body as the bare transport does, past the cache.
+    /// Gets a body as the bare transport does, without the cache.
     func fetch(_ url: String) async throws {
         let response = try await send(Request(url, cache: .noStore))
         guard response.status == .ok, response.body.count == Nginx.bodySize else {

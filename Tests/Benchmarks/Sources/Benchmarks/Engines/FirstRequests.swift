@@ -8,9 +8,9 @@ extension Benchmark {
         Benchmark(
             name: "engine-cache-\(width)",
             method: """
-                processor time of a request through the engine that finds nothing in the cache and has its answer of 1 KiB \
-                stored, \(width) at a time, until all are on disk, to C's lookup that finds nothing, the bare transport, and \
-                C's store, 64 in a transaction on a thread that writes, one behind the other for each request
+                processor time of a request through the engine whose response of 1 KiB is not stored, and is then stored on \
+                disk, \(width) at a time, to C's lookup, the bare transport and C's store one after the other, with 64 \
+                entries in a transaction on a writing thread
                 """,
             unit: "x transport + C",
             target: .atMost(1.6),
@@ -23,7 +23,7 @@ extension Benchmark {
     }
 }
 
-/// Each for a URL that nobody has asked for before: through an engine with a cache, and by a transport with C beside it.
+/// Requests for URLs that are not stored, through an engine with a cache, and by a transport with a store in C.
 private enum FirstRequests {
     private static let rounds = 11
     private static let count = 2048
@@ -69,7 +69,7 @@ private enum FirstRequests {
 
     private static func engine(_ width: Int, _ store: Store) -> Engine {
         var configuration = Engine.Configuration(store: store)
-        // The transport alone has no limit either, and C's file no bound.
+        // Like the bare transport and C's file, without a limit.
         configuration.originWidth = width
         configuration.diskCapacity = 1 << 40
         return Engine(configuration)
@@ -83,7 +83,7 @@ private enum FirstRequests {
     }
 }
 
-/// The same document under one URL after another.
+/// The same document at many URLs.
 private struct NewURLs {
     private let url: String
     private let count = Guarded(0)
@@ -99,11 +99,11 @@ private struct NewURLs {
     }
 }
 
-/// What C does in the place of the cache, in a file of its own.
+/// The store in C, in a file of its own.
 private final class CCache: Sendable {
     private struct Peers: @unchecked Sendable {
         let finder, store: OpaquePointer
-        /// How many were looked for.
+        /// The number of lookups.
         var found = 0
     }
 
@@ -122,7 +122,7 @@ private final class CCache: Sendable {
         peers = Guarded(Peers(finder: finder, store: store))
     }
 
-    /// Looks for the next entry, which is not there.
+    /// Looks up the next entry, which is not stored.
     func find() throws {
         let isThere = peers.withLock { peers in
             defer { peers.found += 1 }
@@ -131,7 +131,7 @@ private final class CCache: Sendable {
         guard !isThere else { throw Failure("C found what nobody has stored") }
     }
 
-    /// Hands the next entry to the thread that writes.
+    /// Passes the next entry to the writing thread.
     func store() throws {
         guard peers.withLock({ store_peer_add($0.store, 64) }) else { throw Failure("C has nothing to store") }
     }

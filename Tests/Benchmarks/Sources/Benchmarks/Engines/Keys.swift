@@ -29,21 +29,21 @@ extension Benchmark {
         ),
         Benchmark(
             name: "key-again",
-            method: "time for the key of the GET asked for again, to SHA-256 of its form",
+            method: "time for the key of the GET when it is computed again, to SHA-256 of its form",
             unit: "x SHA-256",
             target: .atMost(4),
             measure: { try await Keys.again() }
         ),
         Benchmark(
             name: "key-get-allocations",
-            method: "how often the key of the GET asks for memory, less what SHA-256 of its form asks for",
+            method: "allocations for the key of the GET, without those of SHA-256 of its form",
             unit: "allocations",
             target: .atMost(4),
             measure: { try Keys.allocations() }
         ),
         Benchmark(
             name: "key-again-allocations",
-            method: "how often the key of the GET asked for again asks for memory",
+            method: "allocations for the key of the GET when it is computed again",
             unit: "allocations",
             target: .atMost(0),
             measure: { try await Keys.allocationsAgain() }

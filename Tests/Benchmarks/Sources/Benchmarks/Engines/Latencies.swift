@@ -15,13 +15,13 @@ extension Benchmark {
     )
 }
 
-/// How long each request of a round has taken, in seconds.
+/// The duration of each request of a round, in seconds.
 private struct Latencies {
     private let times = Guarded<[Double]>([])
 
     func ratio(_ width: Int, _ url: String) async throws -> Double {
         var configuration = Engine.Configuration(store: nil)
-        // The transport alone has no limit either.
+        // Like the bare transport, without a limit.
         configuration.originWidth = width
         let engine = Engine(configuration)
         let transport = CurlTransport()
@@ -47,7 +47,7 @@ private struct Latencies {
         }
     }
 
-    /// That of the round, which is over.
+    /// Removes the times of the finished round, and returns their percentile.
     private func takePercentile(_ share: Double) -> Double {
         let sorted = times.withLock { times in
             defer { times.removeAll(keepingCapacity: true) }

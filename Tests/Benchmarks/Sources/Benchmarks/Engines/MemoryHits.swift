@@ -14,8 +14,8 @@ extension Benchmark {
         Benchmark(
             name: "memory-hit-threads",
             method: """
-                requests a second by the clock that one engine answers from memory to two tasks at a time, to those to one \
-                task, each in its fastest round: what else runs on the machine only takes away
+                requests a second that one engine answers from memory to two parallel tasks, to those to one task, each in \
+                its fastest round, because other work of the machine only slows it down
                 """,
             unit: "x one task",
             target: .atLeast(1.5),
@@ -41,7 +41,7 @@ private enum MemoryHits {
         try await with(directory) { engine, requests in
             var (one, two) = (Rates(width: 1), Rates(width: 2))
             for round in 0..<15 {
-                // Who goes first changes.
+                // The order alternates.
                 for isOne in [round % 2 == 0, round % 2 == 1] {
                     if isOne {
                         try await one.measure(requests, engine)
@@ -54,7 +54,7 @@ private enum MemoryHits {
         }
     }
 
-    /// An engine that has in memory what the requests ask for.
+    /// An engine with the responses of all requests in memory.
     private static func with<Result>(
         _ directory: URL,
         _ body: (Engine, [Request]) async throws -> Result
@@ -70,7 +70,7 @@ private enum MemoryHits {
         return result
     }
 
-    /// - Parameter start: the number of the first request; after the last one comes the first.
+    /// - Parameter start: the number of the first request. The first one follows the last.
     fileprivate static func hit(
         _ requests: [Request],
         _ engine: Engine,
@@ -84,12 +84,12 @@ private enum MemoryHits {
     }
 }
 
-/// What so many tasks at a time get, round for round.
+/// The figures of a number of parallel tasks, by round.
 private struct Rates {
     private static let count = 50_000
 
     let width: Int
-    /// Hits a second by the clock.
+    /// Hits a second of elapsed time.
     private var rates: [Double] = []
     /// Microseconds of processor time of a hit.
     private var times: [Double] = []
@@ -120,9 +120,9 @@ private struct Rates {
     }
 }
 
-/// Answers every request with what an API would, without a network.
+/// A transport that answers each request like an API, without a network.
 struct CannedTransport: Transport {
-    // Made once: what is measured is not what a server's answer costs to make.
+    // Created once, so that its creation is not measured.
     private static let headers: HTTPFields = [
         .server: "nginx", .date: "Tue, 07 Jan 2025 08:00:00 GMT", .contentType: "application/json",
         .contentLength: "1024", .cacheControl: "max-age=315360000", .eTag: "\"5f2-1024\"",

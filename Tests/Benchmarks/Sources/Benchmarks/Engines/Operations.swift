@@ -23,7 +23,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "queued-memory",
-            method: "memory of a connection that waits for a place on the wire, among 100,000",
+            method: "memory of a connection that waits for a permit, among 100,000",
             unit: "bytes",
             target: .atMost(8192),
             measure: { try await Waiting.memoryOfOne(100_000) }
@@ -48,7 +48,7 @@ extension Benchmark {
     private static func chain(_ count: Int, atMost seconds: Double) -> Benchmark {
         Benchmark(
             name: "chain-\(count / 1000)k",
-            method: "time of \(count) connections that wait for one another: made, run and freed; least of 9 rounds",
+            method: "time to create, run and release a chain of \(count) connections; least of 9 rounds",
             unit: "s",
             target: .atMost(seconds),
             measuring: { try await Chains.time(count) }
@@ -67,7 +67,7 @@ private enum Chains {
         try await least { try await Effort.of { try await run(count) { engine.enqueue($0) } }.wall }
     }
 
-    // No peer takes part, so that whatever else the machine does would count; it can only add.
+    // Without a peer, other work of the machine counts. The least of several rounds has the least of it.
     private static func least(_ measure: () async throws -> Double) async throws -> Benchmark.Measurement {
         var times: [Double] = []
         for _ in 0..<9 { times.append(try await measure()) }
@@ -151,7 +151,7 @@ private enum Waiting {
         return count * Int(getpagesize())
     }
 
-    /// Of the whole process, since it began.
+    /// The processor time of the whole process.
     private static func peak() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         guard let found = status.firstMatch(of: /VmHWM:\s*(\d+) kB/), let count = Int(found.1) else {

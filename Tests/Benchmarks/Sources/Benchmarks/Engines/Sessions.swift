@@ -44,7 +44,7 @@ private enum SessionRequests {
     private typealias Send = @Sendable () async throws -> Void
 }
 
-/// URLSession as most programs use it: a data task with a completion handler.
+/// URLSession as most programs use it: with data tasks and completion handlers.
 private struct PlainSession: Sendable {
     private let session: URLSession
 

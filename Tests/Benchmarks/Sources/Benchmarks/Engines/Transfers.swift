@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 
 extension Benchmark {
-    /// On both sides the program's own code runs on the thread of the exchanges.
+    /// Transfers whose callers run on the thread of the exchanges, on both sides.
     static let transfers = widths.map { width in
         Benchmark(
             name: "curl-\(width)",
@@ -18,13 +18,13 @@ extension Benchmark {
         )
     }
 
-    /// On both sides requests and answers go from one thread to another.
+    /// Transfers whose requests and responses go from one thread to another, on both sides.
     static let handedTransfers = widths.map { width in
         Benchmark(
             name: "curl-handed-\(width)",
             method: """
                 processor time of a request over CurlTransport by tasks anywhere, \(width) at a time, to C on libcurl's \
-                multi interface with one thread that asks and one that sends
+                multi interface with a calling and a sending thread
                 """,
             unit: "x C",
             target: .atMost(1.5),
@@ -58,7 +58,7 @@ private enum Transfers {
 }
 
 extension Transport {
-    /// Gets a body with what an engine would send, and checks that it is all there.
+    /// Gets a body with the request that an engine would send, and checks that it is complete.
     func fetch(_ url: String) async throws {
         let request = TransportRequest(url: url, headers: [.userAgent: "Diamond"], timeout: .seconds(60))
         let response = try await send(request)

@@ -1,15 +1,15 @@
 /// One figure that this program can measure.
 struct Benchmark: Sendable {
     let name: String
-    /// How it is measured, in one line.
+    /// The method of measurement, in one line.
     let method: String
     let unit: String
     let target: Target
-    /// Takes minutes, or needs much of the disk or the network: measured when it is named, or with `--all`.
+    /// Whether it takes minutes, or much of the disk or the network. It then runs only by name or with `--all`.
     let isLong: Bool
     let measure: @Sendable () async throws -> Measurement
 
-    /// What the figure has to be.
+    /// The condition that the figure has to meet.
     enum Target: Sendable {
         case atMost(Double)
         case atLeast(Double)
@@ -22,7 +22,7 @@ struct Benchmark: Sendable {
         }
     }
 
-    /// A figure, and lines that tell more.
+    /// A figure, with lines of notes.
     struct Measurement: Sendable {
         var value: Double
         var notes: [String] = []

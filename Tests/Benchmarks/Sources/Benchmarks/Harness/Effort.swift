@@ -1,10 +1,10 @@
 import Foundation
 
-/// What some work took.
+/// The time that some work took.
 struct Effort {
-    /// Seconds of processor time of the whole process: other processes, such as the server, do not count.
+    /// Seconds of processor time of this process, without other processes such as the server.
     var processor: Double
-    /// Seconds by the clock on the wall.
+    /// Seconds of elapsed time.
     var wall: Double
 
     static func of(_ work: () async throws -> Void) async rethrows -> Effort {

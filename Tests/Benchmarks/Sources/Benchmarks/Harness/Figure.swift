@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a benchmark found.
+/// The result of a benchmark.
 struct Figure: Encodable {
     var name: String
     var value: Double
@@ -10,7 +10,7 @@ struct Figure: Encodable {
     var method: String
     var notes: [String]
 
-    /// `NAME VALUE UNIT TARGET ok|short` between tabs, under lines that tell the method and more.
+    /// `NAME VALUE UNIT TARGET ok|short`, separated by tabs, after lines with the method and notes.
     var lines: String {
         let fields = [name, String(format: "%.2f", value), unit, target, isMet ? "ok" : "short"]
         return ([method] + notes).map { "# \($0)\n" }.joined() + fields.joined(separator: "\t")

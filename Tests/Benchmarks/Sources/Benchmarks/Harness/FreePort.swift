@@ -1,8 +1,8 @@
 import Foundation
 
-/// Ports of this machine's loopback.
+/// A finder of free loopback ports.
 enum FreePort {
-    /// A port nobody listens on now.
+    /// A port that is free now.
     static func find() throws -> UInt16 {
         let socket = makeSocket()
         defer { close(socket) }

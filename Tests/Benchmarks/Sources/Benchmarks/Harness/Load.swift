@@ -1,6 +1,6 @@
-/// Requests one after another, several such rows side by side.
+/// Sequences of requests, several in parallel.
 enum Load {
-    /// Sends `count` requests, `width` at a time, by tasks on `executor`, or wherever the system runs them.
+    /// Sends `count` requests, `width` at a time, in tasks on `executor`, or on the default one.
     static func run(
         _ count: Int,
         width: Int,

@@ -1,21 +1,20 @@
 import Foundation
 
-/// nginx with one worker, keeping every connection alive, and one file of 1 KiB to serve; on a free port of this machine.
+/// nginx with one worker, persistent connections and one file of 1 KiB, on a free port of this machine.
 ///
-/// It ends with ``stop()``, or with this program however that ends: a shell between the two reads from a pipe that then
-/// closes.
+/// It ends with ``stop()``, or with this program: its parent is a shell that reads from a pipe of this program.
 struct Nginx {
     static let bodySize = 1024
 
     private let shell = Process()
     private let lifeline = Pipe()
-    /// Says something once nginx listens, and ends where it does not.
+    /// Receives a line when nginx listens, and ends if it does not start.
     private let news = Pipe()
     private let port: UInt16
 
     var url: String { "http://127.0.0.1:\(port)/cities.json" }
 
-    /// The same, to be cached for an hour.
+    /// The URL of the same file with a lifetime of an hour.
     var freshURL: String { "http://127.0.0.1:\(port)/fresh/cities.json" }
 
     static func with<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
@@ -47,7 +46,7 @@ struct Nginx {
         shell.waitUntilExit()
     }
 
-    // No `wait`: a thread of Dispatch has SIGCHLD blocked, and hands that on to the shell, which would wait forever.
+    // Without `wait`: a shell started by a thread of Dispatch inherits a blocked SIGCHLD, and would wait forever.
     private static let script = """
         nginx -p "$1" -c "$1/nginx.conf" -e stderr </dev/null >&2 || exit
         echo listening
@@ -82,7 +81,7 @@ struct Nginx {
             """.utf8)
     }
 
-    /// JSON of exactly ``bodySize`` bytes.
+    /// JSON of ``bodySize`` bytes.
     private static var document: Data {
         let start = #"{"name":"Berlin","country":"DE","population":3426354,"notes":""#
         let filler = String(repeating: "x", count: bodySize - start.utf8.count - 2)

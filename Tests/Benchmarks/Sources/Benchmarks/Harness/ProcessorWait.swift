@@ -1,9 +1,9 @@
 import Foundation
 
-/// How long the thread that makes this has been ready to run and had no processor, as Linux counts it (proc(5),
-/// `schedstat`); 0 elsewhere.
+/// The time that the calling thread was ready to run without a processor, from Linux's `schedstat` (proc(5)); 0 on
+/// other systems.
 ///
-/// On a machine that others use, it is most of the longest times, whatever is measured.
+/// On a shared machine, it is most of the longest measured times.
 struct ProcessorWait: ~Copyable {
     private let file = open("/proc/thread-self/schedstat", O_RDONLY)
 

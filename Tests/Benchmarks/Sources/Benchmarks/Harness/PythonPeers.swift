@@ -16,7 +16,7 @@ extension Benchmark {
     }
 }
 
-/// An HTTP cache in Python, as its documentation sets it up.
+/// An HTTP cache in Python, set up as in its documentation.
 private enum PythonPeer: String, CaseIterable {
     case requestsCache = "requests-cache"
     case hishel
@@ -27,14 +27,14 @@ private enum PythonPeer: String, CaseIterable {
 
         var method: String {
             switch self {
-            case .hits: "answers a second from the cache to the same request"
-            case .stores: "answers a second fetched from a server on this machine and stored"
-            // Threads and tasks only add to the peer's time.
-            case .crowdedStores: "the same with 64 at a time; the peer's one after another, which costs it least"
+            case .hits: "responses a second from the cache to the same request"
+            case .stores: "responses a second, fetched from a server on this machine and stored"
+            // The peer uses one thread, because threads and tasks only add to its time.
+            case .crowdedStores: "the same with 64 at a time; the peer one after the other, which is its fastest way"
             }
         }
 
-        /// What the peer is told to do.
+        /// The command for the peer.
         var peers: String { self == .hits ? "hits" : "stores" }
     }
 
@@ -80,7 +80,7 @@ private struct PythonRace {
         }
     }
 
-    /// Of one answer. On no actor, as the peer: a caller on the main actor pays two changes of threads more.
+    /// The time of one response, outside any actor. On the main actor it would include two thread switches.
     @concurrent private func seconds(_ engine: Engine, _ round: Int) async throws -> Double {
         switch work {
         case .hits:

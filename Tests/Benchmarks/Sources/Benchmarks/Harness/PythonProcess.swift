@@ -1,6 +1,6 @@
 import Foundation
 
-/// A script of `peers`, in the virtual environment that `peers/prepare` makes.
+/// A script of `peers`, in the virtual environment that `peers/prepare` creates.
 struct PythonProcess {
     private let process = Process()
     private let input = Pipe()
@@ -28,7 +28,7 @@ struct PythonProcess {
         }
     }
 
-    /// What some work took, by the script's measure.
+    /// The time of some work, as the script measured it.
     func seconds(_ work: String, _ count: Int) throws -> Double {
         input.fileHandleForWriting.write(Data("\(work) \(count)\n".utf8))
         var answer = Data()
@@ -42,7 +42,7 @@ struct PythonProcess {
         return seconds
     }
 
-    /// It ends with its input.
+    /// The script ends when its input is closed.
     func stop() {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()

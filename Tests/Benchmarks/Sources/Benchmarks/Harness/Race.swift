@@ -1,9 +1,9 @@
 import Foundation
 
-/// Two ways to do the same work, side by side in interleaved rounds.
+/// A comparison of two ways to do the same work, in interleaved rounds.
 ///
-/// The machine's speed drifts; within one round both meet the same. So the figure is the median of the rounds' ratios,
-/// and who goes first changes from round to round. One round before counts for nothing.
+/// The machine's speed changes over time, but hardly within one round. The figure is the median of the rounds'
+/// ratios. The order alternates, and a first round does not count.
 struct Race {
     var rounds = 11
     let ours: () async throws -> Void
@@ -14,7 +14,7 @@ struct Race {
         try await ratio { work in measure(try await Effort.of(work)) }
     }
 
-    /// - Parameter measure: does the work it is given, and says what came of it, in seconds.
+    /// - Parameter measure: does the given work, and returns its time in seconds.
     func ratio(measuring measure: Measure) async throws -> Double {
         var ratios: [Double] = []
         for round in 0...rounds {
@@ -32,7 +32,7 @@ struct Race {
         return (try await measure(ours), peer)
     }
 
-    /// With `BENCHMARK_TRACE` in the environment every round is told.
+    /// Prints each round if the environment has `BENCHMARK_TRACE`.
     private func trace(_ round: Int, _ ours: Double, _ peer: Double) {
         guard ProcessInfo.processInfo.environment["BENCHMARK_TRACE"] != nil else { return }
         FileHandle.standardError.write(Data("round \(round): ours \(ours) s, peer \(peer) s\n".utf8))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory for the time of one benchmark.
+/// A directory for one benchmark.
 enum Scratch {
     static func with<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
         let directory = try make()

@@ -44,7 +44,7 @@ extension Benchmark {
     ]
 }
 
-/// The figures of models and collections: each the best of several runs, in one thread.
+/// The figures of models and collections, each the best of several runs in one thread.
 enum Models {
     static func insertion() throws -> Double {
         let rows = try collection(of: 100_000)
@@ -63,7 +63,7 @@ enum Models {
         return time / 2000 * 1e6
     }
 
-    /// 10,000 removals, 10,000 insertions and 2,000 moves: the load of DifferenceKit's own benchmark.
+    /// 10,000 removals, 10,000 insertions and 2,000 moves, as in DifferenceKit's own benchmark.
     static func changes() throws -> Double {
         var ratios: [Double] = []
         for _ in 0..<5 {
@@ -135,7 +135,7 @@ enum Models {
     }
 }
 
-/// The difference of two arrays by Heckel's method, as libraries for tables compute it.
+/// The difference of two arrays by Heckel's algorithm, as table libraries compute it.
 enum Heckel {
     private struct Symbol {
         var old: Int?

@@ -17,7 +17,7 @@ extension Benchmark {
     }
 }
 
-/// A queue in Python, as its documentation sets it up, but for waiting for the disk where it does not.
+/// A queue in Python, set up as in its documentation, but always with synchronous writes.
 private enum QueuePeer: String, CaseIterable {
     case litequeue
     case persistQueue = "persist-queue"
@@ -34,8 +34,8 @@ private enum QueuePeer: String, CaseIterable {
         }
     }
 
-    /// Theirs is one table, and knows of no lines, no times, no identities and no counts: some pages less for each job.
-    /// huey forgets a job before it runs it.
+    /// The peers have one table without ordering keys, times, identities and counts, so they write fewer pages for each
+    /// job. huey deletes a job before it runs it.
     func target(of work: Work) -> Double {
         switch (self, work) {
         case (_, .enqueue): 0.4
@@ -76,7 +76,7 @@ private enum QueuePeer: String, CaseIterable {
         return request
     }
 
-    /// One that gets an answer at once, and does all else.
+    /// A replayer whose jobs are answered at once. It does everything else.
     private static func replayer(of queue: ReplayQueue) -> Replayer {
         Replayer(queue, width: 8, reachability: SystemReachability()) { attempt in
             _ = await attempt.begin()

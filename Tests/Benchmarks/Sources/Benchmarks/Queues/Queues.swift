@@ -29,7 +29,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "queue-claim-growth",
-            method: "time of a claim of 10 among 1,000,000 jobs that wait, to among 1,000",
+            method: "time of a claim of 10 among 1,000,000 waiting jobs, to one among 1,000",
             unit: "x",
             target: .atMost(1.5),
             isLong: true,
@@ -37,7 +37,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "queue-claim-blocked",
-            method: "time of a claim of 10 beside 100,000 jobs behind two ordering keys, to beside 100",
+            method: "time of a claim of 10 with 100,000 other jobs of two blocked ordering keys, to one with 100",
             unit: "x",
             target: .atMost(1.5),
             isLong: true,
@@ -45,7 +45,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "queue-idle",
-            method: "processor time of a replayer whose jobs wait for tomorrow, beside another process's queue",
+            method: "processor time of a replayer whose jobs wait for a day, with another owner of the queue",
             unit: "ms/s",
             target: .atMost(0.5),
             measure: { try await Queues.idling(for: 10) }
@@ -156,14 +156,14 @@ private enum Queues {
             let (queue, other) = (
                 try ReplayQueue(Store(directory: directory)), try ReplayQueue(Store(directory: directory))
             )
-            // An owner that lives has to be looked after.
+            // The other queue is an owner that the replayer must watch.
             _ = try await other.owner.enter()
             try await queue.enqueue([request, request], after: .seconds(86_400))
             let replayer = Replayer(queue, width: 8, reachability: SystemReachability()) { _ in
                 JobResult(outcome: .answered(status: 200, isTransient: false, pushBack: nil))
             }
             let run = Task { await replayer.run() }
-            // What it spends while nothing happens is what is measured: there is nothing to wait for but time.
+            // Measures the time that it spends while nothing happens.
             try await Task.sleep(for: .seconds(1))
             let effort = try await Effort.of { try await Task.sleep(for: .seconds(seconds)) }
             replayer.stop()
@@ -176,9 +176,9 @@ private enum Queues {
     // MARK: Growth
 
     enum Crowd {
-        /// For a time to come.
+        /// Jobs that wait for a later time.
         case waiting(Int)
-        /// Behind two ordering keys, whose first jobs wait.
+        /// Jobs of two ordering keys whose first jobs wait.
         case blocked(Int)
 
         var statement: String {

@@ -16,7 +16,7 @@ extension Benchmark {
     ]
 }
 
-/// A large body on its way into a store, and out of it.
+/// A large body that is stored and read in pieces.
 private struct Bodies {
     private static let size = 100 << 20
     private static let pieceSize = 64 << 10
@@ -68,9 +68,11 @@ private struct Bodies {
     }
 }
 
-/// The largest resident size of this process since somebody began to look, as Linux counts it (proc(5)).
+/// The peak resident size of this process, from Linux's proc(5).
 private enum PeakMemory {
-    /// - Returns: bytes that are resident now.
+    /// Resets the peak.
+    ///
+    /// - Returns: the resident bytes now.
     static func restart() throws -> Int {
         guard let file = fopen("/proc/self/clear_refs", "w") else { throw Failure("only Linux tells its peak") }
         fputs("5", file)

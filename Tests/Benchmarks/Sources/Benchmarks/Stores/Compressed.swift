@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 
 extension Benchmark {
-    /// What compression costs, and what it saves: the disk tier with zlib to the same without, on pages of JSON.
+    /// The cost and the savings of compression: the disk tier with zlib, compared to the same without, on JSON.
     static let compressed = [
         compressed("get-8k", "processor time of lookups", .atMost(5), 8) { try await $0.getRatio() },
         compressed("put-8k", "processor time of stores", .atMost(5), 8) { try await $0.putRatio() },
@@ -48,7 +48,7 @@ private struct Compressed {
         }
         for cache in [compressed, plain] { try await put(cache) }
         guard try bytesRatio() < 1 else { throw Failure("built without the trait Compression") }
-        // What is used for the first time is written about; not in the race.
+        // Uses each entry once, because the first use is recorded on disk.
         for cache in [compressed, plain] { try get(cache) }
         for cache in [compressed, plain] { await cache.flush() }
     }

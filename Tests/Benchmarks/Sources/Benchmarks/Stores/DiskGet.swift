@@ -32,7 +32,7 @@ private struct DiskGet {
         }
 
         var entryCount: Int { min(20_000, 100 << 20 / bytes) }
-        /// Some tenths of a second.
+        /// The number of lookups in a round, which takes some tenths of a second.
         var lookUps: Int { min(20_000, 1 << 30 / (bytes * 4)) }
     }
 

@@ -3,12 +3,12 @@ import Crypto
 import Diamond
 import Foundation
 
-/// Entries as an API's answers fill a store with them.
+/// Entries like those of an API's responses.
 enum Entries {
     /// 2025-01-07 08:00:00 UTC, in milliseconds.
     static let storedAt: Int64 = 1_736_236_800_000
 
-    /// - Parameter number: makes its URL, its key and its body.
+    /// - Parameter number: determines the URL, the key and the body.
     static func make(_ number: Int, bodySize: Int = 1024) -> CacheEntry {
         let url = "https://api.example.com/v1/cities?country=DE&page=\(number)&perPage=50"
         let request = Array("GET\n\(url)\naccept: application/json\n".utf8)
@@ -51,7 +51,7 @@ enum Entries {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed, fast.
+/// The random generator SplitMix64, with the same numbers for the same seed.
 struct FastRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -67,7 +67,7 @@ struct FastRandom: RandomNumberGenerator {
 }
 
 extension CacheEntry {
-    /// What C needs for a lookup.
+    /// The values that C needs for a lookup.
     func withQuestion<Result>(_ body: (inout disk_peer_entry) throws -> Result) rethrows -> Result {
         try key.bytes.withUnsafeBytes { key in
             try request.withUnsafeBufferPointer { request in
@@ -80,7 +80,7 @@ extension CacheEntry {
         }
     }
 
-    /// All that C needs for storing it.
+    /// The values that C needs to store it.
     func withEntry(_ body: (inout disk_peer_entry) -> Void) {
         var (headers, content) = (stored.headerBlock, stored.body)
         withQuestion { entry in
@@ -114,12 +114,12 @@ extension CacheEntry {
 }
 
 extension Cache {
-    /// Only the disk tier, without a bound that would be met.
+    /// Creates a cache with only the disk tier, and with a bound that is not reached.
     static func onDisk(_ directory: URL) throws -> Cache {
         try Cache(Store(directory: directory), memoryCapacity: 0, diskCapacity: 1 << 40)
     }
 
-    /// Stores entries, and uses each once, so that none is a first use later.
+    /// Stores entries, and uses each once, so that no later use is the first.
     func fill(with entries: [CacheEntry]) async throws {
         var waiting = 0
         for entry in entries {

@@ -6,7 +6,7 @@ extension Benchmark {
         name: "evict-miss-ratio",
         method: """
             the worst of SIEVE's miss ratios on Zipf workloads, by requests and by bytes, to LRU's of the same size, in 1 \
-            and 10 % of all bytes; the table has a scan, a loop and FIFO beside it
+            and 10 % of all bytes; the table also has a scan, a loop and FIFO
             """,
         unit: "x LRU",
         target: .atMost(1),
@@ -14,7 +14,7 @@ extension Benchmark {
     )
 }
 
-/// Replays of one workload after another through three ways to evict.
+/// Replays of workloads with three eviction algorithms.
 private enum Evictions {
     private static let requestCount = 500_000
 
@@ -45,7 +45,7 @@ private enum Evictions {
         for (number, object) in workload.requests.enumerated() {
             let size = Workload.size(of: object)
             let isHit = cache.isHit(object, size: size)
-            // The first fifth fills.
+            // The first fifth fills the cache.
             guard number >= workload.requests.count / 5 else { continue }
             (count, bytes) = (count + 1, bytes + size)
             if !isHit { (missed, missedBytes) = (missed + 1, missedBytes + size) }
@@ -54,13 +54,13 @@ private enum Evictions {
     }
 }
 
-/// Which objects are asked for, one after another.
+/// A sequence of requested objects.
 private struct Workload {
     let name: String
-    /// Whether the figure regards it.
+    /// Whether it counts in the figure.
     let counts: Bool
     let requests: [Int]
-    /// The caches' sizes, to that of all objects together.
+    /// The sizes of the caches, as parts of the size of all objects.
     var parts = [0.01, 0.1]
 
     private static let objectCount = 50_000
@@ -74,16 +74,16 @@ private struct Workload {
         ]
     }
 
-    /// Of every object that is asked for.
+    /// The size of each requested object.
     var totalSize: Int { Set(requests).reduce(0) { $0 + Self.size(of: $1) } }
 
-    /// 256 bytes to 64 KiB, each doubling as likely.
+    /// Returns a size from 256 bytes to 64 KiB, each doubling equally likely.
     static func size(of object: Int) -> Int {
         var random = FastRandom(seed: UInt64(object))
         return Int(exp2(Double.random(in: 8...16, using: &random)))
     }
 
-    /// Object n as often as 1/n^skew.
+    /// Returns requests in which object n has the frequency 1/n^skew.
     private static func zipf(_ skew: Double, _ count: Int) -> [Int] {
         var sum = 0.0
         let sums = (1...objectCount).map { rank in
@@ -103,7 +103,7 @@ private struct Workload {
         return low
     }
 
-    /// After every 20,000 requests, 5,000 for objects that nobody asks for again.
+    /// Returns the requests, with 5,000 for objects that are not requested again after every 20,000.
     private static func scanned(_ requests: [Int]) -> [Int] {
         requests.indices.flatMap { index -> [Int] in
             guard index % 20_000 == 19_999 else { return [requests[index]] }
@@ -113,7 +113,7 @@ private struct Workload {
 }
 
 private protocol SizedCache {
-    /// Whether the object is there; otherwise it comes in.
+    /// Returns whether the object is cached. If not, inserts it.
     mutating func isHit(_ object: Int, size: Int) -> Bool
 }
 
@@ -125,13 +125,13 @@ extension Sieve<Int, Void>: SizedCache {
     }
 }
 
-/// Evicts in the order of the queue: LRU where a hit moves its object to the end, FIFO otherwise.
+/// Evicts in the order of a queue: LRU if a hit moves its object to the end, otherwise FIFO.
 private struct QueueCache: SizedCache {
     let capacity: Int
     let movesUsed: Bool
     private var queue: [(object: Int, turn: Int)] = []
     private var first = 0
-    /// An object's newest place in the queue; older ones are passed over.
+    /// The newest position of each object in the queue. Older positions are skipped.
     private var turns: [Int: Int] = [:]
     private var cost = 0
 

@@ -3,9 +3,9 @@ import Diamond
 import Foundation
 
 extension Benchmark {
-    /// A lookup goes down one tree, whose height is the logarithm of the entries. Storing anew changes a page of its own
-    /// in each of several trees, where among few entries many changes share one: by what Schema/cache-v1.sql has
-    /// measured, 3 to 6 times, in C as well.
+    /// A lookup reads one tree, whose height grows with the logarithm of the entries. Storing an entry changes a page
+    /// in each of several trees. With few entries, many changes share a page. So storing takes 3 to 6 times as long
+    /// in a large store, as measured for Schema/cache-v1.sql, and also in C.
     static let growth = [
         Benchmark(
             name: "growth-get",
@@ -17,7 +17,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "growth-store",
-            method: "processor time of storing an entry anew, 64 in a transaction, among 1,000,000 entries, to 1,000",
+            method: "processor time of storing an entry again, 64 in a transaction, among 1,000,000 entries, to 1,000",
             unit: "x 1,000",
             target: .atMost(6),
             isLong: true,
@@ -26,8 +26,8 @@ extension Benchmark {
         Benchmark(
             name: "growth-store-c",
             method: """
-                how many times as long as among 1,000 storing an entry anew takes, to how many times C's takes in the same \
-                files, the worst of 10,000, 100,000 and 1,000,000 entries
+                factor by which storing an entry again takes longer than among 1,000 entries, to the same factor of C in \
+                the same files, the worst of 10,000, 100,000 and 1,000,000 entries
                 """,
             unit: "x C",
             target: .atMost(1.1),
@@ -68,14 +68,14 @@ private enum Growth {
         return Benchmark.Measurement(value: ratios.max() ?? 0, notes: [ours.note, theirs.note])
     }
 
-    /// By Diamond and by C, in the same files one after the other.
+    /// Measures Diamond and C, one after the other in the same files.
     private static func stores() async throws -> (ours: GrowthTimes, theirs: GrowthTimes) {
         let (caches, peers) = (try await caches(), try await peers())
         defer { for peer in peers { store_peer_close(peer) } }
         var (ours, theirs) = (GrowthTimes("Diamond"), GrowthTimes("C"))
         for round in 0...rounds {
             for (index, size) in sizes.enumerated() {
-                // Who goes first changes.
+                // The order alternates.
                 for isOurs in [round % 2 == 0, round % 2 == 1] {
                     let entries = entries(size)
                     let time = try await isOurs ? store(entries, caches[index]) : store(entries, peers[index])
@@ -99,7 +99,7 @@ private enum Growth {
         return peers
     }
 
-    /// Some that are there.
+    /// Some stored entries.
     private static func entries(_ size: Int) -> [CacheEntry] {
         (0..<count).map { _ in Entries.make(Int.random(in: 0..<size), bodySize: 128) }
     }
@@ -125,7 +125,7 @@ private enum Growth {
     }
 }
 
-/// What one piece of work takes, by the number of entries and the round.
+/// The times of one kind of work, by the number of entries and the round.
 private struct GrowthTimes {
     private let name: String
     /// Seconds.
@@ -135,10 +135,10 @@ private struct GrowthTimes {
 
     mutating func add(_ time: Double, at index: Int) { times[index].append(time) }
 
-    /// To the fewest entries, round for round.
+    /// The ratios to the fewest entries, by round.
     func ratios(at index: Int) -> [Double] { zip(times[index], times[0]).map { $0 / $1 } }
 
-    /// From the fewest entries to the most.
+    /// The median ratio of the most entries to the fewest.
     var whole: Double { ratios(at: times.count - 1).median }
 
     var note: String {

@@ -3,7 +3,7 @@ import Diamond
 import Foundation
 
 extension Benchmark {
-    /// All with one store, made once.
+    /// Benchmarks with one store, which is created once.
     static let millions =
         CacheOrder.allCases.map { order in
             Benchmark(
@@ -74,7 +74,7 @@ private enum Millions {
     }
 }
 
-/// Stores of many entries with small bodies, each made once in a run and removed at its end.
+/// Stores of many entries with small bodies. Each is created once in a run, and removed at its end.
 actor BigStore {
     private static let shared = BigStore()
     private var directories: [Int: URL] = [:]

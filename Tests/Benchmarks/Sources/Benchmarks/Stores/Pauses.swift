@@ -12,10 +12,9 @@ extension Benchmark {
         Benchmark(
             name: name,
             method: """
-                the longest of all lookups of bodies of \(kibibytes) KiB in seven rounds, in each of which the store is \
-                brought from 96 MB to 40 MB, less what the thread waited for a processor (Linux counts that); told beside \
-                it, with that as well, and the same while another store is, and while none is: what the machine itself \
-                puts on a reader
+                longest lookup of a body of \(kibibytes) KiB in seven rounds, while the store is evicted from 96 MB to \
+                40 MB, without the time that the thread waited for a processor (counted only on Linux); the notes have the \
+                times with it, and those while another store is evicted and while none is
                 """,
             unit: "ms",
             target: .atMost(10),
@@ -58,10 +57,10 @@ private struct Pauses {
     }
 }
 
-/// How long a lookup took, in milliseconds.
+/// The time of a lookup, in milliseconds.
 private struct LookUp {
     var time: Double
-    /// How much of it the thread waited for a processor.
+    /// The part in which the thread waited for a processor.
     var waited: Double
 
     var pause: Double { max(0, time - waited) }
@@ -75,7 +74,7 @@ extension Pauses {
         }
     }
 
-    /// Of a store that nobody writes, while something is done with another.
+    /// The lookups in a store without writes, during work on another store.
     private func besideAnother(_ work: (Cache) async -> Void) async throws -> [LookUp] {
         try await Scratch.with { directory in
             let read = try await filled(directory.appendingPathComponent("read"))

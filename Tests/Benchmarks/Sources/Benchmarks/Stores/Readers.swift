@@ -8,8 +8,8 @@ extension Benchmark {
         Benchmark(
             name: "readers-beside-writer",
             method: """
-                how much longer a lookup takes of two readers' processor time beside Diamond's writer at full speed, to how \
-                much longer one of two readers in C takes beside it
+                factor by which Diamond's writer at full speed increases the processor time of lookups by two readers, to \
+                the same factor for two readers in C
                 """,
             unit: "x C",
             target: .atMost(1.1),
@@ -17,7 +17,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "readers-beside-1000",
-            method: "how much longer a lookup takes of two readers' processor time beside 1,000 stores a second",
+            method: "factor by which 1,000 stores a second increase the processor time of lookups by two readers",
             unit: "% longer",
             target: .atMost(10),
             measuring: { try await Scratch.with { try await Readers(directory: $0).besidePacedWriter() } }
@@ -25,7 +25,7 @@ extension Benchmark {
     ]
 }
 
-/// Two threads that look up one half of a store's entries while the other half is stored again and again.
+/// Two threads that look up half of a store's entries while the other half is stored repeatedly.
 private struct Readers {
     private static let count = 20_000
     private static let lookUps = 20_000
@@ -66,7 +66,7 @@ private struct Readers {
         return Benchmark.Measurement(value: (ours.median - 1) * 100, notes: [note])
     }
 
-    /// What two readers take beside a writer, to what they take alone.
+    /// The ratio of two readers' time with a writer to their time without one.
     private func factor(
         _ lookUp: @escaping @Sendable () throws -> Double,
         beside write: @escaping @Sendable (Guarded<Bool>) async -> Void
@@ -80,7 +80,7 @@ private struct Readers {
         return beside / alone
     }
 
-    /// Of two readers together.
+    /// The time of both readers.
     private func processor(_ lookUp: @escaping @Sendable () throws -> Double) async throws -> Double {
         async let first = Threads.run(lookUp)
         async let second = Threads.run(lookUp)
@@ -138,7 +138,7 @@ private struct Readers {
     }
 }
 
-/// Work that blocks, on threads of its own.
+/// Blocking work, on threads of its own.
 enum Threads {
     static func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 
 extension Benchmark {
-    /// What a seal costs: the disk tier with AES-GCM to the same in clear.
+    /// The cost of a seal: the disk tier with AES-GCM, compared to the same without.
     static let sealed = [
         sealed("get-1k", .atMost(3), { try await Sealed(directory: $0, bodySize: 1 << 10, count: 2000).getRatio() }),
         sealed("get-100k", .atMost(2), { try await Sealed(directory: $0, bodySize: 100 << 10, count: 200).getRatio() }),

@@ -8,8 +8,7 @@ extension Benchmark {
             name: "store-1k-grouped",
             method: """
                 processor time of storing 2,048 new entries of 1 KiB, up to 64 in a transaction, to C with the same schema, \
-                statements, rows (its part of the hour among them) and checksums, with one thread that asks and one that \
-                writes
+                statements, rows and checksums, with a calling and a writing thread
                 """,
             unit: "x C",
             target: .atMost(1.25),
@@ -18,8 +17,8 @@ extension Benchmark {
         Benchmark(
             name: "store-1k-single",
             method: """
-                processor time of storing a new entry of 1 KiB and waiting until it is on disk, to C with one thread that \
-                asks and one that writes
+                processor time of storing a new entry of 1 KiB and waiting until it is on disk, to C with a \
+                calling and a writing thread
                 """,
             unit: "x C",
             target: .atMost(1.25),
@@ -28,7 +27,7 @@ extension Benchmark {
     ]
 }
 
-/// The same new entries, round for round, into a file of Diamond's and one of C's.
+/// The same new entries, stored by Diamond and by C in files of their own.
 private enum Stores {
     private static let rounds = 11
 
@@ -56,7 +55,7 @@ private enum Stores {
         return rest.prefix(count)
     }
 
-    // Off the main actor, whose thread a flush leaves to others.
+    // Outside the main actor, because a flush suspends.
     @concurrent
     private static func store(_ entries: ArraySlice<CacheEntry>, group: Int, in cache: Cache) async {
         for entry in entries {
@@ -67,9 +66,9 @@ private enum Stores {
     }
 }
 
-/// C that stores.
+/// The store in C.
 enum StorePeer {
-    /// On a store that is there, or an empty one that Diamond makes.
+    /// Opens an existing store, or an empty one that Diamond creates.
     static func open(_ directory: URL, isHanded: Bool) throws -> OpaquePointer {
         _ = try Cache.onDisk(directory)
         guard let peer = store_peer_open(Store(directory: directory).cachePath, isHanded) else {
