@@ -3,7 +3,7 @@
 import CompilerPluginSupport
 import PackageDescription
 
-/// What HTTPClientTransport is made of: async-http-client, and the packages whose types stand in its interface.
+/// The dependencies of HTTPClientTransport: async-http-client, and the packages whose types its interface has.
 let asyncHTTPClient: [Target.Dependency] = [
     ("AsyncHTTPClient", "async-http-client"),
     ("NIOCore", "swift-nio"),
@@ -14,37 +14,37 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
-/// What the test server that speaks HTTP/2 is made of: packages that async-http-client brings anyway.
+/// The dependencies of the HTTP/2 test server. async-http-client depends on the same packages.
 let http2Tests: [Target.Dependency] = [
     ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOHPACK", "swift-nio-http2"),
     ("NIOHTTP2", "swift-nio-http2"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
-/// What the observers are made of, each behind its own trait.
+/// The dependencies of the observers, each with its own trait.
 let observability: [Target.Dependency] = [
     ("Logging", "swift-log"), ("Metrics", "swift-metrics"), ("Tracing", "swift-distributed-tracing"),
 ]
 .map { .product(name: $0, package: $1, condition: .when(traits: [$0])) }
 
-/// What cachectl's proxy is made of: the core of a server that the sample API brings anyway.
+/// The dependencies of cachectl's proxy. The sample API depends on the same packages.
 let proxy: [Target.Dependency] = [
     ("HummingbirdCore", "hummingbird"), ("Logging", "swift-log"), ("NIOConcurrencyHelpers", "swift-nio"),
     ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"), ("NIOPosix", "swift-nio"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["Tools"])) }
 
-/// What their tests look at.
+/// The dependencies of the observers' tests.
 let observabilityTests: [Target.Dependency] = [
     ("InMemoryLogging", "swift-log", "Logging"),
     ("MetricsTestKit", "swift-metrics", "Metrics"),
     ("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
 
-/// What shows that an engine is a service like others: swift-service-lifecycle, which the sample API brings anyway.
+/// The dependencies of the test that runs engines as services. The sample API depends on the same package.
 let lifecycleTests: [Target.Dependency] = ["ServiceLifecycle", "UnixSignals"].map {
     .product(name: $0, package: "swift-service-lifecycle", condition: .when(traits: ["Tools"]))
 }
 
-/// What macros are made of: the compiler's own parser of Swift.
+/// Returns dependencies of the macros: the compiler's parser of Swift.
 func swiftSyntax(_ products: String...) -> [Target.Dependency] {
     products.map { .product(name: $0, package: "swift-syntax", condition: .when(traits: ["Macros"])) }
 }
@@ -62,19 +62,22 @@ let package = Package(
     traits: [
         .default(enabledTraits: ["Curl"]),
         .trait(
-            name: "Curl", description: "The Linux transport over the system's libcurl and zlib; without it URLSession."),
+            name: "Curl",
+            description: "CurlTransport on Linux, over the system's libcurl and zlib. Without it: URLSession."),
         .trait(
             name: "AsyncHTTPClient",
-            description: "HTTPClientTransport, over async-http-client, for programs that have it anyway."
+            description: "HTTPClientTransport, over async-http-client, for programs that use that already."
         ),
-        .trait(name: "Compression", description: "Bodies of text may be stored compressed, by the system's zlib."),
+        .trait(name: "Compression", description: "Optional compression of stored text bodies, with the system's zlib."),
         .trait(
-            name: "Logging", description: "LogObserver, which writes what an engine does into a Logger of swift-log."),
-        .trait(name: "Metrics", description: "MetricsObserver, which counts and times it for swift-metrics."),
-        .trait(name: "Tracing", description: "TracingObserver, which makes spans of it for swift-distributed-tracing."),
+            name: "Logging", description: "LogObserver, which writes an engine's events to a Logger of swift-log."),
+        .trait(name: "Metrics", description: "MetricsObserver, which reports counts and times to swift-metrics."),
+        .trait(name: "Tracing", description: "TracingObserver, which reports spans to swift-distributed-tracing."),
         .trait(
-            name: "Macros", description: "@Modeled, which writes the properties of a model class, over swift-syntax."),
-        .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
+            name: "Macros", description: "@Modeled, which writes the properties of a model class, with swift-syntax."),
+        .trait(
+            name: "Tools",
+            description: "The commands of cachectl and the sample API, with an argument parser and a server."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -147,7 +150,7 @@ let package = Package(
             name: "DiamondCurlCommand",
             dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]
         ),
-        // What only an operator asks of a store.
+        // The operations on a store that only operators need.
         .target(
             name: "DiamondInspection",
             dependencies: [
@@ -186,13 +189,13 @@ let package = Package(
             ],
             path: "Tests/SampleAPI"
         ),
-        // One of several processes that use a store at the same time, and are killed.
+        // A process that uses a store together with others, until it is killed.
         .executableTarget(
             name: "StoreHammer",
             dependencies: ["CSpawn", "Diamond", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting"],
             path: "Tests/StoreHammer"
         ),
-        // One of several processes that add to a queue and send its jobs at the same time, and are killed.
+        // A process that adds to a queue and sends its jobs together with others, until it is killed.
         .executableTarget(
             name: "QueueHammer",
             dependencies: [
@@ -201,11 +204,11 @@ let package = Package(
             ],
             path: "Tests/QueueHammer"
         ),
-        // Replaces getaddrinfo in the test process, for names whose lookup lasts.
+        // Replaces getaddrinfo in the test process, for names whose lookup takes long.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
-        // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
+        // A SQLite VFS whose calls fail when a test asks for it, and that can lose unsynced writes.
         .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),
-        // Starts processes, which Foundation does not do reliably on Linux, and forks.
+        // Starts and forks processes. Foundation does not start them reliably on Linux.
         .target(name: "CSpawn", path: "Tests/Spawn"),
         .target(
             name: "DiamondTestSupport",
@@ -302,7 +305,7 @@ for target in package.targets where ![.system, .plugin].contains(target.type) {
             // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         ]
-        // What CI asks for, in the build that it tests. Nobody's else: a newer compiler may warn of more.
+        // Only in CI's builds, because newer compilers may have more warnings.
         + (Context.environment["DIAMOND_STRICT"] == nil
             ? [] : [.treatAllWarnings(as: .error), .unsafeFlags(["-require-explicit-sendable"])])
 }
