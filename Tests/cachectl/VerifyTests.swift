@@ -131,7 +131,7 @@ import Testing
         let repaired = try #require(try await cachectl.object("verify", "--repair"))
         let findings = try #require(repaired["findings"] as? [[String: String]])
         #expect(findings.map { $0["kind"] } == ["header", "schema", "schema", "entry"])
-        #expect(findings.allSatisfy { $0["done"] != nil && $0["done"] != "gone meanwhile" }, "\(findings)")
+        #expect(findings.allSatisfy { $0["done"] != nil && $0["done"] != "no longer there" }, "\(findings)")
         #expect(try await cachectl("verify").status == 0)
         #expect(try Cache(cachectl.temporary.store).totals().entries == 2)
     }
