@@ -35,7 +35,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         /// The ``TransportSettings`` ask for something impossible, or name something that does not exist.
         public static let badSettings = Code(description: "badSettings")
         /// The body could not be written to its destination, for example because the disk is full.
-        static let destinationFailed = Code(description: "notTaken")
+        static let destinationFailed = Code(description: "destinationFailed")
         /// The transport was closed.
         public static let closed = Code(description: "closed")
         /// Any other failure, described by the message and the cause.
