@@ -64,7 +64,7 @@ struct Heap<Value: Hashable, Key: Comparable> {
         return entries[left].key < entries[right].key ? right : left
     }
 
-    /// - Returns: the new position of the entry that stood at `position`.
+    /// Swaps two entries, and returns the new position of the first.
     private mutating func swap(_ position: Int, with other: Int) -> Int {
         entries.swapAt(position, other)
         positions[entries[position].value] = position

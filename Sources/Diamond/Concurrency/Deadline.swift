@@ -9,8 +9,8 @@ package struct Deadline: Sendable {
     /// - Parameters:
     ///   - limit: the time limit.
     ///   - sleep: suspends for a duration, and throws if the task is canceled.
-    ///   - expire: called in its own task when the limit expires. It may still be called if ``cancel()`` is called at the
-    ///     same moment.
+    ///   - expire: called in its own task when the limit expires. It may still be called if ``cancel()`` is called at
+    ///     the same moment.
     init(
         after limit: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,

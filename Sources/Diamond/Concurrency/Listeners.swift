@@ -31,7 +31,7 @@ struct Listeners<Listener: Sendable>: Sendable {
     }
 
     /// Removes a listener and returns it, so that the caller can release it outside the lock; `nil` if it was removed
-    ///   before.
+    /// before.
     mutating func remove(_ number: Int) -> Listener? {
         guard let index = storage?.value.numbers.firstIndex(of: number) else { return nil }
         var removed: Listener?

@@ -59,7 +59,7 @@ package final class Promise<Value: Sendable>: Sendable {
             if !isPending { waiter.resume() }
         }
         return state.withLock { state in
-            guard case .fulfilled(let value) = state else { preconditionFailure("a promise is waited for once") }
+            guard case .fulfilled(let value) = state else { preconditionFailure("a promise can be awaited only once") }
             state = .consumed
             return value
         }

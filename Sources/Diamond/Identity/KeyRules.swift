@@ -10,8 +10,8 @@ package struct KeyRules: Sendable {
     /// The rules of the engine and the request, in addition to the built-in ones.
     package var own: IdentityRules
     package var preset = IdentityPreset.selectingHeaders
-    /// Whether credentials are part of keys under the preset `http`: not in a shared cache, which stores only what all may have
-    /// (RFC 9111 section 3.5).
+    /// Whether credentials are part of keys under the preset `http`. They are not in a shared cache, which stores only
+    /// responses for all users (RFC 9111 section 3.5).
     package var separatesUsers = true
     /// The headers with filled-in secrets, in lower case. They are credentials whatever their names.
     private var filledHeaders: Set<String> = []

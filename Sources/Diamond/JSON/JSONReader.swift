@@ -86,7 +86,7 @@ struct JSONReader {
             let start = position
             let name = try readName()
             if members.updateValue(try readValue(), forKey: name) != nil {
-                recordAmbiguity("the name \"\(name)\" stands twice in one object", at: start)
+                recordAmbiguity("the name \"\(name)\" is in one object twice", at: start)
             }
             if try readDelimiter(orEnd: UInt8(ascii: "}")) { return .object(members) }
         }
@@ -135,7 +135,7 @@ struct JSONReader {
         if let integer = Int64(string) { return .integer(integer) }
         let double = Double(string) ?? 0
         guard double.isFinite, roundsNumbers || JSONNumber.roundTrips(text) else {
-            recordAmbiguity("the number \(string.prefix(40)) does not survive a double: send it as a string", at: start)
+            recordAmbiguity("a double cannot represent the number \(string.prefix(40)): send it as a string", at: start)
             return .integer(0)
         }
         return JSONValue.number(double).normalized

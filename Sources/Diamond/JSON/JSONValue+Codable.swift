@@ -10,7 +10,7 @@ extension JSONValue: Codable {
         } else if (try? container.decode(UInt64.self)) != nil {
             // A double would not represent the number exactly.
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "an integer beyond 63 bits is no number of JSON: send it as a string")
+                in: container, debugDescription: "a JSON value has no integer beyond 63 bits: send it as a string")
         } else if let value = try? container.decode(Double.self) {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {

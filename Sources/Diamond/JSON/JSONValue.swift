@@ -33,7 +33,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The value with a number without a fraction as an integer, so that equal numbers have one form.
+    /// The value in one form for equal numbers: a number without a fraction is an integer.
     var normalized: JSONValue {
         guard case .number(let double) = self, let integer = Int64(exactly: double) else { return self }
         return .integer(integer)

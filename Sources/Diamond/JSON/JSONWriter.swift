@@ -2,7 +2,7 @@
 /// escapes, numbers as in ECMAScript.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
-    /// Whether every written number is exactly a double, as JCS requires. 2^53 + 1 is not.
+    /// Whether the text is canonical. It may not be with an integer beyond 2^53, which JCS rounds to a double.
     private(set) var isCanonical = true
 
     /// Returns the JSON text of a value.
@@ -31,7 +31,7 @@ struct JSONWriter {
     }
 
     private mutating func write(_ integer: Int64) {
-        // Beyond 2^53 ECMAScript writes other digits.
+        // Beyond 2^53 ECMAScript may write other digits.
         isCanonical = isCanonical && integer.magnitude <= 1 << 53
         bytes.append(decimal: integer)
     }
@@ -40,7 +40,7 @@ struct JSONWriter {
         // One form for equal numbers.
         if let integer = Int64(exactly: double) { return write(integer) }
         guard let text = JSONNumber.text(of: double) else {
-            let message = "the number \(double) has no JSON: send a finite number, or text"
+            let message = "JSON cannot contain the number \(double): send a finite number, or a string"
             throw JSONError(code: .notFinite, message: message)
         }
         bytes.append(contentsOf: text)

@@ -16,18 +16,20 @@ public struct Page: Hashable, Sendable {
     public var url = ""
     /// The age of the response in seconds (`Age`); 0 if it is unknown.
     public var age = 0
-    /// The request of the page, and the absolute URL that it was sent to.
-    package var request: (request: Request, url: String)? {
-        get { requestAndURL.map { ($0.request, $0.url) } }
-        set { requestAndURL = newValue.map { RequestAndURL(request: $0.request, url: $0.url) } }
-    }
-    private var requestAndURL: RequestAndURL?
+    /// The request of the page; `nil` for a page without a request.
+    package var sent: SentRequest?
     /// Whether the page contains only the items newer than those already loaded.
     package var hasOnlyNewer = false
 
-    private struct RequestAndURL: Hashable {
-        let request: Request
-        let url: String
+    /// A request, and the absolute URL that it was sent to.
+    package struct SentRequest: Hashable, Sendable {
+        package let request: Request
+        package let url: String
+
+        package init(_ request: Request, url: String) {
+            self.request = request
+            self.url = url
+        }
     }
 
     /// Creates a page without a request, for example from a database.
@@ -43,7 +45,7 @@ public struct Page: Hashable, Sendable {
     /// Whether a URL has the origin that the request was sent to. After a redirect the response may have another
     /// origin.
     func isOfSameOrigin(_ other: String) -> Bool {
-        guard let own = try? RequestURL(parsing: requestAndURL?.url ?? url) else { return false }
+        guard let own = try? RequestURL(parsing: sent?.url ?? url) else { return false }
         return own.isOfSameOrigin(other)
     }
 }
@@ -88,7 +90,7 @@ public struct PageFormat: Hashable, Sendable {
         }
         guard case .array(let values)? = items.map({ $0.value(in: body) }) ?? body else {
             throw PagingError(
-                .noItems, "the body has no array \(place): name the place of the items in the page format")
+                .noItems, "the body has no array \(place): set the path of the items in the page format")
         }
         var page = Page(items: values, total: number(in: body, response), next: next?.value(in: body))
         page.url = response.url

@@ -219,7 +219,7 @@ extension Paging {
 extension PagingError {
     static let otherOrigin = PagingError(
         .otherOrigin,
-        "the next page is at another origin, which would receive the request's credentials: load it with its own request"
+        "the next page has another origin, which would receive the credentials: load it with its own request"
     )
 }
 

@@ -62,7 +62,8 @@ private struct LinkReader {
         position = end + 1
         let parameters = parameters()
         let relations = (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
-        guard !relations.isEmpty, let target = resolved(reference), isOfThis(parameters["anchor"]) else { return nil }
+        guard !relations.isEmpty, let target = resolved(reference), hasOwnContext(parameters["anchor"])
+        else { return nil }
         return WebLink(
             target: target, relations: relations,
             parameters: parameters.filter { $0.key != "rel" && $0.key != "anchor" })
@@ -75,7 +76,7 @@ private struct LinkReader {
     }
 
     /// Whether the context of a link is the resource that answered.
-    private func isOfThis(_ anchor: String?) -> Bool {
+    private func hasOwnContext(_ anchor: String?) -> Bool {
         guard let anchor else { return true }
         guard let url = resolved(anchor), let context = try? RequestURL(parsing: url),
             let own = try? RequestURL(parsing: base)

@@ -38,8 +38,8 @@ struct IPv6Address: Hashable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let bytes = parts.compactMap { part -> UInt16? in
             let isDecimal = part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            let hasNoZero = part == "0" || part.first != "0"
-            return isDecimal && hasNoZero ? UInt8(part).map(UInt16.init) : nil
+            let hasNoLeadingZero = part == "0" || part.first != "0"
+            return isDecimal && hasNoLeadingZero ? UInt8(part).map(UInt16.init) : nil
         }
         guard parts.count == 4, bytes.count == 4 else { return nil }
         return [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]]

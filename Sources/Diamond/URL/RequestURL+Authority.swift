@@ -42,7 +42,7 @@ extension RequestURL.Parser {
         let name = isASCII ? text.array(part) : try asciiName(text, in: part)
         let lower = name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
         guard lower.allSatisfy(Self.isInName) else {
-            throw Self.failure(in: text, "its host has a character that no name has")
+            throw Self.failure(in: text, "its host has a character that is not allowed in a name")
         }
         url.bytes += lower
     }
@@ -57,7 +57,7 @@ extension RequestURL.Parser {
         let name = String(validating: text.array(part), as: UTF8.self)
         let ascii = isPlain ? name.flatMap { URL(string: prefix + $0 + "/") }?.absoluteString : nil
         guard let ascii, ascii.hasPrefix(prefix), ascii.hasSuffix("/"), !ascii.contains("%") else {
-            throw Self.failure(in: text, "its host is no international name: write it in its xn-- form")
+            throw Self.failure(in: text, "its host is not an international name: write it in its xn-- form")
         }
         return Array(ascii.utf8.dropFirst(prefix.utf8.count).dropLast())
     }

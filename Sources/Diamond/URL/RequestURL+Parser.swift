@@ -113,7 +113,7 @@ extension RequestURL {
 
         private static func bareCharacter(_ text: Span<UInt8>, at index: Int) -> MalformedURL {
             let escape = "%" + Hex.text(of: [text[index]]).uppercased()
-            return failure(in: text, "character \(index + 1) cannot stand in a URL: write \(escape)")
+            return failure(in: text, "character \(index + 1) is not allowed in a URL: write \(escape)")
         }
 
         static func failure(in text: Span<UInt8>, _ reason: String) -> MalformedURL {
@@ -132,7 +132,7 @@ extension RequestURL {
         let start = (bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.startIndex) + 2
         let authority = bytes[start...].prefix { !Parser.endsAuthority($0) }
         let (at, colon) = (UInt8(ascii: "@"), UInt8(ascii: ":"))
-        // A port that an `@` follows later may be the start of a password with a slash in it.
+        // If an `@` follows the authority, the colon may begin a password with a slash.
         let hasUserInfo = authority.contains(at)
         guard hasUserInfo || !authority.contains(colon) || !bytes[authority.endIndex...].contains(at) else {
             return masked(malformed: bytes)

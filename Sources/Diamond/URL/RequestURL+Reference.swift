@@ -23,7 +23,7 @@ extension RequestURL {
     /// untrusted, as in `"cities/\(name)"`.
     ///
     /// - Throws: ``MalformedURL`` for a reference that names another host (`//host/`), or with `..` in its path.
-    ///   Escaped dots and slashes and backslashes count, because some servers treat them alike.
+    ///   A backslash counts as a slash, and `..` may be escaped, because some servers treat them alike.
     static func resolve(_ reference: String, within base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
         let path = reference.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }

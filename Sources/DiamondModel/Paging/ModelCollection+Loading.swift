@@ -4,8 +4,8 @@ public import Diamond
 extension ModelCollection: Loadable {
     /// The source that the collection is loaded from; `nil` by default.
     ///
-    /// A collection without a context gets one when its source is set, and its models are registered there. A source that
-    /// replaces another is loaded from its start. The models stay until then.
+    /// A collection without a context gets one when its source is set, and its models are registered there. A source
+    /// that replaces another is loaded from its start. The models stay until then.
     public var source: PageSource? {
         get { core.source }
         set {
@@ -36,23 +36,23 @@ extension ModelCollection: Loadable {
 
     /// Loads the next page, and adds it at the end. Does nothing after the last page.
     ///
-    /// Items that the collection already has are merged. A call during a load waits for that load. A failed load does not
-    /// change the position.
+    /// Items that the collection already has are merged. A call during a load only waits for that load. A failed load
+    /// does not change the position.
     ///
     /// - Throws: The errors of ``load(policy:more:)``.
     public nonisolated(nonsending) func next() async throws { try await load(more: true) }
 
     /// Loads the new items, and adds them at the top. The other rows and the position stay.
     ///
-    /// If rows may be missing between the new items and the existing ones, the list is loaded from the beginning. A list
-    /// of one page is always loaded from the beginning.
+    /// If rows may be missing between the new items and the existing ones, the list is loaded from the beginning. A
+    /// list of one page is always loaded from the beginning.
     ///
     /// - Throws: The errors of ``load(policy:more:)``.
     public nonisolated(nonsending) func refresh() async throws {
         try await load(Load(policy: .revalidate, scope: .refresh))
     }
 
-    /// Returns whether to call ``next()`` when a row is about to be shown, because it is near the end.
+    /// Returns whether a row is near enough to the end to call ``next()`` when it is shown.
     ///
     /// `false` during a load, and after a failed load, which the user has to repeat.
     ///
@@ -107,7 +107,7 @@ extension CollectionCore {
             let next = try source.paging.position(after: page, at: position)
             let changes = pager.sourceChanges
             upsert(page.items)
-            // If rows have moved up during the load, the same page is requested again.
+            // If an object was destroyed during the load, the page may lack a row: the same page is requested again.
             if !isShifted, pager.sourceChanges == changes { pager.moveOn(to: next, from: position, total: page.total) }
         }
         pager.note(page)

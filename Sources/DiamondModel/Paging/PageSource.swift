@@ -41,8 +41,8 @@ public struct PageSource: Sendable {
     ///
     /// - Parameters:
     ///   - engine: Sends the requests.
-    ///   - request: The request of the list. The paging scheme adds the parameters of a page. Calls of its objects use its URL,
-    ///     too.
+    ///   - request: The request of the list. The paging scheme adds the parameters of a page. Calls of its objects use
+    ///     its URL, too.
     ///   - paging: The paging scheme; one page by default.
     ///   - format: The places of items, total and next page in a response.
     ///   - prepare: Changes the request of a page before it is sent.
@@ -64,14 +64,14 @@ public struct PageSource: Sendable {
             prepare(&request, query)
             let url = try engine.url(of: request)
             if case .url(let position) = query.position, query.newerThan == nil {
-                // The URL, which may come from an archive, would receive the request's headers.
+                // The URL may come from an archive, and would receive the request's headers.
                 try paging.checkOrigin(of: position, list: engine.url(of: list))
             }
             var result = try await engine.output(of: request) { response in
                 try page?(response) ?? format.page(of: response)
             }
             if result.url.isEmpty { result.url = url }
-            result.request = (request, url)
+            result.sent = Page.SentRequest(request, url: url)
             return result
         }
     }
@@ -88,7 +88,7 @@ public struct PageSource: Sendable {
         engine = nil
     }
 
-    /// Returns the page for a query. Requests newer items until there are none, because a server may send only some of them at
+    /// Returns the page for a query. Requests newer items repeatedly, because a server may send only some of them at
     /// once.
     func page(_ query: PageQuery) async throws -> Page {
         var page = try await load(query)

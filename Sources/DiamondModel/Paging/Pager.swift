@@ -24,8 +24,8 @@ final class Pager {
 
     init(now: @escaping () -> Date) { self.now = now }
 
-    /// Sets the source. The first source continues at the position of an archive, if its paging scheme supports the position.
-    /// Any other source begins at its start.
+    /// Sets the source. The first source continues at the position of an archive, if its paging scheme supports the
+    /// position. Any other source begins at its start.
     func setSource(_ source: PageSource?) {
         let isOther = self.source != nil
         self.source = source
@@ -75,7 +75,7 @@ final class Pager {
 
     func note(_ page: Page) {
         if let total = page.total { self.total = total }
-        guard let request = page.request?.request, requests.count < Self.maximumRequests, !requests.contains(request)
+        guard let request = page.sent?.request, requests.count < Self.maximumRequests, !requests.contains(request)
         else { return }
         requests.append(request)
     }

@@ -135,7 +135,7 @@ import Testing
         (#"{"url":"http://h","maxAge":-1}"#, "key \"maxAge\""),
         (#"{"url":"http://h","timeout":"1"}"#, "key \"timeout\""),
         (#"{"url":"http://h","maxAge":1e300}"#, "key \"maxAge\""),
-        (#"{"url":"http://h",}"#, "line 1, column 19"), (#"{"url":"a","url":"b"}"#, "stands twice"),
+        (#"{"url":"http://h",}"#, "line 1, column 19"), (#"{"url":"a","url":"b"}"#, "in one object twice"),
     ]) func `an invalid encoded request is refused with the key and the remedy`(text: String, part: String) {
         let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")

@@ -35,7 +35,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether the bytes of a range equal a word, ignoring the case of ASCII letters.
+    /// Whether the bytes of a range equal a word in lower-case letters. The case of the bytes is ignored.
     func isEqual(_ range: Range<Int>, to word: StaticString) -> Bool {
         guard range.count == word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { word in
