@@ -1,7 +1,7 @@
 /// The fewest moves that bring the rows of one section into their new order.
 ///
-/// Untouched rows keep their order. They form blocks between the touched rows. The heaviest increasing subsequence of touched
-/// rows and blocks stays in place; all others move. Takes O(k log k) time for k touched rows.
+/// Untouched rows keep their order. They form blocks between the touched rows. The heaviest increasing subsequence of
+/// touched rows and blocks stays in place; all others move. Takes O(k log k) time for k touched rows.
 struct MoveMinimizer {
     struct Move: Hashable {
         let from: Int

@@ -34,8 +34,8 @@ extension CollectionCore {
         }
     }
 
-    /// Returns all rows, after everything was rearranged. Compares the old and new rows by Heckel's algorithm ("A technique for
-    /// isolating differences between files", 1978). The entries are its symbols.
+    /// Returns all rows, after everything was rearranged. Compares the old and new rows by Heckel's algorithm ("A
+    /// technique for isolating differences between files", 1978). The entries are its symbols.
     private func allRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
         var olds: [ObjectIdentifier: (Entry, RowPath)] = [:]
         for (section, old) in (snapshot ?? []).enumerated() {

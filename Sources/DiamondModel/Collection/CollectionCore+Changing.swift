@@ -50,7 +50,7 @@ extension CollectionCore {
             if let context {
                 try context.checkRegistration(of: model)
             } else if model.context != nil {
-                throw ModelError(.otherContext, "\(id) is of a context, and the collection's models are copies")
+                throw ModelError(.otherContext, "\(id) is in a context, and the collection has copies: add a copy")
             }
         }
         self.context = context
@@ -198,7 +198,7 @@ extension CollectionCore {
     func check(_ index: Int, within last: Int) throws {
         guard index >= 0, index <= last else {
             throw ModelError(
-                .outOfRange, "there is no place \(index): the collection shows \(visibleCount) rows")
+                .outOfRange, "the index \(index) is out of range: the collection has \(visibleCount) rows")
         }
     }
 

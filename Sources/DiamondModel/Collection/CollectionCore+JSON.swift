@@ -23,7 +23,7 @@ extension CollectionCore {
         }
     }
 
-    /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and applies the array's order.
+    /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
     func replaceAll(with values: [JSONValue]) {
         transaction {
             rejected = []
@@ -46,8 +46,7 @@ extension CollectionCore {
         self.rejected = rejected
     }
 
-    /// Returns the models that have to stay although the response does not have them: unsaved ones, and those set by newer
-    /// responses.
+    /// Returns the models that stay although they are not in the response: unsaved ones, and those of newer responses.
     private func unsavedModels(notIn models: [Model]) -> [Model] {
         guard let time = context?.answerTime else { return [] }
         let answered = Set(models.map(ObjectIdentifier.init))
@@ -113,7 +112,7 @@ extension CollectionCore {
             do {
                 let id = try id(of: json)
                 guard seen.insert(id).inserted else {
-                    throw ModelError(.duplicateID, "the id \(id) stands twice in the array: send each object once")
+                    throw ModelError(.duplicateID, "the id \(id) is in the array twice: send each object once")
                 }
                 if !isGone(id) { try receive(model(with: id, from: json)) }
             } catch {
@@ -150,7 +149,8 @@ extension CollectionCore {
         guard let model = entries[id]?.model else {
             let model = try type.decoded(from: json)
             guard model.modelID == id else {
-                throw ModelError(.missingID, "\(Swift.type(of: model)) has its id at another key than \(type)")
+                throw ModelError(
+                    .missingID, "\(Swift.type(of: model)) has another `idKey` than \(type): use the same one")
             }
             return model
         }
@@ -161,8 +161,8 @@ extension CollectionCore {
         return model
     }
 
-    /// The models as a JSON array in insertion order. Rejected elements are at their indexes, except those that the rules of
-    /// members have rejected.
+    /// The models as a JSON array in insertion order. Rejected elements are at their indexes. If a member's rules have
+    /// rejected an element, only the member is written.
     var json: JSONValue {
         var values = allModels.map(\.json)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }

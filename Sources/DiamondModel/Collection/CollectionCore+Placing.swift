@@ -60,7 +60,7 @@ extension CollectionCore {
         case (nil, true): place(entry, reason: .unfiltered)
         case (_?, false): removeRow(of: entry, reason: .filtered)
         case (nil, false):
-            // The row may come back in this transaction, at its old place.
+            // The row may return to its old place in this transaction.
             if entry.oldRow != nil {
                 touch(entry)
                 entry.isUpdated = true

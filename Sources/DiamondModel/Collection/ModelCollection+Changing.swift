@@ -5,8 +5,8 @@ extension ModelCollection {
     /// Adds a model at its sorted position.
     ///
     /// - Returns: `false` if it is already in the collection.
-    /// - Throws: ``ModelError``: `duplicateID` if another model in it has the id; `otherContext` if the model belongs
-    ///   to another context.
+    /// - Throws: ``ModelError``: `duplicateID` if another model in the collection or its context has the id;
+    ///   `otherContext` if the model belongs to another context.
     @discardableResult
     public func add(_ model: Object) throws -> Bool { try core.add(model, at: .sorted, reason: .added) }
 
@@ -94,7 +94,7 @@ extension ModelCollection {
 // MARK: JSON
 
 extension ModelCollection {
-    /// The elements of JSON arrays that could not be read as models, with the reasons. They are written back with the models.
+    /// The elements of JSON arrays that could not be read as models, with the reasons. ``json`` contains them.
     public var rejected: [Rejection] { core.rejected }
 
     /// The models as a JSON array in insertion order, including the rejected elements.
@@ -110,8 +110,8 @@ extension ModelCollection {
     /// - Throws: ``ModelError`` `malformed`. Bad elements go to ``rejected``.
     public func upsert(_ text: Data) throws { try upsert(JSONValue(modelText: text)) }
 
-    /// Replaces the content with a JSON array: merges models by id, adds new ones, removes the others, and applies the array's
-    /// order. A model whose rules reject its element stays unchanged at the element's index.
+    /// Replaces the content with a JSON array: merges models by id, adds new ones, removes the others, and applies the
+    /// array's order. A model whose rules reject its element stays unchanged at the element's index.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is not an array. Nothing is changed then.
     public func set(_ json: JSONValue) throws { core.replaceAll(with: try json.modelArray()) }
@@ -125,7 +125,7 @@ extension ModelCollection {
 extension JSONValue {
     fileprivate func modelArray() throws -> [JSONValue] {
         guard case .array(let values) = self else {
-            throw ModelError(.malformed, "a collection is a JSON array, and this is \(kindName)")
+            throw ModelError(.malformed, "a collection needs a JSON array, and this is \(kindName)")
         }
         return values
     }

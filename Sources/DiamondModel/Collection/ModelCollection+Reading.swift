@@ -10,7 +10,8 @@ extension ModelCollection: RandomAccessCollection {
     /// The visible model at an index, in logarithmic time.
     public subscript(index: Int) -> Object {
         track()
-        precondition(index >= 0 && index < core.visibleCount, "the index \(index) is beyond \(core.visibleCount) rows")
+        precondition(
+            index >= 0 && index < core.visibleCount, "the index \(index) is out of range: \(core.visibleCount) rows")
         return cast(core.model(at: core.path(at: index)))
     }
 

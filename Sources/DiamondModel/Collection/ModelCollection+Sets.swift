@@ -27,9 +27,10 @@ extension ModelCollection {
         observedDepth = other.observedDepth
     }
 
-    /// Adds the models of another collection that are not in this one.
+    /// Adds the models of another collection whose ids are not in this one.
     ///
-    /// - Throws: ``ModelError`` as ``add(_:)`` does, but not for an id that is in both; nothing is changed then.
+    /// - Throws: ``ModelError``: `otherContext` if a model belongs to another context; `duplicateID` if the context has
+    ///   another live instance with its id. Nothing is changed then.
     public func formUnion(_ other: ModelCollection) throws {
         try core.add(other.core.allModels.filter { core.entries[$0.modelID] == nil })
     }

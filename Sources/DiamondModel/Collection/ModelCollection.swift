@@ -3,9 +3,9 @@ public import Observation
 
 /// An ordered set of models of one class, unique by id, that reports its exact changes.
 ///
-/// The models that pass the ``filters`` are visible: they are the collection's rows. Rows are ordered by ``sortKeys``, or by
-/// insertion without sort keys, in the sections of ``sectionRule``. Indexes and paths count rows. Filtered models stay in the
-/// collection.
+/// The models that pass the ``filters`` are visible: they are the collection's rows. Rows are ordered by ``sortKeys``,
+/// or by insertion without sort keys, in the sections of ``sectionRule``. Indexes and paths count rows. Filtered models
+/// stay in the collection.
 ///
 /// A collection is not Sendable. It belongs to the isolation domain of its models.
 public final class ModelCollection<Object: Model>: Observable {
@@ -112,7 +112,8 @@ public final class ModelCollection<Object: Model>: Observable {
         core.didObservers.add { receive(ChangeSet(core: $0)) }
     }
 
-    /// Calls `receive` before the first change of every transaction, and with its change set, until the token is deallocated.
+    /// Calls `receive` twice for every transaction, until the token is deallocated: before its first change, and with
+    /// its change set.
     public func observeEvents(_ receive: @escaping (CollectionEvent<Object>) -> Void) -> ObserverToken {
         let will = core.willObservers.add { receive(.willChange) }
         let did = core.didObservers.add { receive(.didChange(ChangeSet(core: $0))) }
@@ -127,7 +128,7 @@ public final class ModelCollection<Object: Model>: Observable {
         core.modelObservers.add(receive)
     }
 
-    /// Returns the change sets from now on.
+    /// Returns the change sets of later transactions.
     public func changes() -> EventSequence<ChangeSet<Object>> {
         EventSequence { buffer in
             core.didObservers.add(

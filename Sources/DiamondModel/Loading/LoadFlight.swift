@@ -68,7 +68,7 @@ final class LoadFlight: Sendable {
         }
     }
 
-    /// Removes a canceled caller. Without callers, cancels the load, even if its data has arrived and was not applied yet.
+    /// Removes a canceled caller. Without callers, cancels the load, unless its data was applied.
     private func leave(_ waiter: Promise<Completion>) {
         drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
     }

@@ -3,8 +3,9 @@ import Foundation
 
 /// Decides how to present an object that is loaded, and when to load it.
 ///
-/// The view calls ``appear()`` and ``disappear()``, and shows the presentations that it receives. Observers receive nothing
-/// about a replaced model, and nothing while the view is off screen. They receive the current state when the view appears.
+/// The view calls ``appear()`` and ``disappear()``, and shows the presentations that it receives. Observers receive
+/// nothing about a replaced model, and nothing while the view is off screen. When it appears, they receive the current
+/// state.
 public final class LoadPresenter {
     /// The object that is shown.
     public var model: (any Loadable)? {

@@ -16,7 +16,7 @@ public final class LoadState {
     public internal(set) var loadedAt: Date?
     /// The error of the last load. `nil` during a load and after a successful one.
     public internal(set) var error: (any Error)?
-    /// The failed load; `nil` if ``error`` is `nil`.
+    /// The failed load; `nil` without an error, or if the load could not begin.
     @ObservationIgnored private(set) var failedLoad: Load?
     /// The age at which data becomes outdated. One day by default; `nil` for never.
     public var expiry: Duration? = .seconds(86_400)
@@ -37,7 +37,7 @@ public final class LoadState {
     ///
     /// - Parameters:
     ///   - hasSource: Returns whether the object can be loaded; `false` for static data.
-    ///   - now: Returns the current time, for ages.
+    ///   - now: Returns the current time, to compute the age of data.
     public init(hasSource: @escaping () -> Bool = { true }, now: @escaping () -> Date = { Date() }) {
         source = hasSource
         self.now = now
@@ -49,7 +49,7 @@ public final class LoadState {
     /// Whether there is data.
     public var isLoaded: Bool { loadedAt != nil || !hasSource }
 
-    /// Whether the data is older than ``expiry``, or was invalidated. Data that was never loaded is not outdated.
+    /// Whether the data is older than ``expiry``, or was invalidated. `false` if no data was loaded.
     public var isOutdated: Bool {
         guard let loadedAt else { return false }
         guard !isInvalid, let expiry else { return isInvalid }
@@ -117,7 +117,7 @@ extension LoadState {
         observers.notify(.failed(error))
     }
 
-    /// Restores the time of a load from an archive, or sets the time of the save that created the object.
+    /// Sets the time of a load from an archive, or of the save that created the object.
     func noteLoad(at date: Date?, isInvalid: Bool = false) {
         loadedAt = date
         self.isInvalid = isInvalid

@@ -24,8 +24,8 @@ public struct Load: Hashable, Sendable {
 
 /// An object that can be loaded, for example by requests, from a database or by a computation.
 ///
-/// A conforming class has a state and two methods. ``loader(for:)`` returns the work, which runs outside the object's isolation
-/// domain and does not refer to the object. ``apply(_:of:)`` stores its result, in the isolation domain.
+/// A conforming class has a state and two methods. ``loader(for:)`` returns the work, which runs outside the object's
+/// isolation domain and does not refer to the object. ``apply(_:of:)`` stores its result, in the isolation domain.
 ///
 /// ```swift
 /// final class Forecast: Loadable {
@@ -55,12 +55,12 @@ public protocol Loadable: AnyObject {
     /// - Throws: An error if the result cannot be used. The load fails then, and the data has to stay as before.
     func apply(_ payload: Payload, of load: Load) throws
 
-    /// Returns the age of the data when it arrived. Zero by default. `nil` if the load has brought only new items, which does
-    /// not change ``LoadState/loadedAt``.
+    /// Returns the age of the data when it arrived. Zero by default. `nil` if the load has brought only new items,
+    /// which does not change ``LoadState/loadedAt``.
     func age(of payload: Payload) -> Duration?
 
-    /// Returns the work that marks cached responses of the source as stale, or erases them. `nil`, the default, if there is no
-    /// cache.
+    /// Returns the work that marks cached responses of the source as stale, or erases them. `nil`, the default, if
+    /// there is no cache.
     ///
     /// - Throws: An error if the responses cannot be determined.
     func invalidator(isErasure: Bool) throws -> (@concurrent @Sendable () async throws -> Void)?
@@ -101,10 +101,11 @@ extension Loadable {
 
     /// Loads the object, and returns when the data is in place.
     ///
-    /// A load equal to the running one joins it. Any other load from the beginning replaces the running one, and its callers
-    /// wait for the new load. A load of the next page waits for a load from the beginning. The existing data stays until the
-    /// new data is there, and also if the load fails or is canceled. If the calling task is canceled, the call ends at once.
-    /// The load ends when its last caller is canceled.
+    /// During another load, a load of the next page only waits for it. So does a load from the beginning that equals
+    /// the running one. Any other load replaces the running one, whose callers then wait for the new one.
+    ///
+    /// The existing data stays until the new data is there, and if the load fails or is canceled. If the calling task
+    /// is canceled, the call ends at once. The load ends when its last caller is canceled.
     ///
     /// - Parameters:
     ///   - policy: The use of the cache; `nil` leaves it to the source.
@@ -114,7 +115,8 @@ extension Loadable {
         try await load(Load(policy: policy, scope: more && loadState.isLoaded ? .more : .beginning))
     }
 
-    /// Loads as ``load(policy:more:)`` does, in any scope. A refresh joins a running load from the beginning.
+    /// Loads as ``load(policy:more:)`` does, in any scope. A refresh only waits for a running load from the beginning,
+    /// or for a running refresh.
     public nonisolated(nonsending) func load(_ load: Load) async throws {
         try Task.checkCancellation()
         if let flight = loadState.flight, !flight.isCanceled, load.joins(flight.load) {
@@ -124,8 +126,8 @@ extension Loadable {
         try await wait(for: flight)
     }
 
-    /// Loads the object if it was never loaded, or if it is outdated and the last load has not failed. Waits for a running
-    /// load.
+    /// Loads the object if it was never loaded, or if it is outdated and the last load has not failed. Waits for a
+    /// running load.
     ///
     /// - Throws: As ``load(policy:more:)``.
     public nonisolated(nonsending) func loadIfNeeded() async throws {
@@ -232,7 +234,7 @@ extension Loadable {
 }
 
 extension Load {
-    /// Returns whether a running load has the result that this one needs.
+    /// Returns whether this load only waits for a running one.
     fileprivate func joins(_ other: Load) -> Bool {
         switch scope {
         case .beginning: self == other

@@ -20,9 +20,9 @@ extension Presentation {
     /// Creates the presentation of an object.
     ///
     /// - Parameters:
-    ///   - state: the state of loading.
-    ///   - hasContent: whether there is something to show.
-    ///   - describe: returns the message of an error.
+    ///   - state: The state of loading.
+    ///   - hasContent: Whether there is something to show.
+    ///   - describe: Returns the message of an error.
     init(of state: LoadState, hasContent: Bool, describe: (any Error) -> String) {
         if hasContent {
             self = .content

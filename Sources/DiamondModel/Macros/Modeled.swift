@@ -1,10 +1,10 @@
 #if Macros
-/// Generates the constant, the storage and the accessors of each property, and ``Model/visit(_:)``. Requires the package
-/// trait `Macros`.
+/// Generates the constant, the storage and the accessors of each property, and ``Model/visit(_:)``. Requires the
+/// package trait `Macros`.
 ///
-/// Every stored `var` is a property, and its initial value is the default. A `let` with a ``ModelCollection`` is a nested
-/// collection. Computed, static, lazy and weak members are not changed. A property's key is its name, unless it has a
-/// ``Key(_:or:)``.
+/// Every stored `var` is a property, and its initial value is the default. A `let` with a ``ModelCollection`` is a
+/// nested collection. Computed, static, lazy and weak members are not changed. A property's key is its name, unless it
+/// has a ``Key(_:or:)``.
 ///
 /// ```swift
 /// @Modeled final class Person: Model {

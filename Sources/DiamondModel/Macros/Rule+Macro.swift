@@ -31,7 +31,8 @@ public struct StandardRule: Sendable {
     /// ``Rule/nonZero``.
     public static var nonZero: StandardRule { StandardRule() }
 
-    // The attributes prefer the overloads of `Rule`, which have a type. Without them `@Rule(.isTrue)` would be ambiguous.
+    // The attributes prefer the overloads of `Rule`, which have a type. Without them `@Rule(.isTrue)` would be
+    // ambiguous.
 
     /// ``Rule/isTrue``.
     @_disfavoredOverload

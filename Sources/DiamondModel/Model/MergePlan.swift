@@ -17,7 +17,8 @@ struct MergePlan {
     private let paths: [[String]]
     /// The writes of nested models and collections.
     private var nested: [() -> Void] = []
-    /// The time of the response with the JSON; `nil` for JSON that the app merges, which overwrites everything.
+    /// The logical time (``SyncOrder``) of the response with the JSON; `nil` for JSON that the app merges. That JSON
+    /// overwrites everything.
     private let answerTime: Int?
 
     /// Plans the merge of an object into a model.
@@ -37,7 +38,7 @@ struct MergePlan {
         self.object = object
         if let newID { staging.claim(newID, for: model, in: self.context) }
         nested = staging.collect { plan(current, staging: staging) }
-        noteMissingID(in: json)
+        noteInvalidID(in: json)
     }
 
     private mutating func plan(_ current: [PropertyVisitor.Slot], staging: Staging) {
@@ -49,7 +50,7 @@ struct MergePlan {
     }
 
     /// Adds a repair for an invalid id. The model keeps its id.
-    private mutating func noteMissingID(in object: [String: JSONValue]) {
+    private mutating func noteInvalidID(in object: [String: JSONValue]) {
         let key = type(of: model).idKey
         guard newID == nil, !model.isNew, let found = object[key] else { return }
         repairs.append(Repair(path: key, reason: found == .null ? .null : .wrongType, found: found, key: key))
@@ -100,7 +101,7 @@ struct MergePlan {
                 if model.isNew, model.context == nil { context?.adopt(model) }
                 model.setServerID(newID)
             }
-            model.tracking.repairs.removeAll { repair in isRepaired(repair.key) }
+            model.tracking.repairs.removeAll { repair in isSuperseded(repair.key) }
             model.tracking.repairs += repairs
             for write in nested { write() }
             let edits = answerTime == nil ? [] : model.edits(of: keys)
@@ -113,7 +114,8 @@ struct MergePlan {
         }
     }
 
-    private func isRepaired(_ key: String) -> Bool { keys.contains(key) || repairs.contains { $0.key == key } }
+    /// Returns whether this merge replaces the earlier repairs of a property.
+    private func isSuperseded(_ key: String) -> Bool { keys.contains(key) || repairs.contains { $0.key == key } }
 }
 
 extension AnyProperty {
@@ -128,7 +130,7 @@ extension AnyProperty {
 extension RepairLog {
     /// Stages the merge of an object into a model, or records the values that its rules reject.
     ///
-    /// - Returns: Whether the JSON is an object that can be merged.
+    /// - Returns: `false` if the JSON is not an object, or if there is no staging.
     mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
         guard let staging, case .object(let object) = json else { return false }
         staging.attempt {
@@ -154,7 +156,7 @@ extension Model {
 }
 
 extension [String: JSONValue] {
-    /// Returns these members updated with new ones. Objects on the path of a property are merged; all other values are replaced.
+    /// Returns these members updated with new ones. Objects on the path of a property are merged, other values replaced.
     fileprivate func merged(with new: [String: JSONValue], along paths: [[String]]) -> [String: JSONValue] {
         var result = self
         for (name, value) in new {

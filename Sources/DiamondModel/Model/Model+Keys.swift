@@ -3,8 +3,8 @@ public import Diamond
 extension Model {
     /// The JSON of the property with a key, or `nil` if there is none.
     ///
-    /// Assignments only change properties that the user may set. `nil` and `null` set the default. JSON that ``set(_:to:)``
-    /// refuses is ignored, and added to ``rejections`` if the property exists.
+    /// Assignments only change properties that the user may set. `nil` and `null` set the default. JSON that
+    /// ``set(_:to:)`` refuses is ignored, and added to ``rejections`` if the property exists.
     public final subscript(key: String) -> JSONValue? {
         get { slot(key).map { $0.property.encode($0.value) } }
         set { _ = try? set(key, to: newValue ?? .null) }
@@ -12,8 +12,8 @@ extension Model {
 
     /// Sets a property by its key; `null` sets the default.
     ///
-    /// - Throws: ``ModelError``: `notSettable` for a key that the user may not set, for JSON of the wrong type, and for the
-    ///   removal of an id; `invalid` for a value that a rule rejects; `duplicateID`.
+    /// - Throws: ``ModelError``: `notSettable` for a key that the user may not set, for JSON of the wrong type, and for
+    ///   the removal of an id; `invalid` for a value that a rule rejects; `duplicateID`.
     public final func set(_ key: String, to json: JSONValue) throws {
         try replace([key: json])
     }
@@ -23,8 +23,8 @@ extension Model {
     /// - Throws: ``ModelError`` if the user may not set the property.
     public final func remove(_ key: String) throws { try replace([key: .null]) }
 
-    /// Sets all properties that the user may set to their defaults, except the id. Properties whose rules reject their
-    /// defaults are added to ``rejections``.
+    /// Restores the defaults of all properties that the user may set, except the id. A property whose rules reject its
+    /// default keeps its value and is added to ``rejections``.
     public final func removeAll() {
         let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key)
         transact(source: .user) {
@@ -87,7 +87,7 @@ extension Model {
         }
         if key == Self.idKey, json == .null, !isNew {
             reject(slot.property, for: ["id"])
-            throw ModelError(.notSettable, "the id \(modelID) cannot be taken away: set another, or make a new model")
+            throw ModelError(.notSettable, "the id \(modelID) cannot be removed: set another id, or create a new model")
         }
         let value = try value(of: slot.property, from: json, staging: staging)
         let encoded = slot.property.encode(value)
@@ -145,6 +145,6 @@ extension PropertyVisitor.Slot {
 
 extension ModelError {
     fileprivate static func notSettable(_ key: String) -> ModelError {
-        ModelError(.notSettable, "\(key) is no property that a user may set: merge the server's JSON")
+        ModelError(.notSettable, "\(key) is not a property that the user may set: merge the server's JSON")
     }
 }

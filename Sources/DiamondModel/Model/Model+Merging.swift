@@ -4,11 +4,11 @@ public import Foundation
 extension Model {
     /// Merges JSON from the server: sets the properties whose keys are present, and clears their dirty bits.
     ///
-    /// `null` and values of another type become the default, but an id stays. Nested models and collections are merged, too.
-    /// A nested object with another id is another model.
+    /// `null` and values of another type set the default; an id stays. Nested models and collections are merged, too. A
+    /// nested object with another id replaces the nested model.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested model), and
-    ///   for an id that another live model has. Nothing is written then.
+    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested
+    ///   model), and for an id that another live model has. Nothing is written then.
     public final func merge(_ json: JSONValue) throws { try merge(json.modelObject()) }
 
     /// Merges a JSON text from the server.

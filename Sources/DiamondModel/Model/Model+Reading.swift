@@ -62,7 +62,7 @@ extension Model {
         let concrete = type(of: self).concreteClass(for: try json.modelObject())
         guard let model = self as? M, type(of: self) == concrete else {
             throw ModelError(
-                .wrongClass, "\(modelID) is a live \(type(of: self)), and the JSON is of class \(concrete)")
+                .wrongClass, "the JSON is of class \(concrete), but the live \(modelID) is a \(type(of: self))")
         }
         return model
     }
@@ -72,7 +72,7 @@ extension Model {
         let object = try json.modelObject()
         let concrete = concreteClass(for: object)
         guard let type = concrete as? Self.Type else {
-            throw ModelError(.wrongClass, "the JSON is of class \(concrete), which is no \(Self.self)")
+            throw ModelError(.wrongClass, "the JSON is of class \(concrete), which is not a \(Self.self)")
         }
         return type.init()
     }
@@ -107,7 +107,7 @@ extension JSONValue {
 
     func modelObject() throws -> [String: JSONValue] {
         guard case .object(let object) = self else {
-            throw ModelError(.malformed, "a model is a JSON object, and this is \(kindName)")
+            throw ModelError(.malformed, "a model needs a JSON object, and this is \(kindName)")
         }
         return object
     }

@@ -8,7 +8,8 @@ extension Model {
         }
     }
 
-    /// The rules by which setters and keyed writes have rejected values. Entries stay until the property accepts another value.
+    /// The rules by which setters and keyed writes have rejected values. Entries stay until the property accepts
+    /// another value.
     public final var rejections: [Violation] { tracking.rejections }
 
     /// Checks the rules of all properties, before a save.
@@ -19,7 +20,7 @@ extension Model {
         if !violations.isEmpty { throw ModelError.invalid(violations) }
     }
 
-    /// Records the rules that have rejected a value; none if the value was set.
+    /// Records the rules that reject a value, in place of earlier ones. There are none if the value was set.
     final func reject(_ property: AnyProperty, for broken: [String]) {
         tracking.rejections.removeAll { $0.key == property.key }
         tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }

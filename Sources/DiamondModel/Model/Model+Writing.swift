@@ -4,8 +4,8 @@ public import Foundation
 extension Model {
     /// The object as JSON.
     ///
-    /// Unknown members, and properties that were not set since they were read, are written as they were read. So the default
-    /// of a repaired property never overwrites the server's value.
+    /// Unknown members, and properties that were not set since they were read, are written as they were read. So the
+    /// default of a repaired property never overwrites the server's value.
     public final var json: JSONValue {
         // A model that contains itself, directly or not, is written as its id there.
         guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
@@ -47,7 +47,7 @@ extension Model {
         return object
     }
 
-    /// Returns whether a nested model or collection may have been synced separately, so that its state is not in the owner's JSON.
+    /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced separately.
     private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
         if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.source != nil }
         guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }

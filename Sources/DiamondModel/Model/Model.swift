@@ -3,11 +3,11 @@ public import Observation
 
 /// A JSON object with typed properties, each with a default. Every change can be observed.
 ///
-/// A model is not Sendable: it stays in the isolation domain that created it. Pass its ``json`` or its ``modelID`` between
-/// domains.
+/// A model is not Sendable: it stays in the isolation domain that created it. Pass its ``json`` or its ``modelID``
+/// between domains.
 ///
-/// A subclass declares a ``Property`` constant, storage with the default, and an accessor for each property. It lists the
-/// properties in ``visit(_:)``.
+/// A subclass declares a ``Property`` constant, storage with the default, and an accessor for each property. It lists
+/// the properties in ``visit(_:)``.
 open class Model: Observable {
     @usableFromInline let registrar = ObservationRegistrar()
     @usableFromInline final var tracking = Tracking()
@@ -23,10 +23,10 @@ open class Model: Observable {
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
 
-    /// Passes every property to a visitor. An override calls `super` first, and then has a line for each of its properties.
+    /// Passes every property to a visitor. An override calls `super`, then passes each of its own properties.
     open func visit(_ visitor: PropertyVisitor) {}
 
-    /// The name of the JSON member with the id. Override it in the class that declares the property for the id, or in a superclass.
+    /// The name of the JSON member with the id. Override it in the class that declares the id, or in a superclass.
     open class var idKey: String { "id" }
 
     /// Returns the class for a JSON object. A class cluster overrides it to return a subclass.
@@ -38,14 +38,14 @@ open class Model: Observable {
     /// The number of levels of nested models whose changes the model reports as its own, with their paths.
     open class var observedDepth: Int { 1 }
 
-    /// The request of the list of these objects, such as `Request("cities")`, without paging parameters. `nil`, the default,
-    /// uses the request of a collection that contains the object.
+    /// The request of the list of these objects, such as `Request("cities")`, without paging parameters. `nil`, the
+    /// default, uses the request of a collection that contains the object.
     open class var resource: Request? { nil }
 
     /// Returns the request of a call.
     ///
-    /// The default is POST to the list for a new object. GET, PATCH, PUT and DELETE use the list's URL with the id as an
-    /// additional last segment. All have the headers and policies of ``resource``.
+    /// The default is POST to the list for a new object. GET, PATCH, PUT and DELETE use the list's URL with the id as
+    /// an additional last segment. All have the headers and policies of ``resource``.
     ///
     /// - Parameters:
     ///   - call: The call.
@@ -60,7 +60,7 @@ open class Model: Observable {
     /// - Throws: An error if the body cannot be read. The call fails with it.
     open class func object(in response: Response) throws -> JSONValue? { try response.bodyAsJSON() }
 
-    /// Returns the object in a request from ``request(for:body:)``, or `nil` if there is none. The default is the whole body.
+    /// Returns the object in a request from ``request(for:body:)``, or `nil` if it has none: by default the whole body.
     ///
     /// Override it if the request wraps the object. Queued requests are read with it.
     open class func object(in request: Request) throws -> JSONValue? { request.body?.jsonValue }
@@ -69,7 +69,7 @@ open class Model: Observable {
     ///
     /// If you rename the class while calls may be queued, override it with the old name.
     open class var queueName: String {
-        // The context of a private class has another address in each build.
+        // For a private class, `String(reflecting:)` contains an address that differs between builds.
         String(reflecting: identityClass).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
     }
 }

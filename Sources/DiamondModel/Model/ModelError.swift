@@ -3,7 +3,7 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable {
         let name: String
 
-        /// The text is not JSON, or its top level is neither an object nor an array as needed.
+        /// The text is not JSON, or the JSON is not an object or array as required.
         public static let malformed = Code(name: "malformed")
         /// The JSON needed repairs, and strict reading was requested.
         public static let needsRepair = Code(name: "needsRepair")

@@ -22,7 +22,8 @@ struct Tracking {
     var children: [ChildLink] = []
     @usableFromInline var observers: Observers<ModelEvent>?
 
-    /// The times of the responses that have set properties, by key. Only recorded while older responses may arrive.
+    /// The logical times (``SyncOrder``) of the responses that have set properties, by key. Only recorded while older
+    /// responses may arrive.
     var answerTimes: [String: Int]?
     /// The state of loading and saving, created on first use.
     var syncing: ModelSyncing?

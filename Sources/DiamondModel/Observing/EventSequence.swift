@@ -1,4 +1,4 @@
-/// The events of a model or collection as an asynchronous sequence, for one consumer in the isolation domain of the model.
+/// The events of a model or collection as an asynchronous sequence, for one consumer in the model's isolation domain.
 ///
 /// Events are buffered without limit until the consumer reads them. The sequence ends when the model or collection is
 /// deallocated, or when the consumer's task is canceled.

@@ -13,12 +13,12 @@ extension Model {
         }
     }
 
-    /// The changes of the model from now on.
+    /// Returns the later changes of the model.
     public final func changes() -> EventSequence<ModelEvent> {
         changes { $0 }
     }
 
-    /// The changes of a property from now on, with old and new value.
+    /// Returns the later changes of a property, with old and new value.
     public final func changes<Owner: Model, Value>(
         _ property: Property<Owner, Value>
     ) -> EventSequence<ValueChange<Value>> {
@@ -48,7 +48,7 @@ public protocol ModelObject: AnyObject {}
 extension Model: ModelObject {}
 
 extension ModelObject where Self: Model {
-    /// The changes of a property from now on, by its key path.
+    /// Returns the later changes of a property, by its key path.
     public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> EventSequence<ValueChange<Value>> {
         changes { event in
             let change = event.changes.first { $0.path.count == 1 && $0.property.anyKeyPath == keyPath }

@@ -1,6 +1,6 @@
 /// The origin of a change.
 public enum ChangeSource: Sendable {
-    /// A setter.
+    /// A setter, or a write by key.
     case user
     /// JSON that was merged.
     case server

@@ -43,7 +43,7 @@ final class Observers<Event> {
         }
     }
 
-    /// Notifies the current observers. An observer that is added or removed during the delivery does not receive the event.
+    /// Notifies the current observers. An observer added or removed during the delivery does not receive the event.
     func notify(_ event: Event) {
         for observer in observers where observer.isActive { observer.receive(event) }
     }

@@ -3,8 +3,8 @@ enum IncreasingSubsequence {
     /// Returns the indexes of the elements of a heaviest increasing subsequence, in order.
     ///
     /// - Parameters:
-    ///   - values: distinct values.
-    ///   - weights: a positive weight for each.
+    ///   - values: Distinct values.
+    ///   - weights: A positive weight for each.
     static func heaviest(_ values: [Int], weights: [Int]) -> [Int] {
         let order = values.indices.sorted { values[$0] < values[$1] }
         var ranks = [Int](repeating: 0, count: values.count)

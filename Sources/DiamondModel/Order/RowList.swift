@@ -1,7 +1,7 @@
 /// The ordered rows of a section, with their current indexes and those at the last commit.
 ///
-/// Rows are stored in chunks. One tree over the chunks counts the current rows, another one the rows at the last commit. A
-/// removed row stays in its chunk until the commit, so both indexes are found in logarithmic time.
+/// Rows are stored in chunks. One tree over the chunks counts the current rows, another one the rows at the last
+/// commit. A removed row stays in its chunk until the commit, so both indexes are found in logarithmic time.
 final class RowList {
     /// A row of an entry.
     final class Row {
@@ -53,7 +53,7 @@ final class RowList {
             if rest == 0 { return row.entry }
             rest -= 1
         }
-        preconditionFailure("the index \(index) is beyond \(count) rows")
+        preconditionFailure("the index \(index) is out of range: there are \(count) rows")
     }
 
     /// Returns the current index of a row.
@@ -94,10 +94,8 @@ final class RowList {
     /// The entries of the rows at the last commit.
     var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
 
-    /// Returns the index directly after the last unpinned row for which `precedes` is true; 0 if there is none. The
-    /// unpinned rows have to be sorted so that those for which it is true come first.
-    ///
-    /// Skips pinned rows.
+    /// Returns the index after the last unpinned row for which `precedes` is true; 0 if there is none. Among the
+    /// unpinned rows, those for which it is true have to come first.
     func position(where precedes: (Entry) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
@@ -106,8 +104,8 @@ final class RowList {
             guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
             if precedes(row.entry) { low = place + 1 } else { high = middle }
         }
-        // The first unpinned row of the chunk before `low` precedes, and no unpinned row of a later chunk does. So
-        // the boundary is in that chunk, or at its end.
+        // `precedes` is true for the first unpinned row of the chunk before `low`, and for no unpinned row of a later
+        // chunk. So the boundary is in that chunk, or at its end.
         guard low > 0 else { return 0 }
         let chunk = chunks[low - 1]
         return newCounts.sum(ofFirst: low - 1) + boundary(in: chunk, where: precedes)
@@ -205,7 +203,7 @@ final class RowList {
         newCounts = Fenwick(chunks.map(\.newCount))
     }
 
-    /// Makes the present rows those of the last commit.
+    /// Commits the present rows.
     func commit() {
         guard !touched.isEmpty else { return }
         var isSparse = false
@@ -227,7 +225,7 @@ final class RowList {
         recount()
     }
 
-    /// Replaces all rows, as of the last commit and of now.
+    /// Replaces all rows. The new rows are committed.
     func rebuild(_ entries: [Entry], place: (Entry, Row) -> Void) {
         chunks = stride(from: 0, to: Swift.max(entries.count, 1), by: Self.chunkSize).map { start in
             let chunk = Chunk()

@@ -77,7 +77,8 @@ extension Codec where Value == URL {
 extension Codec where Value: Hashable & Sendable {
     /// Returns a codec that maps JSON values to values: `.map(["y": true, "n": false])`.
     ///
-    /// - Parameter values: The values by JSON value. If two JSON values have the same value, either of them may be written.
+    /// - Parameter values: The values by JSON value. If two JSON values have the same value, either of them may be
+    ///   written.
     public static func map(_ values: [JSONValue: Value]) -> Codec {
         let back = Dictionary(values.map { ($0.value, $0.key) }) { first, _ in first }
         return Codec(decode: { values[$0] }, encode: { back[$0] ?? .null })

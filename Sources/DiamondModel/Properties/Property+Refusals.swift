@@ -1,5 +1,5 @@
-// Unavailable declarations, each with a message that says what to write instead. The compiler prefers the other overloads
-// for a subclass of Model, a ModelCollection and a Sendable object.
+// Unavailable declarations, each with a message that says what to write instead. The compiler prefers the other
+// overloads for a subclass of Model, a ModelCollection and a Sendable object.
 
 extension Property where Value: AnyObject {
     @available(*, unavailable, message: "an object can change unnoticed: use a value, a Model or a ModelCollection")

@@ -95,8 +95,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 extension Property where Value: Equatable & Sendable {
     /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
     ///
-    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of values that
-    /// break a rule.
+    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of
+    /// values that break a rule.
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
@@ -110,8 +110,8 @@ extension Property where Value: Equatable & Sendable {
 extension Property where Value: ModelValue & Sendable {
     /// Declares a property whose values convert themselves.
     ///
-    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of values that
-    /// break a rule.
+    /// `key` is written, and read first. The alternatives are read if it has no value. `policy` is the handling of
+    /// values that break a rule.
     @inlinable
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,

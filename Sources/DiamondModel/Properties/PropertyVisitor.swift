@@ -64,7 +64,7 @@ public final class PropertyVisitor {
         return restart(property, with: value)
     }
 
-    // The fast path does not set the log's key, so its repairs would lack the path: read the value again.
+    /// Reads a value again after the fast path, whose repairs lack the path.
     @usableFromInline
     func restart<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         log.rewind()
@@ -145,8 +145,8 @@ extension PropertyVisitor {
 }
 
 extension RepairLog {
-    /// Returns the value of a property; `nil`, with a repair recorded, if it is missing, has the wrong type, or breaks a rule whose
-    /// policy is `reject`.
+    /// Returns the value of a property. Records a repair and returns `nil` if the value is missing, has the wrong type,
+    /// or breaks a rule of a property that rejects such values.
     mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from json: JSONValue?) -> Value? {
         reading(property.keys[0]) { log in
             guard let json else { log.note(.missing, found: nil); return nil }

@@ -1,6 +1,6 @@
 public import Diamond
 
-/// An invalid or missing value in JSON. The property has its default instead.
+/// An invalid or missing value in JSON. The property has its default instead, or leaves out the element.
 public struct Repair: Hashable, Sendable {
     /// The reason for a repair.
     public enum Reason: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct Repair: Hashable, Sendable {
         case rule(String)
     }
 
-    /// The path of the value: the property's key, followed by the index or key within an array or object, such as `tags[3]`.
+    /// The path of the value: the property's key, and the index or key within an array or object, such as `tags[3]`.
     public let path: String
     public let reason: Reason
     /// The JSON at this path; `nil` if there was none.
@@ -94,8 +94,7 @@ public struct RepairLog {
         staging?.note(violations.map { Violation(key: "\(path).\($0.key)", rule: $0.rule) })
     }
 
-    /// Records the values that live nested models have rejected as repairs, because reading JSON does not throw for
-    /// them.
+    /// Records a repair for each value that a live nested model has rejected. Reading JSON does not throw for it.
     mutating func repairViolations(found json: JSONValue) {
         guard let staging else { return }
         repairs += staging.takeViolations().map { violation in

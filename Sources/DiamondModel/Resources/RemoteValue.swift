@@ -1,6 +1,6 @@
 public import Observation
 
-/// A value that belongs to a URL, such as the image of a model. It is loaded on request, and dropped when the URL changes.
+/// A value at a URL, such as the image of a model. It is loaded on request, and dropped when the URL changes.
 ///
 /// A model has one for each property with a URL. A value is shown only if the URL is still the same: a cell that was
 /// reused for another row never shows the image of the first.
@@ -69,8 +69,9 @@ public final class RemoteValue<Value: Sendable> {
 
     /// Loads the value of the current URL, unless it is in memory. Cancels loads of other URLs.
     ///
-    /// - Returns: The value. The default if there is no URL, or if the URL has changed during the load; load again then.
-    /// - Throws: `ConnectionError`, the error of the loader's `decode`, `CancellationError`. ``state`` has the error, too.
+    /// - Returns: The value; the default if there is no URL. Also the default if the URL has changed during the load:
+    ///   then load again.
+    /// - Throws: `ConnectionError`, the error of the loader's `decode`, `CancellationError`. It is also in ``state``.
     @discardableResult
     public nonisolated(nonsending) func load() async throws -> Value {
         let url = url

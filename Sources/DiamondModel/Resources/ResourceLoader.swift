@@ -4,8 +4,8 @@ public import Foundation
 
 /// Loads values, such as images, from URLs, and caches decoded values in memory up to a total cost.
 ///
-/// An app has one loader for each kind of value. The engine caches the bytes, except those that cannot be decoded. A value
-/// that several callers request at the same time is loaded and decoded once.
+/// An app has one loader for each kind of value. The engine caches the bytes, except those that cannot be decoded. A
+/// value that several callers request at the same time is loaded and decoded once.
 ///
 /// ```swift
 /// let images = ResourceLoader(engine, capacity: 64 << 20) { data, _ in try Picture(data) }
@@ -28,7 +28,7 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
     ///   - engine: Sends the requests, and caches the bytes.
     ///   - capacity: The maximum total cost of the values in memory. 64 Mi by default: 64 MiB with the default `cost`.
     ///   - request: Returns the request for a URL; a GET by default.
-    ///   - cost: Returns the cost of a value. The number of its encoded bytes by default; an image takes far more in memory.
+    ///   - cost: Returns the cost of a value: by default the number of encoded bytes. A decoded image takes far more.
     ///   - decode: Decodes a value. Runs outside every actor.
     public init(
         _ engine: Engine, capacity: Int = 64 << 20,

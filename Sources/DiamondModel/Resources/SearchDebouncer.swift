@@ -47,7 +47,7 @@ public final class SearchDebouncer<Answer: Sendable> {
 
     /// Searches for a trimmed text after the delay. Resets at once for an empty text.
     ///
-    /// Cancels earlier searches. Returns when the search has ended or was canceled; `find` has to react to cancellation.
+    /// Cancels earlier searches. Returns when the search has ended or was canceled. `find` has to handle cancellation.
     public nonisolated(nonsending) func search(_ text: String) async {
         number += 1
         let searchNumber = number

@@ -84,8 +84,8 @@ final class TableListDisplay: @MainActor TableDisplay {
     /// The identities of the visible rows.
     @ObservationIgnored private var onScreen: Set<AnyHashable> = []
 
-    /// Creates a display without rows. It gets its source when it is on screen, because SwiftUI creates more displays than it
-    /// retains.
+    /// Creates a display without rows. It gets its source when it is on screen, because SwiftUI creates more displays
+    /// than it retains.
     init() {
         controller = TableController(TableSource([]))
         controller.display = self

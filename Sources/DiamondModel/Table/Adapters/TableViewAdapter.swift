@@ -3,9 +3,9 @@ public import UIKit
 
 /// The data source, delegate and display of a table view. It passes all calls to the ``TableSource`` of its controller.
 ///
-/// Changes wait while a dragged row is over another row's place. UIKit does not report when a row is lifted, so changes are
-/// applied until the row is over another place. UIKit does not report a canceled drag either: changes then wait until the
-/// user scrolls, drags again or ends editing. To control this, set ``TableController/isSuspended``.
+/// Changes wait while a dragged row is over another row's place. UIKit does not report when a row is lifted, so changes
+/// are applied until the row is over another place. UIKit does not report a canceled drag either: changes then wait
+/// until the user scrolls, drags again or ends editing. To control this, set ``TableController/isSuspended``.
 ///
 /// The table view does not retain the adapter. Not compiled on Linux, where the tests of this package run.
 @MainActor

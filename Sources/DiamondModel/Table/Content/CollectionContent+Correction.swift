@@ -42,8 +42,8 @@ extension CollectionContent {
 }
 
 extension ChangeSet {
-    /// The models of all rows that a table configures for the change set. After a gesture, the table may already show them
-    /// with older content.
+    /// The models of all rows that a table configures for the change set. After a gesture, the table may already show
+    /// them with older content.
     fileprivate var configuredModels: [Object] {
         updates.map(\.model) + insertions.map(\.model) + insertedSections.flatMap(\.models)
     }

@@ -6,8 +6,8 @@ extension CollectionContent {
         return editing.canMove(model) ? model : nil
     }
 
-    /// Returns the nearest allowed path to a proposed one. The proposed path may be one past the end, or in a section that the
-    /// row may not move to.
+    /// Returns the nearest allowed path to a proposed one. The proposed path may be one past the end, or in a section
+    /// that the row may not move to.
     func nearestTarget(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
         guard movableModel(at: path) != nil else { return path }
         let isForeign = editing?.changeSection == nil || !sections.indices.contains(proposed.section)

@@ -46,8 +46,8 @@ final class ListContent: PartContent {
     /// The models whose rows have to be configured again.
     private var updated: Set<ObjectIdentifier> = []
     private var sourceToken: ObserverToken?
-    /// The observed objects and their tokens. The objects are retained, because a new object at the same address would have
-    /// the same identifier.
+    /// The observed objects and their tokens. The objects are retained, because a new object at the same address would
+    /// have the same identifier.
     private var tokens: [ObjectIdentifier: (object: AnyObject, token: ObserverToken)] = [:]
 
     /// Creates a section of the rows that `make` appends. `observe` observes changes of their source.
@@ -59,11 +59,11 @@ final class ListContent: PartContent {
         self.footer = footer
         self.make = make
         super.init()
-        show(made())
+        show(makeRows())
         sourceToken = observe? { [weak self] in self?.markOutdated() }
     }
 
-    private func made() -> ListRows {
+    private func makeRows() -> ListRows {
         var rows = ListRows()
         make(&rows)
         return rows
@@ -115,7 +115,7 @@ final class ListContent: PartContent {
     override func nextStep() -> TableStep? {
         guard isOutdated else { return nil }
         isOutdated = false
-        let new = made()
+        let new = makeRows()
         let plan = plan(new.rows)
         updated = []
         if plan.isEmpty { show(new); return nil }

@@ -1,8 +1,8 @@
 /// Connects a display to the source that it shows. The source can be replaced.
 ///
-/// The controller applies the source's changes one after the other, each as a batch followed by updates. The source switches
-/// to its new rows within the batch. If there is no batch, or the display is off screen, the display reloads instead.
-/// Changes during a batch wait.
+/// The controller applies the source's changes one after the other, each as a batch followed by updates. The source
+/// switches to its new rows within the batch. If there is no batch, or the display is off screen, the display reloads
+/// instead. Changes during a batch wait.
 ///
 /// A display holds its controller strongly; the controller holds the display weakly.
 public final class TableController {
@@ -67,7 +67,7 @@ public final class TableController {
 
     private var isWaiting: Bool { isSuspended || holds > 0 }
 
-    /// Applies all changes, unless they are suspended. Reloads a display that does not show the source's current rows even then.
+    /// Applies all changes, unless they are suspended. A reload is never suspended.
     func update() {
         guard !isUpdating else { return }
         isUpdating = true
@@ -120,8 +120,8 @@ public final class TableController {
         needsReload = true
     }
 
-    /// Passes the table's state to the display if it has changed. Also passes it when a load has ended, because the display
-    /// may then load more.
+    /// Passes the table's state to the display if it has changed. Also passes it when a load has ended, because the
+    /// display may then load more.
     ///
     /// - Returns: Whether the state has changed.
     private func showState() -> Bool {

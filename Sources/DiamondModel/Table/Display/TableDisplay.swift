@@ -13,14 +13,14 @@ public protocol TableDisplay: AnyObject {
     /// Reloads everything from the source.
     func reload()
 
-    /// Configures the rows at some paths again, without replacing their views. Replaces the view only if a row now needs
-    /// another kind of view.
+    /// Configures the rows at some paths again, without replacing their views. Replaces the view only if a row now
+    /// needs another kind of view.
     func reconfigure(_ paths: [RowPath])
 
     /// Shows the state of the table (loading, empty, failed), and the row for the next page. Does nothing by default.
     ///
-    /// A view that loads pages by itself starts a task that calls ``TableSource/loadMore(showing:)`` with the last visible row
-    /// when `more` is ``NextPageState/ready``.
+    /// A view that loads pages by itself starts a task that calls ``TableSource/loadMore(showing:)`` with the last
+    /// visible row when `more` is ``NextPageState/ready``.
     func show(_ presentation: Presentation, more: NextPageState)
 
     /// Shows or hides the controls for editing. Does nothing by default.

@@ -27,8 +27,8 @@ public final class RepresentationRegistry<Representation> {
         report = onUnknown
     }
 
-    /// Registers the representation of a class, a protocol (`(any Named).self`) or another type. Replaces an earlier one for
-    /// the same type and context.
+    /// Registers the representation of a class, a protocol (`(any Named).self`) or another type. Replaces an earlier
+    /// one for the same type and context.
     public func register<Object>(
         _ type: Object.Type, in context: RepresentationContext = .list,
         make: @escaping (Object, RowState) -> Representation

@@ -36,7 +36,7 @@ final class TypeMap<Value> {
         if let value = exact[type] { return value }
         if let known = classes[type] { return known }
         let candidates = entries.filter { $0.type is AnyClass && $0.matches(object) }
-        // All candidates are in one line of inheritance. All others are superclasses of the nearest.
+        // The object inherits from all candidates. The nearest one inherits from all others.
         let nearest = candidates.first { entry in candidates.allSatisfy { $0.covers(entry.type) } }
         classes[type] = .some(nearest?.value)
         return nearest?.value

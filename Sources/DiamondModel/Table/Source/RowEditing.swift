@@ -6,14 +6,14 @@ public struct RowEditing<Object: Model> {
     public var canRemove: (Object) -> Bool
     /// Returns whether a row can be moved. Always `true` by default.
     public var canMove: (Object) -> Bool
-    /// Changes a model so that it belongs to the section with a key, and returns whether it may move there. `nil` by default:
-    /// rows stay in their sections.
+    /// Changes a model so that it belongs to the section with a key, and returns whether it may move there. `nil` by
+    /// default: rows stay in their sections.
     public var changeSection: ((Object, _ key: String) -> Bool)?
-    /// Makes the model of a row that the user inserts into the section with a key. `nil` by default: rows cannot be inserted.
+    /// Creates the model of a row that the user inserts into the section with a key. `nil`, the default, allows none.
     public var makeModel: ((_ key: String) -> Object?)?
 
-    /// Removes a model. By default removes it from the collection only. Use ``ModelCollection/delete(_:)`` to delete it from
-    /// the server with the next upload, too.
+    /// Removes a model. By default removes it from the collection only. Use ``ModelCollection/delete(_:)`` to delete it
+    /// from the server with the next upload, too.
     public var onRemove: (ModelCollection<Object>, Object) -> Void
     /// Called with a model that was moved, for example to store the user's order in a property.
     public var onMove: (ModelCollection<Object>, Object) -> Void

@@ -20,8 +20,8 @@ public struct TablePart {
 
     /// Returns one section with the fields of an object. Their values can be of different types.
     ///
-    /// After each change of the object, the rows are made again and compared. A changed value updates its row. A changed
-    /// element of an array is an insertion and a deletion.
+    /// After each change of the object, the rows are made again and compared. A changed value updates its row. A
+    /// changed element of an array is an insertion and a deletion.
     public static func fields<Object: Model>(
         of object: Object, header: String? = nil, footer: String? = nil, _ fields: [TableField<Object>]
     ) -> TablePart {

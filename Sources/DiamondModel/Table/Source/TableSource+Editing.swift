@@ -36,9 +36,9 @@ extension TableSource {
 
     /// Moves the model of a row in its collection, after the display has moved the row.
     ///
-    /// The row after the last one stands for the end of a section. For another section, ``RowEditing/changeSection`` changes
-    /// the model first. If sort keys or a later change put the row somewhere else, a batch corrects the display. If the row
-    /// cannot be moved there at all, the display reloads.
+    /// The row after the last one stands for the end of a section. For another section, ``RowEditing/changeSection``
+    /// changes the model first. If sort keys or a later change put the row somewhere else, a batch corrects the
+    /// display. If the row cannot be moved there at all, the display reloads.
     ///
     /// - Parameters:
     ///   - path: The row's old path.

@@ -35,8 +35,8 @@ extension TableSource {
 
     /// Loads the next page if a visible row is near the end and nothing is being loaded.
     ///
-    /// A display calls it when it shows a row. It also calls it with the last visible row when there is a next page, because a
-    /// page may be shorter than the screen. After an error, only ``retry()`` loads again.
+    /// A display calls it when it shows a row. It also calls it with the last visible row when there is a next page,
+    /// because a page may be shorter than the screen. After an error, only ``retry()`` loads again.
     ///
     /// - Parameter path: The row; `nil` if no row is visible.
     public nonisolated(nonsending) func loadMore(showing path: RowPath?) async {

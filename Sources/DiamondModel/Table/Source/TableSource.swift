@@ -2,11 +2,12 @@ import Foundation
 
 /// The rows of a table, composed of parts. It is both the data source and the delegate of the table.
 ///
-/// The source returns the rows as of the last change that was applied to its display, not those of the live collections. A
-/// ``TableController`` applies changes in batches. Without a controller they are applied at once. A source has at most one
-/// controller.
+/// The source returns the rows as of the last change that was applied to its display, not those of the live
+/// collections. A ``TableController`` applies changes in batches. Without a controller they are applied at once. A
+/// source has at most one controller.
 ///
-/// A source belongs to the isolation domain of its models. For paths out of range, its functions return `nil` or `false`.
+/// A source belongs to the isolation domain of its models. For paths out of range, its functions return `nil` or
+/// `false`.
 public final class TableSource {
     let parts: [PartContent]
 
@@ -32,7 +33,7 @@ public final class TableSource {
 
     /// The object that loads the table, such as the collection of a part; `nil` for static data.
     public let loading: (any Loadable)?
-    /// The number of rows after a visible row below which the next page is loaded. 5 by default.
+    /// The minimum number of rows after a visible row. With fewer, the next page is loaded. 5 by default.
     public var prefetchDistance = 5
     /// Returns the text for the user that describes an error. `localizedDescription` by default.
     public var describeError: (any Error) -> String = { $0.localizedDescription }
