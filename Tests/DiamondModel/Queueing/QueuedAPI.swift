@@ -5,8 +5,8 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// An API of notes that a test takes off the network, and programs that use it with one store: each has an engine and a
-/// context of its own, as after a restart.
+/// An API of notes that a test can take offline, and the programs that use it. The programs share a store. Each has its
+/// own engine and context, as after a restart.
 final class QueuedAPI: Sendable {
     /// A run of the program.
     struct Program {
@@ -19,13 +19,13 @@ final class QueuedAPI: Sendable {
             get throws { try queue.jobsStoringAnswers().filter { !$0.isConsumed }.map(\.job) }
         }
 
-        /// Sends all that is to be sent, whatever time it waits for.
+        /// Sends all waiting calls, whatever time they wait for.
         func replay() async throws {
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
             await (try engine.replayer()).replay()
         }
 
-        /// Sends all, and collects the answers, until nothing waits.
+        /// Sends all calls and collects the answers, until no call waits.
         func drain(_ type: Model.Type) async throws {
             while try !waiting.isEmpty {
                 try await replay()
@@ -51,7 +51,7 @@ final class QueuedAPI: Sendable {
         var notes: [Int: JSONValue] = [:]
         /// The answer to the next call, in place of the usual one.
         var answer: StubAPI.Answer?
-        /// Waited for before the next answer.
+        /// A function to await before the next answer.
         var gate: (@Sendable () async -> Void)?
     }
 
@@ -71,7 +71,7 @@ final class QueuedAPI: Sendable {
 
     func waitOnce(_ gate: @escaping @Sendable () async -> Void) { state.withLock { $0.gate = gate } }
 
-    /// Starts the program, with somebody signed in.
+    /// Starts a program with a signed-in user; `nil` for none.
     func start(as user: String? = nil) throws -> Program {
         let transport = StubTransport { [self] request throws(TransportError) in
             guard isOnline else {

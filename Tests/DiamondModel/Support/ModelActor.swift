@@ -1,5 +1,4 @@
-/// The isolation domain of tests in which calls run at the same time. Not the main actor, where tests that last hold up all
-/// others.
+/// The isolation domain of tests with concurrent calls. Not the main actor, where a long test delays all others.
 @globalActor
 actor ModelActor {
     static let shared = ModelActor()

@@ -1,7 +1,7 @@
 import Diamond
 import DiamondModel
 
-/// A small model with a server of its own.
+/// A small model whose class has a URL.
 final class Note: Model {
     static let id = Property(\Note.id, "id", access: .server)
     static let text = Property(\Note.text, "text", rules: [.nonEmpty])

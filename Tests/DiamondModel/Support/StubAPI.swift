@@ -4,11 +4,11 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// An API whose answers a test makes, and the calls that it was sent.
+/// An API with answers from a test, and the calls that it has received.
 final class StubAPI: Sendable {
     struct Call: Sendable, Equatable {
         let method: String
-        /// With the query, as it was sent.
+        /// The path with the query, as sent.
         let path: String
         let body: JSONValue?
 
@@ -51,7 +51,7 @@ final class StubAPI: Sendable {
         engine = Engine(configuration)
     }
 
-    /// The calls so far, in their order.
+    /// The calls so far, in order.
     var calls: [Call] { sent.withLock { $0 } }
 }
 

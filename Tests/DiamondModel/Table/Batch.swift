@@ -3,7 +3,7 @@ import DiamondTesting
 
 typealias Cell = SimulatedTable.Cell
 
-/// A batch with the updates that follow it, with both places of their rows.
+/// A batch and the updates after it, with the old and new paths of their rows.
 struct Batch {
     struct Update {
         var old: RowPath
@@ -31,7 +31,7 @@ struct Batch {
 }
 
 extension SimulatedTable {
-    /// Performs a batch and its updates, whose old and new places have to be of one row.
+    /// Performs a batch and its updates. The old and new paths of an update must be those of one row.
     func performBatchUpdates(_ batch: Batch, source: some SimulatedTableSource, update: () throws -> Void) throws {
         let before = shown
         try performBatchUpdates(batch.operations, source: source, update: update)

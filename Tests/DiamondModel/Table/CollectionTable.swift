@@ -2,7 +2,7 @@ import Diamond
 import DiamondModel
 import DiamondTesting
 
-/// A table over a collection of items: a source that answers from the change sets it has applied, and the table itself.
+/// A table of a collection of items, and its source, which returns the rows of the applied change sets.
 final class CollectionTable: SimulatedTableSource {
     let table = SimulatedTable()
     private var rows: [[Item]] = []
@@ -69,7 +69,7 @@ final class CollectionTable: SimulatedTableSource {
         }
     }
 
-    /// The rows after a change set, by what it says and nothing else.
+    /// Returns the rows after a change set, computed from the change set alone.
     private func updated(by changes: ChangeSet<Item>) -> [[Item]] {
         var kept = rows.map { $0.map { Optional($0) } }
         for path in changes.deletions.map(\.path) + changes.moves.map(\.from) { kept[path.section][path.row] = nil }
@@ -91,7 +91,7 @@ extension Batch {
     }
 }
 
-/// A model whose every property matters to a collection's filters, order or sections.
+/// A model of which every property affects a collection's filters, order or sections.
 final class Item: Model {
     static let id = Property(\Item.id, "id", access: .server)
     static let rank = Property(\Item.rank, "rank")

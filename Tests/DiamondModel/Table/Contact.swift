@@ -64,7 +64,7 @@ final class Contact: Model {
     }
 }
 
-/// Texts of rows: an item's number and version, a contact's name, and other values as they are.
+/// Returns the text of a row: an item's number and version, a contact's name, or another value's description.
 func label(_ object: Any) -> String {
     switch object {
     case let item as Item: "item \(item.id)\(item.version > 0 ? ".\(item.version)" : "")"
@@ -85,7 +85,7 @@ extension TableSource {
 }
 
 extension ModelCollection where Object == Item {
-    /// A collection of items with the ids from 1 on, and groups by letters of a text.
+    /// Returns a collection of items with ids from 1, one for each letter of a text, which is its group.
     static func items(_ groups: String) -> ModelCollection {
         let collection = ModelCollection()
         for (index, group) in groups.enumerated() {

@@ -21,7 +21,7 @@ struct Heckel<Element: Hashable> {
         }
     }
 
-    /// Performs the operations as a table does: the elements without one fill the places that are left, in their order.
+    /// Performs the operations as a table does: elements without an operation fill the free places in order.
     func applied(to old: [Element]) -> [Element] {
         let leaving = Set(deletions + moves.map(\.from))
         var result = old.indices.filter { !leaving.contains($0) }.map { old[$0] }

@@ -1,6 +1,6 @@
-/// The rows that a collection of items has to show, by plain arrays: the oracle of random tests.
+/// The rows that a collection of items has to show, computed with plain arrays: the oracle of random tests.
 ///
-/// It knows what was asked of the collection, and nothing of what the collection made of it.
+/// It receives the same calls as the collection, and does not read the collection.
 struct NaiveList {
     struct Row {
         let id: Int
@@ -19,9 +19,9 @@ struct NaiveList {
     private var rows: [Int: Row] = [:]
     /// The ids in the insertion order.
     private(set) var order: [Int] = []
-    /// The ids on show, section by section.
+    /// The ids of the visible rows, section by section.
     private(set) var shown: [Int] = []
-    /// The ids whose rows were put somewhere by hand, out of the sort order.
+    /// The ids of rows that were placed by index, regardless of the sort order.
     private var pinned: Set<Int> = []
     private var places: [Int: Int]?
 
@@ -47,7 +47,7 @@ struct NaiveList {
 
     private subscript(id: Int) -> Row { rows[id] ?? Row(id: id) }
 
-    // MARK: Changes, as the collection is asked for them
+    // MARK: Changes
 
     mutating func add(_ row: Row) {
         rows[row.id] = row
@@ -103,7 +103,7 @@ struct NaiveList {
         self.smallestRank = smallestRank
         let before = Set(shown)
         let changed = order.filter { before.contains($0) != isVisible($0) }
-        // The collection arranges all rows again then, and pinned ones give up their places.
+        // Then the collection arranges all rows again, including pinned ones.
         if changed.count > 100, changed.count > order.count / 5 { return arrange() }
         for id in changed {
             if isVisible(id) { place(id) } else { shown.removeAll { $0 == id } }
@@ -162,7 +162,7 @@ struct NaiveList {
         return start..<start + shown.count { self[$0].group == self[id].group }
     }
 
-    /// Puts a row behind the last that precedes it, of those that were not pinned.
+    /// Puts a row after the last unpinned row that precedes it.
     private mutating func place(_ id: Int) {
         pinned.remove(id)
         let section = section(of: id)
@@ -184,7 +184,7 @@ struct NaiveList {
         pinned.insert(id)
     }
 
-    /// Whether a row that was changed keeps its place.
+    /// Whether a changed row keeps its place.
     private mutating func stays(at index: Int, from old: Row, to new: Row) -> Bool {
         if isSectioned, old.group != new.group { return false }
         if sort == .none { return true }

@@ -2,7 +2,7 @@ import Diamond
 import DiamondModel
 import DiamondSQLite
 
-/// The source of a collection of items, whose answers a test chooses.
+/// The source of a collection of items, with answers that a test chooses.
 final class SimulatedLoading {
     private struct State {
         var failure: (any Error)?
@@ -30,12 +30,12 @@ final class SimulatedLoading {
         }
     }
 
-    /// Called while a load is under way, after those who observe already.
+    /// Called when a load has started, after the existing observers.
     var during: () -> Void = {} {
         didSet { token = items.loadState.observe([.started]) { [during] _ in during() } }
     }
 
-    /// The error of the loads from now on.
+    /// The error of later loads.
     var failure: (any Error)? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
@@ -47,7 +47,7 @@ final class SimulatedLoading {
         set { state.withLock { $0.pageSize = newValue } }
     }
 
-    /// The number of pages that are left.
+    /// The number of remaining pages.
     var pages: Int {
         get { state.withLock { $0.pages } }
         set { state.withLock { $0.pages = newValue } }

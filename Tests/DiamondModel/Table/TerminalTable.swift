@@ -8,7 +8,7 @@ final class TerminalTable {
     private var sections: [(title: String?, rows: [String], footer: String?)] = []
     private var presentation = Presentation.content
     private var more = NextPageState.none
-    /// What was drawn anew, to see that it is no more than what changed.
+    /// The operations and the drawn rows, to check that only changes are drawn.
     private(set) var log: [String] = []
 
     init(_ source: TableSource, _ registry: RepresentationRegistry<String>) {
@@ -29,7 +29,7 @@ final class TerminalTable {
         return (source.title(of: index), rows, source.footer(of: index))
     }
 
-    /// The table as it is on show.
+    /// The visible table.
     var text: String {
         var lines: [String] = []
         switch presentation {
