@@ -11,12 +11,19 @@ struct SentExchanges: Hashable, Sendable {
         var openSince: Int64?
     }
 
+    /// The last exchange that began, and the answer that it has replaced.
+    private struct LastBegin: Hashable {
+        let run: Int
+        let replacedAnswer: ReplayOutcome?
+    }
+
     private var lastRun = 0
     /// The runs in which an exchange has begun.
     private var runs: [Int: Run] = [:]
     /// The server's answer to the last exchange, if its run ended while the body arrived. It decides the job unless
     /// another run follows.
     private(set) var interruptedAnswer: ReplayOutcome?
+    private var lastBegin: LastBegin?
 
     /// Begins a run, and returns its number.
     mutating func beginRun() -> Int {
@@ -25,6 +32,7 @@ struct SentExchanges: Hashable, Sendable {
     }
 
     mutating func beginExchange(in run: Int, at now: Int64) {
+        lastBegin = LastBegin(run: run, replacedAnswer: interruptedAnswer)
         interruptedAnswer = nil
         var changed = runs[run] ?? Run()
         changed.begun += 1
@@ -45,6 +53,7 @@ struct SentExchanges: Hashable, Sendable {
     mutating func undoBegin(in run: Int) {
         noteUnprocessed(in: run)
         runs[run]?.begun -= 1
+        if let lastBegin, lastBegin.run == run { interruptedAnswer = interruptedAnswer ?? lastBegin.replacedAnswer }
     }
 
     mutating func note(interruptedAnswer answer: ReplayOutcome) { interruptedAnswer = answer }

@@ -320,4 +320,20 @@ import Testing
         exchanges.undoBegin(in: second)
         #expect(!exchanges.hasBegun(in: second) && exchanges.count(atEndOf: second) == 1)
     }
+
+    @Test func `an exchange that was not sent keeps the answer to the one before`() {
+        let answer = ReplayOutcome.answered(status: 201)
+        var exchanges = SentExchanges()
+        let (first, second, third) = (exchanges.beginRun(), exchanges.beginRun(), exchanges.beginRun())
+        exchanges.beginExchange(in: first, at: 1)
+        exchanges.note(interruptedAnswer: answer)
+        exchanges.beginExchange(in: second, at: 2)
+        #expect(exchanges.interruptedAnswer == nil)
+        exchanges.undoBegin(in: second)
+        #expect(exchanges.interruptedAnswer == answer)
+        exchanges.beginExchange(in: second, at: 3)
+        exchanges.beginExchange(in: third, at: 4)
+        exchanges.undoBegin(in: second)
+        #expect(exchanges.interruptedAnswer == nil)
+    }
 }
