@@ -20,16 +20,16 @@ public final class ModelContext {
 
     /// The engine that loads and saves the models; `nil` for models that stay in memory.
     public let engine: Engine?
-    /// Returns the current time, for ages.
+    /// Returns the current time, to compute the age of loaded data.
     let now: () -> Date
     /// The order of loads and saves.
     let order = SyncOrder()
-    /// The time, in the ``SyncOrder``, of the response that is being applied; `nil` at other times.
+    /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
     private(set) var answerTime: Int?
 
     /// Called with the answered saves of the queue, after the answers were applied to the objects and before the queue
-    /// deletes them. A program that stores its objects itself does so here. If the function throws, the answers stay in the
-    /// queue.
+    /// deletes the answers. A program that stores its objects itself does so here. If the function throws, the answers
+    /// stay in the queue.
     public var recordSaves: (([QueuedSave]) throws -> Void)?
     /// The lock for collecting responses.
     let collecting = AsyncLock()
@@ -44,7 +44,7 @@ public final class ModelContext {
     ///
     /// - Parameters:
     ///   - engine: The engine that loads and saves the models; `nil` for models that stay in memory.
-    ///   - now: Returns the current time, for ages.
+    ///   - now: Returns the current time, to compute the age of loaded data.
     public init(engine: Engine? = nil, now: @escaping () -> Date = { Date() }) {
         self.engine = engine
         self.now = now
@@ -58,8 +58,8 @@ public final class ModelContext {
     /// Merges JSON into the live instance of its object. Creates the instance if there is none.
     ///
     /// - Returns: The live instance.
-    /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` if the live instance or the
-    ///   JSON is of another class.
+    /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` if the live instance or
+    ///   the JSON is of another class.
     public func model<M: Model>(_ type: M.Type = M.self, from json: JSONValue) throws -> M {
         guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
             throw ModelError(
@@ -95,10 +95,10 @@ public final class ModelContext {
     /// The live instance with an id of its class.
     public subscript<M: Model>(id: TypedID<M>) -> M? { existing(M.self, id: id.value) }
 
-    /// Adds a model without a context: a new object, or a copy.
+    /// Adds a model that has no context yet: a new object, or a copy.
     ///
-    /// - Throws: ``ModelError``: `duplicateID` if another live instance has its id, `otherContext` if the model belongs to
-    ///   another context.
+    /// - Throws: ``ModelError``: `duplicateID` if another live instance has its id, `otherContext` if the model belongs
+    ///   to another context.
     public func register(_ model: Model) throws {
         try checkRegistration(of: model)
         if model.context !== self { adopt(model) }
@@ -117,9 +117,9 @@ public final class ModelContext {
     /// Calls `receive` whenever the id of a model changes, until the token is deallocated.
     public func observeIDs(_ receive: @escaping (IDChange) -> Void) -> ObserverToken { observers.add(receive) }
 
-    /// Runs `body`, in which merges apply a server's response: they preserve unsaved changes, and values of newer responses.
+    /// Runs `body`. Its merges count as a server's response: they preserve unsaved changes and newer responses' values.
     ///
-    /// - Parameter time: The time of the response in the ``SyncOrder``.
+    /// - Parameter time: The logical time of the response.
     func applyingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
         let outer = answerTime
         answerTime = time
@@ -135,7 +135,7 @@ public final class ModelContext {
 
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 
-    /// Adds a model without a context. No live instance may have its id.
+    /// Adds a model that has no context yet. No live instance may have its id.
     func adopt(_ model: Model) {
         enter(model)
         model.tracking.context = self
@@ -155,7 +155,7 @@ public final class ModelContext {
     }
 
     /// Removes a live instance, which becomes a copy. The caller makes another model the live instance.
-    func replace(_ old: Model) {
+    func detach(_ old: Model) {
         forget(old.tracking.ids, of: type(of: old), being: ObjectIdentifier(old))
         old.tracking.context = nil
     }

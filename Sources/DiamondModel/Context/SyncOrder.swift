@@ -32,7 +32,7 @@ final class SyncOrder {
 
     func noteDestroyed(_ key: ModelKey) { if !active.isEmpty { destroyed[key] = next() } }
 
-    /// Returns whether an object was destroyed after the begin of a call.
+    /// Returns whether an object was destroyed after a call began.
     func isDestroyed(_ key: ModelKey, since time: Int) -> Bool { destroyed[key].map { $0 > time } ?? false }
 }
 

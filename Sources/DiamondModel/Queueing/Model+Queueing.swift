@@ -11,11 +11,17 @@ extension Model {
 
     /// Adds a save to the queue, and sends it if it can be sent now.
     ///
-    /// - Parameter lock: The lock that the caller holds. Released when the save is on disk.
-    final nonisolated(nonsending) func queueSave(as method: SaveMethod, releasing lock: AsyncLock) async throws {
+    /// - Parameters:
+    ///   - method: The call.
+    ///   - change: The change that is saved; `nil` for earlier changes.
+    ///   - lock: The lock that the caller holds. Released when the save is on disk.
+    final nonisolated(nonsending) func queueSave(
+        as method: SaveMethod, of change: VisibleChange?, releasing lock: AsyncLock
+    ) async throws {
         let call: QueuedCall?
         do {
             defer { lock.release() }
+            try change?.check()
             call = try await enqueueSave(as: method)
         }
         try await call?.finish()
@@ -23,7 +29,7 @@ extension Model {
 
     private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
-        let waiting = try queue.waitingCalls()
+        let waiting = try queue.uncollectedCalls()
         let isMade = isNew && waiting.contains { $0.subject.call == .create }
         guard (isNew && !isMade) || isDirty || !waiting.isEmpty || method != .automatic else { return nil }
         try validate()
@@ -55,11 +61,11 @@ extension Model {
         -> QueuedCall?
     {
         let queue = try await ModelQueue.ready(for: self)
-        if isNew, try !queue.waitingCalls().contains(where: { $0.subject.call == .create }) { return nil }
+        if isNew, try !queue.uncollectedCalls().contains(where: { $0.subject.call == .create }) { return nil }
         queue.context.addPendingDeletion(DeletedModel(model: self, positions: positions), at: queue.key)
         do {
             let call = try await queue.enqueue(.destroy, body: nil, of: self)
-            // It was merged with the call that would have made the object: neither is sent.
+            // The queue has merged it with the unsent call that creates the object: neither is sent.
             if !hasQueuedSaves { queue.context.endDeletion(queue.key, isDestroyed: false) }
             return call
         } catch {
@@ -96,8 +102,8 @@ extension Model {
         if subject.serverID == nil { tracking.serverID = nil }
     }
 
-    /// Returns the request of a call for the queue. If the server has not assigned an id yet, the URL contains the local id
-    /// instead.
+    /// Returns the request of a call for the queue. If the server has not assigned an id yet, the URL contains the
+    /// local id instead.
     final func request(queueing call: ModelCall, body: JSONValue?) throws -> Request {
         guard call != .create, isNew else { return try request(for: call, body: body) }
         syncing.urlID = localID
@@ -106,7 +112,7 @@ extension Model {
         guard request.url.contains(localID.description.urlSegment) else {
             throw ModelError(
                 .missingID,
-                "request(for:body:) of \(type(of: self)) makes no URL with `modelID`: save the object when it has an id"
+                "request(for:body:) of \(type(of: self)) makes a URL without `modelID`: save it when it has an id"
             )
         }
         return request

@@ -3,12 +3,12 @@ import Diamond
 extension ModelContext {
     /// Restores the objects of a class whose calls wait in the queue.
     ///
-    /// New objects are created from their queued calls, with their previous local ids. Live objects get their queued changes
-    /// again. Deleted objects leave their collections. Changes of objects that are not live stay in the queue, and are not
-    /// returned.
+    /// New objects are created from their queued calls, with their previous local ids. Live objects get their queued
+    /// changes again. Deleted objects leave their collections. Changes of objects that are not live stay in the queue,
+    /// and are not returned.
     ///
-    /// Call it when the program starts, after ``collectSaves(of:)`` and before the first save. The context does not retain
-    /// the objects.
+    /// Call it when the program starts, after ``collectSaves(of:)`` and before the first save. The context does not
+    /// retain the objects.
     ///
     /// - Returns: The new objects and the live ones, in the order of their calls, without deleted ones.
     /// - Throws: `ReplayError` if the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` if the current
@@ -25,10 +25,10 @@ extension ModelContext {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
                 continue
             }
-            note(job.id, of: subject, as: type)
+            addQueuedCall(job.id, of: subject, as: type)
             let live = existing(type, for: subject)
             if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
-            // Neither a damaged request nor a change of an object that is not live gives a model. Both stay queued.
+            // A damaged request, and a change of an object that is not live, stay queued without a model.
             guard let request = try? queue.request(of: job.id),
                 let model: Object = try restore(
                     subject, from: request, except: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
@@ -48,19 +48,20 @@ extension ModelContext {
         return models
     }
 
-    /// Applies the answers to queued saves and deletions: new objects get the server's id, changes count as saved, and calls
-    /// that wait for an id are sent.
+    /// Applies the answers to queued saves and deletions: new objects get the server's id, changes count as saved, and
+    /// calls that wait for an id are sent.
     ///
     /// Call it when the program starts, and whenever a replayer may have sent calls. The queue stores each answer until
-    /// ``recordSaves`` has returned for it. If the program ends before that, it gets the answer again. Applying an answer
-    /// twice changes nothing.
+    /// ``recordSaves`` has returned for it. If the program ends before that, it gets the answer again. Applying an
+    /// answer twice changes nothing.
     ///
     /// - Parameter types: The classes whose answers are applied, for the current identity.
     /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were
     ///   queued. A save or deletion is left out if its own `save` or `destroy` call has already returned or thrown its
     ///   outcome.
-    /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the answers
-    ///   stay in the queue then. ``ModelError`` `noEngine`. `ConnectionError` if the current identity cannot be determined.
+    /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the
+    ///   answers stay in the queue then. ``ModelError`` `noEngine`. `ConnectionError` if the current identity cannot be
+    ///   determined.
     @discardableResult
     public nonisolated(nonsending) func collectSaves(of types: Model.Type...) async throws -> [QueuedSave] {
         let saves = try await collect(types) { _ in true }
@@ -68,11 +69,11 @@ extension ModelContext {
         return unreported + saves
     }
 
-    /// Collects answers before or after another call. The next ``collectSaves(of:)`` returns them, and repeats what fails
-    /// here.
+    /// Collects answers before or after another call. The next ``collectSaves(of:)`` returns them, and repeats what
+    /// fails here.
     ///
     /// - Parameter isOwn: Whether the last answer belongs to the caller's call, which reports it itself.
-    nonisolated(nonsending) func collectEarlier(
+    nonisolated(nonsending) func collectForLater(
         _ types: [Model.Type], isOwn: Bool = false, where isIncluded: @escaping (ReplayJob) -> Bool
     ) async {
         guard let saves = try? await collect(types, where: isIncluded) else { return }
@@ -98,7 +99,7 @@ extension ModelContext {
 
     private func requiredQueue() throws -> ReplayQueue {
         guard let engine else {
-            throw ModelError(.noEngine, "the context has no engine: give it one, whose store has the queue")
+            throw ModelError(.noEngine, "the context has no engine: create it with the engine that has the queue")
         }
         return try engine.queue()
     }
@@ -123,13 +124,15 @@ extension ModelContext {
     ) throws -> Object? {
         let object = try Object.object(in: request)?.modelObject()
         guard let live = existing(Object.self, for: subject) as? Object else {
-            return subject.call == .create ? try made(subject, of: object ?? [:]) : nil
+            return subject.call == .create ? try newModel(for: subject, from: object ?? [:]) : nil
         }
         if let object, subject.call != .destroy { try live.applyEdits(from: object, except: newer) }
         return live
     }
 
-    private func made<Object: Model>(_ subject: QueuedSubject, of object: [String: JSONValue]) throws -> Object {
+    private func newModel<Object: Model>(
+        for subject: QueuedSubject, from object: [String: JSONValue]
+    ) throws -> Object {
         let model = try Object.decoded(from: .object(object))
         model.becomeNew(subject)
         try register(model)
@@ -140,16 +143,15 @@ extension ModelContext {
 
     func hasQueuedCalls(_ key: ModelKey) -> Bool { queuedCalls[key]?.isEmpty == false }
 
-    /// Replaces the queued calls of an object.
-    func note(_ jobs: [ReplayJob.ID], of model: Model) {
+    func setQueuedCalls(_ jobs: [ReplayJob.ID], of model: Model) {
         for id in model.tracking.ids { queuedCalls[ModelKey(type(of: model), id)] = Set(jobs) }
     }
 
-    func note(_ job: ReplayJob.ID, of subject: QueuedSubject, as type: Model.Type) {
+    func addQueuedCall(_ job: ReplayJob.ID, of subject: QueuedSubject, as type: Model.Type) {
         for id in subject.ids { queuedCalls[ModelKey(type, id), default: []].insert(job) }
     }
 
-    func noteEnd(of jobs: Set<ReplayJob.ID>) {
+    func removeQueuedCalls(_ jobs: Set<ReplayJob.ID>) {
         for (key, own) in queuedCalls {
             let rest = own.subtracting(jobs)
             queuedCalls[key] = rest.isEmpty ? nil : rest

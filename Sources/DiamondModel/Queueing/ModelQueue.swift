@@ -4,7 +4,7 @@ import DiamondSQLite
 /// The queue of an object's calls, for one identity.
 struct ModelQueue {
     /// A call that is in the queue, or whose answer is stored there.
-    struct WaitingCall {
+    struct UncollectedCall {
         let job: ReplayJob
         let subject: QueuedSubject
     }
@@ -12,26 +12,27 @@ struct ModelQueue {
     let context: ModelContext
     private let engine: Engine
     private let queue: ReplayQueue
-    /// The ordering key and the unique name of the calls. They are sent one after another, and a call that was not sent yet is
-    /// merged with the next.
+    /// The ordering key and the unique name of the calls. They are sent one after another, and a call that was not sent
+    /// yet is merged with the next.
     let key: String
 
     /// Collects the stored answers to the calls of an object, and returns its queue.
     ///
-    /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine. `ReplayError`.
+    /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine.
+    ///   `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
         let first = try await ModelQueue(model)
-        await first.context.collectEarlier([type(of: model)]) { $0.orderingKey == first.key }
+        await first.context.collectForLater([type(of: model)]) { $0.orderingKey == first.key }
         // The answers may have assigned the server's id, which changes the key.
         let queue = try await ModelQueue(model)
-        queue.context.note(try queue.waitingCalls().map(\.job.id), of: model)
+        queue.context.setQueuedCalls(try queue.uncollectedCalls().map(\.job.id), of: model)
         return queue
     }
 
     private nonisolated(nonsending) init(_ model: Model) async throws {
         guard let context = model.context else {
             throw ModelError(
-                .noEngine, "\(type(of: model)) is in no ModelContext: register it in one, which takes in the answer")
+                .noEngine, "\(type(of: model)) has no ModelContext, which the answer needs: register it in one")
         }
         self.context = context
         engine = try model.requiredEngine()
@@ -52,15 +53,15 @@ struct ModelQueue {
     }
 
     /// Returns the object's calls that were not answered, or whose answers were not collected.
-    func waitingCalls() throws -> [WaitingCall] {
+    func uncollectedCalls() throws -> [UncollectedCall] {
         try queue.jobsStoringAnswers().compactMap { job, isConsumed in
             guard !isConsumed, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
-            return WaitingCall(job: job, subject: subject)
+            return UncollectedCall(job: job, subject: subject)
         }
     }
 
-    /// Returns the members of an object that the server will still lack after the waiting calls.
-    func changes(of model: Model, after waiting: [WaitingCall]) throws -> [String: JSONValue] {
+    /// Returns the members of an object that the server will still lack after earlier calls.
+    func changes(of model: Model, after waiting: [UncollectedCall]) throws -> [String: JSONValue] {
         var expected: [String: JSONValue] = [:]
         for call in waiting {
             guard let request = try queue.request(of: call.job.id),
@@ -100,24 +101,24 @@ struct ModelQueue {
         } else {
             sending = await send(request)
         }
-        context.note(try waitingCalls().map(\.job.id), of: model)
+        context.setQueuedCalls(try uncollectedCalls().map(\.job.id), of: model)
         return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
     }
 
     /// Starts to send a request, and returns when it is on disk or could not be written.
     private nonisolated(nonsending) func send(_ request: Request) async -> Task<ConnectionError?, Never> {
-        let stored = Promise<Bool>()
+        let stored = Promise<Void>()
         // A separate task: canceling the caller does not cancel a request that is on disk.
         let task = Task { [engine] () -> ConnectionError? in
-            defer { stored.fulfill(with: true) }
+            defer { stored.fulfill(with: ()) }
             do throws(ConnectionError) {
-                _ = try await engine.durableResponse(to: request) { stored.fulfill(with: true) }
+                _ = try await engine.durableResponse(to: request) { stored.fulfill(with: ()) }
                 return nil
             } catch {
                 return error
             }
         }
-        _ = await stored.value()
+        await stored.value()
         return task
     }
 }
@@ -133,12 +134,12 @@ struct QueuedCall {
 
     /// Waits until the server has responded or the call has to wait, and collects the response.
     ///
-    /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again, or if the call could not be
-    ///   queued (`cannotQueue`). A deletion of an object that is gone (404, 410) is no refusal.
+    /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again, or if the call could
+    ///   not be queued (`cannotQueue`). A deletion of an object that is gone (404, 410) is no refusal.
     nonisolated(nonsending) func finish() async throws {
         let failure = await sending?.value
         let isAnswered = sending != nil && failure?.code != .queued
-        await context.collectEarlier([type], isOwn: isAnswered) { $0.orderingKey == key }
+        await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey == key }
         guard let failure, failure.code != .queued, !failure.saysGone || call != .destroy else { return }
         throw failure
     }

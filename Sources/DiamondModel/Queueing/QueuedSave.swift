@@ -4,8 +4,8 @@ public import Diamond
 public struct QueuedSave {
     /// The kind of the call.
     public let call: ModelCall
-    /// The live instance of the object. A new object that is not live is created from the sent members. `nil` for any other
-    /// object that is not live.
+    /// The live instance of the object. A new object that is not live is created from the sent members. `nil` for any
+    /// other object that is not live.
     public let model: Model?
     /// The local id of a new object; `nil` for an object that had the server's id when the call was queued.
     public let localID: ModelID?
@@ -15,8 +15,8 @@ public struct QueuedSave {
     public let changes: JSONValue?
     /// The queue's job of the call.
     public let jobID: ReplayJob.ID
-    /// The error of a call that was not accepted; `nil` for a call that was. A live object keeps its changes, and its next
-    /// save sends them.
+    /// The error of a call that was not accepted; otherwise `nil`. A live object keeps its changes, and its next save
+    /// sends them.
     public let failure: (any Error)?
 }
 

@@ -45,9 +45,9 @@ struct SaveCollector {
         try context.recordSaves?(saves)
         for stored in orphans { try? await queue.discard(stored.job.id) }
         // Answers with a new object's id stay in the queue: other contexts may need the id.
-        let makers = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
-        try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(makers))
-        context.noteEnd(of: Set(saves.map(\.jobID)))
+        let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
+        try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
+        context.removeQueuedCalls(Set(saves.map(\.jobID)))
         return saves
     }
 
@@ -136,7 +136,7 @@ struct SaveCollector {
 
     // MARK: Calls that wait for an id
 
-    /// Completes the calls that wait for an id that is known by now.
+    /// Completes the waiting calls whose objects have an id by now.
     ///
     /// - Returns: The calls whose objects will never get an id.
     private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.AnsweredJob] {
@@ -148,7 +148,7 @@ struct SaveCollector {
                     request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
                     request.replay.metadata["id"] = id.json
                 }
-            } else if try !isBeingMade(in: job.orderingKey), let stored = try queue.answeredJob(job.id) {
+            } else if try !isBeingCreated(in: job.orderingKey), let stored = try queue.answeredJob(job.id) {
                 orphans.append(stored)
             }
         }
@@ -168,7 +168,7 @@ struct SaveCollector {
     }
 
     /// Returns whether the call that creates an object waits or is being sent.
-    private func isBeingMade(in key: String?) throws -> Bool {
+    private func isBeingCreated(in key: String?) throws -> Bool {
         try jobs().contains { job, _ in
             job.orderingKey == key && !job.hasEnded && QueuedSubject(job)?.call == .create
         }
@@ -178,7 +178,8 @@ struct SaveCollector {
         let model = context.existing(type, for: answered.subject)
         if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
         if let sent = answered.sent, let model { try? model.applyEdits(from: sent, except: model.dirtyProperties) }
-        let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
+        let error = ModelError(
+            .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
         return save(answered, of: model, failure: error)
     }
 }

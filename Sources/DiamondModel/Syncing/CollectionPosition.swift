@@ -41,13 +41,13 @@ struct CollectionPosition {
     func restore(_ model: Model) {
         guard core.entries[model.modelID] == nil else { return }
         let isUnchanged = core.memberChanges == memberChanges
-        core.reinsert(model, before: neighbor, pinnedAt: pinnedIndex)
+        core.reinsert(model, before: follower, pinnedAt: pinnedIndex)
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
     }
 
-    /// The entry to insert the model before: its earlier neighbor. If it had none, or that one has left, too, the first
-    /// entry with a greater label; `nil` if there is none.
-    private var neighbor: Entry? {
+    /// The entry to insert the model before: the entry that followed it, if that is still there. Otherwise the first
+    /// entry with a greater label; `nil` for the end.
+    private var follower: Entry? {
         next.flatMap(core.entry) ?? core.order.first { $0.label > label }
     }
 }

@@ -11,7 +11,7 @@ extension Tracking {
 }
 
 extension Model {
-    /// Records the time of the response that has set the values of properties, as long as other responses may arrive.
+    /// Records the time of the response that has set properties. Forgets all times if no other response may arrive.
     final func noteAnswer(at time: Int, for keys: Set<String>) {
         guard let context, context.order.hasOthers(than: time) else {
             tracking.answerTimes = nil
@@ -39,7 +39,7 @@ extension Model {
         return PropertyVisitor.slots(of: self).filter { slot in dirty.contains { $0 === slot.property } }
     }
 
-    /// Sets properties to the user's unsaved values again. Values that the server has by now are no longer unsaved.
+    /// Restores the user's unsaved values after a merge. A value that the server now has, too, is no longer unsaved.
     final func reapply(_ edits: [PropertyVisitor.Slot]) {
         for change in PropertyVisitor.assign(edits, to: self) {
             note(change)

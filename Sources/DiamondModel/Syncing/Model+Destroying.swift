@@ -4,16 +4,17 @@ import HTTPTypes
 extension Model {
     /// Deletes the object on the server, and removes it from every collection.
     ///
-    /// A new object leaves its collections, and nothing is sent. The status 404 or 410 counts as success. If the call fails,
-    /// the object returns to its position in each collection.
+    /// A new object leaves its collections, and nothing is sent. The status 404 or 410 counts as success. If the call
+    /// fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
     /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`; `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
         // The URL may come from a collection, which the object leaves below.
         syncing.server = server
-        let isSeenAtOnce = mode != .wait
-        let positions = isSeenAtOnce ? CollectionPosition.remove(self) : CollectionPosition.all(of: self)
+        // The positions that the object has left already.
+        var left = mode == .wait ? [] : CollectionPosition.remove(self)
+        let positions = mode == .wait ? CollectionPosition.all(of: self) : left
         let order = context?.order
         let time = order?.begin() ?? 0
         defer { order?.end(time) }
@@ -21,8 +22,8 @@ extension Model {
             let lock = syncing.lock
             try await lock.acquire()
             if mode == .queued || hasQueuedSaves {
-                return try await queueDestroy(
-                    from: isSeenAtOnce ? positions : CollectionPosition.remove(self), releasing: lock)
+                if mode == .wait { left = CollectionPosition.remove(self) }
+                return try await queueDestroy(from: left, releasing: lock)
             }
             defer { lock.release() }
             guard let id = serverID else { return leaveCollections() }
@@ -30,7 +31,7 @@ extension Model {
             try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {
-            if isSeenAtOnce { for position in positions.reversed() { position.restore(self) } }
+            for position in left.reversed() { position.restore(self) }
             throw error
         }
         leaveCollections()

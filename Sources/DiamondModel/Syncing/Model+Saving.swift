@@ -6,8 +6,8 @@ public enum SaveMode: Hashable, Sendable {
     case optimistic
     /// After the server has confirmed the change.
     case wait
-    /// Immediately. The call is written to disk before it is sent, and survives the end of the program. If it cannot be sent
-    /// now, a replayer sends it later. See <doc:Queueing>.
+    /// Immediately. The call is written to disk before it is sent, and survives the end of the program. If it cannot be
+    /// sent now, a replayer sends it later. See <doc:Queueing>.
     case queued
 }
 
@@ -35,9 +35,9 @@ public enum SaveMethod: Hashable, Sendable {
 extension ModelObject where Self: Model {
     /// Makes changes and saves the object.
     ///
-    /// If the save fails, the object and its nested objects get back their values from before the call, except values that
-    /// were set in the meantime. The saves of an object run one after another. Values that are set during a save stay, and
-    /// the next save sends them. If nothing has changed, nothing is sent. While calls of an object wait in the queue, all
+    /// A failed save restores the earlier values of the object and its nested objects. Values that were set in the
+    /// meantime stay. The saves of an object run one after another. Values that are set during a save stay, and the
+    /// next save sends them. If nothing has changed, nothing is sent. While calls of an object wait in the queue, all
     /// its saves are queued.
     ///
     /// - Parameters:
@@ -45,42 +45,33 @@ extension ModelObject where Self: Model {
     ///   - method: The call. By default POST for a new object, otherwise PATCH with the changes.
     ///   - change: The changes to make. None by default, which saves earlier changes.
     /// - Throws: ``ModelError``: `invalid` for values that break rules, without sending; `noEngine`, `noResource`;
-    ///   `missingID` if the server has created the object and reports no id; `otherObject`. The `ConnectionError` of the
-    ///   call. `CancellationError`. If the server has confirmed the save and only the body of its response is wrong, the
-    ///   error is thrown, and the save is not rolled back.
+    ///   `missingID` if the server has created the object and reports no id; `otherObject`. The `ConnectionError` of
+    ///   the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over the values of the
+    ///   response; then the save is not rolled back, because the server has confirmed it.
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
     ) async throws {
         let waits = mode == .wait && !hasQueuedSaves
-        let before = change == nil ? nil : SaveState(of: self)
-        if !waits, let change { transaction { change(self) } }
-        let after = change == nil || waits ? nil : SaveState(of: self, after: before)
+        var visible = waits ? nil : change.map { VisibleChange(of: self, $0) }
         var isConfirmed = false
         do {
-            if let before, let after { try Self.check(after.newRejections(since: before)) }
+            try visible?.check()
             let lock = syncing.lock
             try await lock.acquire()
             if mode == .queued || hasQueuedSaves {
-                if waits, let change { transaction { change(self) } }
-                return try await queueSave(as: method, releasing: lock)
+                // Calls may have been queued during the wait. Then the change is visible from now on.
+                if waits { visible = change.map { VisibleChange(of: self, $0) } }
+                return try await queueSave(as: method, of: visible, releasing: lock)
             }
             defer { lock.release() }
             let subject = waits && change != nil ? copy() : self
-            if waits, let change {
-                let before = SaveState(of: subject)
-                subject.transaction { change(subject) }
-                try Self.check(SaveState(of: subject).newRejections(since: before))
-            }
+            if waits, let change { try VisibleChange(of: subject, change).check() }
             guard let save = try PendingSave(of: subject, for: self, as: method) else { return }
             defer { save.end() }
             try save.finish(try await save.send(), on: self) { isConfirmed = true }
         } catch {
-            if !isConfirmed, let before, let after { before.restore(self, where: after) }
+            if !isConfirmed { visible?.rollBack(self) }
             throw error
         }
-    }
-
-    private static func check(_ rejections: [Violation]) throws {
-        if !rejections.isEmpty { throw ModelError.invalid(rejections) }
     }
 }

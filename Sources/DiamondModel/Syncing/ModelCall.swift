@@ -36,7 +36,7 @@ extension Model {
         }
         if call != .create {
             guard let id = serverID ?? tracking.syncing?.urlID else {
-                throw ModelError(.missingID, "the object has no id of the server's yet: save it first")
+                throw ModelError(.missingID, "the object has no server id yet: save it first")
             }
             request.url = try request.url.appending(segment: id.description)
         }
@@ -53,7 +53,7 @@ extension String {
     /// Returns the URL with a segment appended to its path, before query and fragment.
     fileprivate func appending(segment: String) throws -> String {
         guard segment != ".", segment != "..", !segment.isEmpty else {
-            throw ModelError(.missingID, "\"\(segment)\" is no id that a URL can end with: override request(for:body:)")
+            throw ModelError(.missingID, "a URL cannot end with the id \"\(segment)\": override request(for:body:)")
         }
         let end = utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? endIndex
         let path = self[..<end]

@@ -5,8 +5,8 @@ extension ModelCollection {
     ///
     /// - Parameters:
     ///   - model: A new object.
-    ///   - mode: The time at which the object is added: at once, or after the server has created it. An object that was added
-    ///     at once is removed if the server does not create it.
+    ///   - mode: The time at which the object is added: at once, or after the server has created it. An object that was
+    ///     added at once is removed if the server does not create it.
     /// - Throws: The errors of ``add(_:)`` and of a save of the object.
     public nonisolated(nonsending) func create(_ model: Object, _ mode: SaveMode = .optimistic) async throws {
         model.syncing.server = server
@@ -52,7 +52,7 @@ extension ModelCollection {
 
     /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server.
     ///
-    /// - Returns: Whether there was a deletion to undo: the object was deleted here, and the deletion is not queued or confirmed.
+    /// - Returns: Whether there was a deletion to undo: one made here that is neither queued nor confirmed.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
         guard isDeleted(model), !isDeletionQueued(model),
@@ -72,7 +72,7 @@ extension ModelCollection {
 
     /// Sends all changes to the server: the deletions first, then the new and changed objects in their order.
     ///
-    /// The calls are sent one after another. A call that fails does not stop the others, and the next upload repeats it.
+    /// The calls are sent one after another. A failed call does not stop the others, and the next upload repeats it.
     ///
     /// - Throws: ``UploadError`` with the failed calls; `CancellationError`.
     public nonisolated(nonsending) func upload() async throws {
@@ -132,6 +132,6 @@ public struct UploadError: Error, CustomStringConvertible {
     public var description: String {
         let first = failures.first.map { "\($0.id): \($0.error)" } ?? ""
         return
-            "\(failures.count) objects could not be sent; the first, \(first). Correct what is wrong, and upload again"
+            "\(failures.count) objects could not be sent, the first is \(first). Correct the errors, and upload again"
     }
 }

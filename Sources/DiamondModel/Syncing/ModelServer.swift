@@ -69,6 +69,7 @@ extension Model {
 
 extension ModelError {
     static func otherObject(_ answered: ModelID, for id: ModelID) -> ModelError {
-        ModelError(.otherObject, "the server answered for \(answered), not for \(id): nothing was taken over")
+        ModelError(
+            .otherObject, "the response is about \(answered), not \(id): nothing was written, check the request's URL")
     }
 }

@@ -9,7 +9,7 @@ struct PendingSave {
         let property: AnyProperty
         let value: Any
         let json: JSONValue
-        /// The object's value when the request was created. It differs from `value` if the change becomes visible later.
+        /// The object's value when the request was created. If the change becomes visible later, it is the old value.
         let current: Any
     }
 
@@ -17,7 +17,7 @@ struct PendingSave {
     private let request: Request
     private let values: [Value]
     private let isNew: Bool
-    /// The order of loads and saves, and the time of this one.
+    /// The order of loads and saves, and the save's time in it.
     private let order: SyncOrder
     private let time: Int
     /// Whether the object was loaded after the server has answered.
@@ -86,13 +86,13 @@ struct PendingSave {
     /// - Parameter confirm: Called as soon as it is certain that the server has confirmed the save.
     /// - Throws: An error of the response. Confirmed values stay.
     func finish(_ response: Response, on model: Model, confirm: () -> Void) throws {
-        let (object, id) = try answer(in: response, for: model)
+        let answer = try answer(in: response, for: model)
         confirm()
-        if let id { replaceDuplicate(of: model, id: id) }
+        if let id = answer.id { replaceDuplicate(of: model, id: id) }
         let context = model.context
         let keys = Set(values.map(\.property.key))
         model.transact(source: .server) {
-            if let id { model.setServerID(id) }
+            if let id = answer.id { model.setServerID(id) }
             model.acknowledge(keys)
             for value in values { acknowledge(value, on: model) }
         }
@@ -100,7 +100,7 @@ struct PendingSave {
             model.noteAnswer(at: order.next(), for: keys)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }
-        guard let object, !isOutdated else { return }
+        guard let object = answer.object, !isOutdated else { return }
         guard let context else { return try model.merge(.object(object)) }
         try context.applyingAnswer(of: time) { try model.merge(.object(object)) }
     }
@@ -111,8 +111,13 @@ struct PendingSave {
         return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)
     }
 
-    /// Returns the object in a response, and its id.
-    private func answer(in response: Response, for model: Model) throws -> ([String: JSONValue]?, ModelID?) {
+    /// The object in a response, and its id.
+    private struct Answer {
+        let object: [String: JSONValue]?
+        let id: ModelID?
+    }
+
+    private func answer(in response: Response, for model: Model) throws -> Answer {
         let located = isNew ? Self.id(inLocationOf: response) : nil
         let json: JSONValue?
         do { json = try type(of: model).object(in: response) } catch {
@@ -122,19 +127,20 @@ struct PendingSave {
         }
         // Some servers confirm with another value: an empty array, a text.
         guard case .object(var object)? = json else {
-            return (located.map { [type(of: model).idKey: $0.number] }, try known(located))
+            return Answer(object: located.map { [type(of: model).idKey: $0.number] }, id: try known(located))
         }
         try model.checkSubject(of: .object(object))
         let key = type(of: model).idKey
         let id = object[key].flatMap(ModelID.init(json:)) ?? located
         if let id, object[key] == nil { object[key] = id.number }
-        return (object, try known(id))
+        return Answer(object: object, id: try known(id))
     }
 
+    /// Returns the id, or throws if a new object has none.
     private func known(_ id: ModelID?) throws -> ModelID? {
         if isNew, id == nil {
             throw ModelError(
-                .missingID, "the server has made the object and tells no id: load the list before you save it again")
+                .missingID, "the server has created the object and reports no id: load the list before you save again")
         }
         return id
     }
@@ -152,7 +158,7 @@ struct PendingSave {
         guard id != model.serverID, let context = model.context,
             let duplicate = context.existing(type(of: model), id: id), duplicate !== model
         else { return }
-        context.replace(duplicate)
+        context.detach(duplicate)
         for link in duplicate.links {
             if let entry = link as? Entry { entry.owner?.replace(entry, with: model) }
             if let child = link as? ChildLink { child.replaceChild(with: model) }

@@ -39,7 +39,7 @@ final class SaveState {
         for member in members { nested.append((member, SaveState(of: member))) }
     }
 
-    /// Rolls a change back: restores the values of the snapshot that were not set since the change.
+    /// Rolls a change back. Restores each value of the snapshot, unless it was set after the change.
     ///
     /// - Parameter after: The snapshot after the change.
     func restore(_ model: Model, where after: SaveState) {

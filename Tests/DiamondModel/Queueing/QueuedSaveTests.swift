@@ -58,6 +58,21 @@ import Testing
         #expect(error?.code == .invalid && note.text == "milk" && !note.hasQueuedSaves)
     }
 
+    @Test func `A waiting change that is queued after all is rolled back if it cannot be sent`() async throws {
+        let program = try api.start()
+        let note = try await storedNote(program)
+        api.isOnline = false
+        var second: Task<Void, any Error>?
+        try await note.save(.queued) { note in
+            note.stars = 1
+            // Runs while the first save is written to disk. No call is queued then.
+            second = Task { try await note.save(.wait) { $0.text = "" } }
+        }
+        let error = await #expect(throws: ModelError.self) { try await second?.value }
+        #expect(error?.code == .invalid && note.text == "milk" && note.stars == 1)
+        #expect(note.dirtyProperties.map(\.key) == ["stars"] && note.hasQueuedSaves)
+    }
+
     @Test func `An object without a context is not queued`() async throws {
         let note = Note()
         let error = await #expect(throws: ModelError.self) { try await note.save(.queued) { $0.text = "milk" } }
