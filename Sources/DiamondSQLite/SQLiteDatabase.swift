@@ -111,8 +111,9 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, neither the log nor the file
-    /// contains deleted content, and the file has its minimum size. If it fails, the next call repeats it.
+    /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, the log contains no deleted
+    /// content, and the file has the size after the last `vacuum`, unless a reader prevented it. If it fails, the next
+    /// call repeats it.
     package func emptyLog() {
         writer.withLock { handle in
             // The checkpoint waits for other writers. The truncation makes them wait for half a second at most.

@@ -4,8 +4,8 @@ import Foundation
 /// The reads that a person needs to inspect a cache.
 extension Cache {
     /// Returns a page of the entries that are in all of the selections. A late page costs as much as the first one. In
-    /// a sealed store, a list in the order of URLs, or selected by the beginning of a URL, opens every entry that may
-    /// match.
+    /// a sealed store, a list in the order of URLs, or selected by the beginning of a URL, decrypts every entry that
+    /// may match.
     ///
     /// - Parameter cursor: the position after the last entry of the previous page, in the same order.
     package func list(
@@ -25,7 +25,7 @@ extension Cache {
     }
 
     /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be
-    /// opened.
+    /// decrypted.
     package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
         try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
     }

@@ -6,8 +6,8 @@ struct CopyOnWrite<Value: Sendable>: Sendable {
     /// `@unchecked Sendable`: the reference count guards `value`. It is changed only while the box is uniquely
     /// referenced, and only read otherwise.
     private final class Box: @unchecked Sendable {
-        // Unchecked: a change has unique access to the box, which the compiler enforces through `mutating`, and checked
-        // reads, about eighty for each request, would cost time.
+        // Unchecked, because checks would cost time: a request reads about eighty values. A change has unique access to
+        // the box: the compiler enforces that through `mutating`.
         @exclusivity(unchecked) var value: Value
 
         init(_ value: Value) { self.value = value }

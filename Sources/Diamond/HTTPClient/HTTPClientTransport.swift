@@ -7,9 +7,9 @@ public import AsyncHTTPClient
 /// the response, a request with an idempotent method is repeated once, unless its body is a stream. Any other request
 /// fails with `connectionLost`. A request whose stream the server refuses counts as not sent (RFC 9113 section 8.7).
 ///
-/// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or requests a range. If the program's own client decompresses, SwiftNIO's rules apply: one
-/// member of `gzip`, no bare DEFLATE.
+/// With a client of its own, bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``,
+/// unless the request sets `Accept-Encoding` itself or requests a range. If a client of the program decompresses,
+/// SwiftNIO's rules apply: one member of `gzip`, no bare DEFLATE. If it does not, bodies are not decoded.
 ///
 /// The limits of async-http-client, and so of this transport:
 ///

@@ -26,6 +26,6 @@ struct QuickWrites: Sendable {
         count = isQuick && isAlone ? count + 1 : 0
     }
 
-    /// Starts the count again, because a write on the task's thread would have waited.
+    /// Starts the count again. Called when a write on the task's thread found the file locked by another process.
     mutating func reset() { count = 0 }
 }

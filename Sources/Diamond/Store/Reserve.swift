@@ -3,9 +3,10 @@ import Foundation
 /// Disk space that a cache reserves for erasing: SQLite writes deletions into its log, which cannot grow on a full
 /// disk.
 struct Reserve {
-    /// The bytes of the reserve: more than the log takes before a checkpoint, which may add as much to the file.
+    /// The size of the reserve in bytes. It is more than the log takes before a checkpoint. The checkpoint may make the
+    /// file grow by as much as the log.
     static let size: Int64 = 12 << 20
-    /// The divisor of the capacity for the largest reserve.
+    /// The reserve is at most the capacity divided by this.
     private static let largestPart: Int64 = 16
 
     private let path: String

@@ -16,7 +16,7 @@ public struct Store: Hashable, Sendable {
     /// The reason why there is no directory; `nil` if there is one.
     var obstacle: String?
     /// The longest time that opening the cache waits for another process that opens, creates or sets aside its file.
-    /// SQLite waits as long for a process that writes.
+    /// SQLite's own wait for a process that writes is 30 seconds, whatever this is.
     package var lockTimeout: Duration = .seconds(30)
 
     /// Creates a store with one directory for cache and queue. If requests are queued, use a directory that the system

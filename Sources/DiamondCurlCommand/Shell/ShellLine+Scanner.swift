@@ -51,7 +51,8 @@ extension ShellLine {
             throw failure(at: start, "the quote is never closed: add a \" at its end")
         }
 
-        /// Reads `$(printf '…')`, and returns its bytes. A terminal could interpret them in other quotes.
+        /// Reads `$(printf '…')`, and returns the bytes that `printf` writes. `curlCommand()` writes control characters
+        /// in this form, because a terminal could interpret them as they are.
         private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
             let format = ShellWord(bytes: try singleQuoted(), position: nextPosition(at: start))
             guard consume(")") else { throw failure(at: index, "printf has another argument: write a ')' instead") }

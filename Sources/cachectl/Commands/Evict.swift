@@ -7,8 +7,8 @@ struct Evict: AsyncParsableCommand {
         abstract: "Evicts entries until the cache fits a size, and frees their disk space.",
         discussion: """
             Reserves 16 MiB of the size, or half of it if that is less, for the write-ahead log. If the entries exceed \
-            the rest, evicts down to 90 % of it: expired entries without a validator first, then entries that were not \
-            used. Keeps pinned entries. Does not change the limit of a running program.
+            the rest, evicts down to 90 % of it: expired parts first, then expired entries without a validator, then \
+            entries that were not used. Keeps pinned entries. Does not change the limit of a running program.
 
             EXAMPLE
               cachectl evict --to 100MB

@@ -28,7 +28,8 @@ struct List: ParsableCommand {
     @Option(help: ArgumentHelp("Only entries whose requests had this tag.", valueName: "NAME"))
     var tag: String?
 
-    @Flag(help: "Only stale entries without a validator. Eviction removes them first.")
+    @Flag(
+        help: "Only expired entries without a validator, not pinned. Of whole entries, eviction removes these first.")
     var expired = false
 
     @Option(

@@ -10,8 +10,8 @@ struct Simulate: ParsableCommand {
         discussion: """
             Replays the recorded accesses: sizes and last access times of a sample of the keys. REQUESTS MISSED and \
             BYTES MISSED are the shares that would have gone over the network with SIEVE, the eviction of the cache. \
-            LRU MISSED and the BYTES after it are the same shares with LRU. Bytes are body bytes. Beyond the \
-            recommended size, each doubling saves less than another 1 % of all bytes.
+            LRU MISSED and the last column, BYTES, are the same two shares with LRU eviction. Bytes are body bytes. \
+            Beyond the recommended size, each doubling saves less than another 1 % of all bytes.
 
             A store records nothing by default. Switch recording on, let programs use the store for some days, and \
             simulate:

@@ -8,8 +8,8 @@ struct Stats: ParsableCommand {
         abstract: "Prints what is stored; with --days, hits, misses and evictions per day.",
         discussion: """
             HITS are fresh responses from the cache. STALE are stale ones that a policy or the server allowed. \
-            CONFIRMED are those that the server validated. RATIO is the share of these three in their sum with \
-            MISSES. SERVED is the number of body bytes from the cache. SAVED is the time of the exchanges that HITS \
+            CONFIRMED are those that the server validated. RATIO is the sum of these three, divided by that sum \
+            plus MISSES. SERVED is the number of body bytes from the cache. SAVED is the time of the exchanges that HITS \
             and STALE replaced. Days are in UTC. --json prints hours.
 
             EXAMPLE

@@ -5,7 +5,7 @@ import DiamondInspection
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks every entry and job against its checksum, and repairs the cache.",
+        abstract: "Checks every entry and job against its checksum, and with --repair repairs the cache.",
         discussion: """
             Reads the cache and, if there is one, the queue. Programs can use them meanwhile. With the key of a sealed \
             store, also checks the seals of its entries. Exits with 1 if a problem is found and not repaired.

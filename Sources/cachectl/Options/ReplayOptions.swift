@@ -26,12 +26,13 @@ struct ReplayOptions: ParsableArguments {
         help: ArgumentHelp("Give up after this time, such as 90s, 15m, 36h or 7d (default: 7d).", valueName: "TIME"))
     var expiry: Age?
 
-    @Option(help: ArgumentHelp("A unique name. Only one waiting job can have it.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A unique name. Of each identity, only one unsent job can have it.", valueName: "NAME"))
     var unique: String?
 
     @Option(
         help: ArgumentHelp(
-            "If a job with the unique name waits: keep, replace, preserveSchedule, appendAfterRunning or merge.",
+            "If a job with the unique name is unsent: keep it (the default), replace it, preserveSchedule (replace its "
+                + "request, not its time), appendAfterRunning (as replace) or merge (both).",
             valueName: "WAY"))
     var uniqueness: ReplayPolicy.Uniqueness?
 

@@ -15,7 +15,10 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: .short,
-        help: ArgumentHelp("A query parameter; repeatable. NAME alone has no value.", valueName: "NAME=VALUE"))
+        help: ArgumentHelp(
+            "A parameter, repeatable: for the query, or for a form if a POST, PUT or PATCH has no body. NAME alone has no "
+                + "value.",
+            valueName: "NAME=VALUE"))
     var p: [String] = []
 
     @Option(name: .customShort("X"), help: ArgumentHelp("The method.", valueName: "METHOD"))

@@ -125,7 +125,7 @@ import Testing
         (#"{"url":"http://h","policy":"maybe"}"#, "write one of automatic"),
         (#"{"url":"http://h","destination":"x"}"#, "write one of automatic, query"),
         (#"{"url":"http://h","parameters":[1]}"#, "key \"parameters\""),
-        (#"{"url":"http://h","headers":[["A B","x"]]}"#, "a header's name has a character"),
+        (#"{"url":"http://h","headers":[["A B","x"]]}"#, "a header's name is empty, or has a character"),
         (#"{"url":"http://h","headers":[["A","x\ny"]]}"#, "the header A"),
         (#"{"url":"http://h","headers":[["A",1]]}"#, "the header 'A'"),
         (#"{"url":"http://h","body":{}}"#, "json, jsonText, form, multipart, text, base64 and file"),

@@ -40,7 +40,8 @@ extension HTTPFields {
     mutating func addValidators(of stored: HTTPFields) {
         guard SentValidators(of: stored, with: self) != .none else { return }
         if let tag = stored.validator(.eTag) { addTag(tag) }
-        // The stored date is sent instead of the request's own. The cache evaluates the own date on the result.
+        // The stored date is sent instead of the request's own. The cache itself evaluates the request's date, on the
+        // resulting response.
         self[.ifModifiedSince] = stored.validator(.lastModified)
     }
 

@@ -31,7 +31,7 @@ struct RequestConditions: Equatable {
         guard noneMatch != nil || modifiedSince != nil || range != nil else { return nil }
     }
 
-    /// Whether the request asks for a range, which is not ignored.
+    /// Whether the request asks for a range that has to be evaluated.
     var hasRange: Bool { range != nil }
 
     /// Whether only the origin server may evaluate the conditions of a request.
@@ -41,7 +41,8 @@ struct RequestConditions: Equatable {
 
     /// Returns the form in which a stored response answers the request, in the order of RFC 9110 section 13.2.2.
     ///
-    /// Only a stored 200 is evaluated: without the conditions, any other status would not be a success (section 13.2.1).
+    /// Only a stored 200 is evaluated. Statuses that are no success must not be (section 13.2.1); other successes are
+    /// served as a whole.
     ///
     /// - Parameters:
     ///   - status: the stored status.
@@ -111,12 +112,12 @@ struct EntityTagList: Equatable {
     /// Whether the field is `*`.
     var isAny: Bool { tags == nil }
 
-    /// Whether there are tags, and each is a response's, by weak comparison.
+    /// Whether there are tags, and each matches a response's tag by weak comparison.
     func matchesOnly(_ tag: String) -> Bool {
         tags?.isEmpty == false && tags?.allSatisfy { EntityTag.match($0, tag) } == true
     }
 
-    /// Whether one of them is a response's, by weak comparison.
+    /// Whether one of them matches a response's tag by weak comparison, or the field is `*`.
     func matches(_ tag: String?) -> Bool {
         guard let tags else { return true }
         guard let tag else { return false }

@@ -56,7 +56,8 @@ extension HTTPField {
     package init(checking name: String, _ value: String) throws(RequestError) {
         guard let fieldName = HTTPField.Name(name) else {
             throw RequestError(
-                .malformedHeader, "a header's name has a character that none has: use letters, digits and '-'")
+                .malformedHeader,
+                "a header's name is empty, or has a character that is not allowed: use letters, digits and '-'")
         }
         try Self.check(value, of: name)
         self.init(name: fieldName, value: value)

@@ -5,10 +5,10 @@ struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists and manages the requests that wait to be sent.",
         discussion: """
-            The queue is the file replay.sqlite in the store. For a default store it is in the platform's data \
-            directory, not in the cache directory. Running programs may use it at the same time. They notice changes \
-            within a second. To copy a queue in use, run export, because replay.sqlite may lack the newest jobs until \
-            the last program closes it.
+            The queue is the file replay.sqlite in the store. Without --store and DIAMOND_STORE it is in the \
+            platform's data directory, not in the cache directory. Running programs may use it at the same time. They \
+            notice changes within a second. To copy a queue in use, run export, because replay.sqlite may lack the \
+            newest jobs until the last program closes it.
 
             EXAMPLE
               cachectl queue list --state dead
