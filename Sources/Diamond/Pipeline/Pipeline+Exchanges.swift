@@ -82,16 +82,16 @@ extension Pipeline {
             return .response(response(from: received, to: plan.context))
         }
         let meaning = plan.meaning(of: received)
-        guard let stored = plan.stored, let meaning, !meaning.isForCaller else {
+        guard let meaning, !meaning.isForCaller else {
             if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: admitted) }
             if !store.isForAll(received, to: plan.context) { report(.personal) }
             // Code of the app may send requests through this engine, and writing to disk needs no permit.
             permit.release()
             return .response(try await stored(received, admitted: admitted, resumeWriter: resumeWriter))
         }
-        return try await confirmed(
-            stored, by: received, admitted: admitted, since: begin, resumeWriter: resumeWriter, permit: &permit,
-            report: report)
+        return try await answered(
+            by: received, meaning: meaning, admitted: admitted, since: begin, resumeWriter: resumeWriter,
+            permit: &permit, report: report)
     }
 
     private func receivedResponse(
@@ -115,9 +115,9 @@ extension Pipeline {
     /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored one is
     /// erased, and requested again, once and without its validators (RFC 9111 section 4.3.4).
     @inline(never)
-    private func confirmed(
-        _ stored: StoredCandidate,
+    private func answered(
         by received: ReceivedResponse,
+        meaning: NotModifiedDecision,
         admitted: ExchangeRequest,
         since begin: Int64,
         resumeWriter: ResumeWriter?,
@@ -125,14 +125,19 @@ extension Pipeline {
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        if case .askAgain(let isErasing) = plan.meaning(of: received) {
+        guard let stored = plan.candidate(for: meaning) else {
             resumeWriter?.end()
             // The response to a personal request may not apply to other callers.
-            if isErasing, !received.isPersonal { store.erase(stored) }
+            if meaning == .askAgain(isErasing: true), !received.isPersonal, let stored = plan.stored {
+                store.erase(stored)
+            }
             let next = try await admission.rebuilt(plan.unconditional(since: begin))
             return try await ending(of: next, since: begin, permit: &permit, report: report)
         }
-        let confirmed = store.confirm(stored, by: received, admitted: admitted)
+        let confirmed =
+            meaning == .confirm
+            ? store.confirm(stored, by: received, admitted: admitted)
+            : store.select(stored, by: received, admitted: admitted)
         if !store.isForAll(confirmed, at: received.receivedAt) { report(.personal) }
         defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
@@ -169,7 +174,7 @@ extension Pipeline {
             resumeWriter: resumeWriter,
             destination: caller.sink.map {
                 BodyDestination(
-                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.stored != nil,
+                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.mayBeConfirmed,
                     cacheStatus: lookup.forwardReason(for: context, stored: plan.stored?.response).map {
                         CacheStatus(forwardReason: $0)
                     })

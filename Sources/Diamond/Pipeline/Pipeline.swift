@@ -189,11 +189,12 @@ final class Pipeline: Sendable {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
-            case .send(let stored, let isConditional):
+            case .send(let stored, let isConditional, let variants):
                 count(context, by: &token)
                 let plan = ExchangePlan(
-                    context, stored: stored, isConditional: isConditional, mayBeSuperseded: progress.maySupersede,
-                    begin: progress.begin, parent: context.caller.request ?? token?.id, lookedUpAt: instant)
+                    context, stored: stored, isConditional: isConditional, variants: variants,
+                    mayBeSuperseded: progress.maySupersede, begin: progress.begin,
+                    parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
                 begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)

@@ -84,7 +84,8 @@ struct StoreDecision {
         rules: StoreRules = StoreRules()
     ) {
         let merged = HeaderBlock.updated(
-            old.headers, by: HeaderBlock.endToEnd(headers, keepingCookies: rules.keepsCookies))
+            old.headers, by: HeaderBlock.endToEnd(headers, keepingCookies: rules.keepsCookies),
+            passingCoding: rules.passesCoding)
         let control = CacheControl(merged, targets: rules.targets)
         // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old Expires
         // must not be compared with the old Date.

@@ -134,8 +134,17 @@ enum HeaderBlock {
 
     /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new fields
     /// replace those of the same names, except for fields that describe the body.
-    static func updated(_ stored: HTTPFields, by confirmation: HTTPFields) -> HTTPFields {
-        let new = confirmation.filter { field in !field.name.canonicalName.withBytes { ofBody.hasWhole($0) } }
+    ///
+    /// - Parameter passesCoding: whether the body is stored with its coding.
+    static func updated(
+        _ stored: HTTPFields,
+        by confirmation: HTTPFields,
+        passingCoding passesCoding: Bool = false
+    ) -> HTTPFields {
+        let new = confirmation.filter { field in
+            passesCoding && field.name == .contentEncoding
+                || !field.name.canonicalName.withBytes { ofBody.hasWhole($0) }
+        }
         let names = Set(new.map(\.name))
         let old = stored.filter { !names.contains($0.name) }
         // Each update may add fields, so their number is limited to that of one response.

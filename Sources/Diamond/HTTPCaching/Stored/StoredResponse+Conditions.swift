@@ -4,7 +4,8 @@ import HTTPTypes
 extension RequestConditions {
     /// Returns the form in which a stored response answers the request.
     func form(of stored: StoredResponse, now: Int64) -> Form {
-        form(ofStored: stored.status, stored.headers, length: stored.bodySize, now: now)
+        form(
+            ofStored: stored.status, stored.headers, length: stored.bodySize, receivedAt: stored.storedAt, now: now)
     }
 }
 

@@ -158,6 +158,17 @@ package struct StoredResponse: Sendable, Equatable {
         return date == ownDate
     }
 
+    /// Whether a 304 with these headers names this variant among several (RFC 9111 section 4.3.4): by the same strong entity tag,
+    /// or by a weak one that matches. Variants with different codings are never taken for each other.
+    func isNamed(by confirmation: HTTPFields) -> Bool {
+        let own = headers
+        guard let tag = confirmation.single(.eTag), let ownTag = own.single(.eTag) else { return false }
+        let isSame = tag.hasPrefix("W/") ? EntityTag.match(tag, ownTag) : ownTag.isExactly(tag)
+        return isSame
+            && (!confirmation.contains(.contentEncoding)
+                || confirmation[values: .contentEncoding] == own[values: .contentEncoding])
+    }
+
     // A clock that was set back must not keep an entry fresh until it has caught up.
     private func isFromTheFuture(_ now: Int64) -> Bool { storedAt > now + 60_000 }
 

@@ -45,6 +45,14 @@ extension HTTPFields {
         self[.ifModifiedSince] = stored.validator(.lastModified)
     }
 
+    /// Adds the entity tags of other variants to the conditions of a request.
+    ///
+    /// - Parameter variants: the header fields of the variants.
+    mutating func addTags(of variants: [HTTPFields]) {
+        guard EntityTagList(self)?.isAny != true else { return }
+        for tag in variants.compactMap({ $0.validator(.eTag) }) { addTag(tag) }
+    }
+
     private mutating func addTag(_ tag: String) {
         let own = EntityTagList(self)
         guard own?.matches(tag) != true else { return }
@@ -64,9 +72,15 @@ extension HTTPFields {
 /// | tags of both | names an unknown tag | ask again, erase |
 /// | the request's conditions | names the stored response | pass, confirm |
 /// | the request's conditions | anything else | pass |
+/// | tags of other variants, too | has the tag of a variant | select |
+/// | tags of other variants, too | has no tag | ask again |
 enum NotModifiedDecision: Hashable {
     /// The stored response is updated, and answers the request.
     case confirm
+    /// Another variant is updated, and answers the request.
+    ///
+    /// - Parameter variant: its place among those whose tags were sent.
+    case select(variant: Int)
     /// The 304 answers the caller.
     ///
     /// - Parameter isConfirming: whether it updates the stored response, too.
@@ -81,10 +95,41 @@ enum NotModifiedDecision: Hashable {
 
     /// - Parameters:
     ///   - headers: the header fields of the 304.
-    ///   - stored: the stored response.
+    ///   - stored: the stored response; `nil` if the request selects none.
+    ///   - variants: the other variants whose tags were sent, the most recent first.
     ///   - isValidating: whether the validators of the stored response were sent, as far as there are any.
     ///   - own: the header fields of the request, with the conditions of its own.
-    init(_ headers: HTTPFields, stored: StoredResponse, isValidating: Bool, own: HTTPFields) {
+    init(
+        _ headers: HTTPFields,
+        stored: StoredResponse?,
+        variants: [StoredResponse] = [],
+        isValidating: Bool,
+        own: HTTPFields
+    ) {
+        let tags = EntityTagList(own)
+        // With `*`, no other tag is sent.
+        guard !variants.isEmpty, tags?.isAny != true else {
+            self =
+                stored.map { Self(headers, stored: $0, isValidating: isValidating, own: own) }
+                ?? .pass(isConfirming: false)
+            return
+        }
+        guard let tag = headers.single(.eTag) else {
+            self = .askAgain(isErasing: false)
+            return
+        }
+        if let stored, isValidating, stored.isConfirmed(by: headers) {
+            self = .confirm
+        } else if let variant = variants.firstIndex(where: { $0.isNamed(by: headers) }) {
+            self = .select(variant: variant)
+        } else if tags?.matches(tag) == true {
+            self = .pass(isConfirming: false)
+        } else {
+            self = .askAgain(isErasing: stored != nil && isValidating)
+        }
+    }
+
+    private init(_ headers: HTTPFields, stored: StoredResponse, isValidating: Bool, own: HTTPFields) {
         let isNaming = headers.contains(.eTag) || headers.contains(.lastModified)
         let isConfirmed = stored.isConfirmed(by: headers)
         switch isValidating ? SentValidators(of: stored.headers, with: own) : .none {

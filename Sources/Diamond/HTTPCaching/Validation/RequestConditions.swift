@@ -48,10 +48,17 @@ struct RequestConditions: Equatable {
     ///   - status: the stored status.
     ///   - headers: the stored header fields.
     ///   - length: the bytes of the stored body.
+    ///   - receivedAt: the time when the response arrived or was last confirmed, in milliseconds since 1970.
     ///   - now: milliseconds since 1970, to read years of two digits.
-    func form(ofStored status: Int, _ headers: HTTPFields, length: Int, now: Int64) -> Form {
+    func form(
+        ofStored status: Int,
+        _ headers: HTTPFields,
+        length: Int,
+        receivedAt: Int64? = nil,
+        now: Int64
+    ) -> Form {
         guard status == 200 else { return .whole }
-        if isUnmodified(headers, now: now) { return .notModified }
+        if isUnmodified(headers, receivedAt: receivedAt, now: now) { return .notModified }
         guard let range, isSameRepresentation(headers, now: now) else { return .whole }
         switch range.selection(of: length) {
         case .whole: return .whole
@@ -61,13 +68,15 @@ struct RequestConditions: Equatable {
     }
 
     /// Whether the caller has the stored representation: by `If-None-Match` and, only without that, by `If-Modified-Since`.
-    private func isUnmodified(_ headers: HTTPFields, now: Int64) -> Bool {
+    private func isUnmodified(_ headers: HTTPFields, receivedAt: Int64?, now: Int64) -> Bool {
         if let noneMatch { return noneMatch.matches(headers.single(.eTag)) }
         guard let since = modifiedSince.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
-        // A response without a date of its own is as old as its Date (RFC 9111 section 4.3.2).
-        let own = headers.single(.lastModified) ?? headers.single(.date)
-        guard let modified = own.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
-        return modified <= since
+        // A response without Last-Modified is as old as its Date, or else as its arrival (RFC 9111 section 4.3.2).
+        guard let name = [HTTPField.Name.lastModified, .date].first(where: headers.contains) else {
+            return receivedAt.map { $0 <= since } ?? false
+        }
+        let modified = headers.single(name).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
+        return modified.map { $0 <= since } ?? false
     }
 
     /// Whether `If-Range`, if there is one, names the stored representation by a strong validator (RFC 9110 section 13.1.5).

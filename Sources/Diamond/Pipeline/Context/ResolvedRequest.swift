@@ -17,6 +17,8 @@ final class ResolvedRequest: Sendable {
         var isFoundByOthers: Bool
         /// The key of the request, if this is the identity of a variant, with a key of its own.
         var requestKey: RequestKey?
+        /// The values that select the variant; `nil` if this is no variant.
+        var selection: VariantSelection?
 
         /// ``CacheEntry/url`` of every entry with the key; `nil` if that is not known.
         var knownURL: String? { hasOneURL ? entryURL : nil }
@@ -73,11 +75,7 @@ final class ResolvedRequest: Sendable {
             }
             // Before they are read: a file that changes from now on is the body of another request.
             files = wire.cacheKey == nil ? wire.body?.files.compactMap { FileFingerprint($0.path) } ?? [] : []
-            let form = try CanonicalForm(of: wire, rules: rules)
-            identity = .some(
-                Identity(
-                    key: form.key, canonicalForm: form.bytes, entryURL: wire.entryURL(rules),
-                    hasOneURL: Self.hasOneURL(wire, rules: rules), isFoundByOthers: wire.isFoundByOthers(rules)))
+            identity = .some(try Identity(of: wire, rules: rules))
         } catch {
             throw ConnectionError(error)
         }
@@ -133,7 +131,7 @@ final class ResolvedRequest: Sendable {
 
     /// Whether all entries with the key have one URL. They may differ if the app has set the key, if an identity
     /// replaces parameters, or if the request ignores some.
-    private static func hasOneURL(_ wire: WireRequest, rules: KeyRules) -> Bool {
+    fileprivate static func hasOneURL(_ wire: WireRequest, rules: KeyRules) -> Bool {
         let hasReplaced = wire.identity != nil && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
         return wire.cacheKey == nil && wire.rules.ignoring.isEmpty && !hasReplaced
     }
@@ -145,6 +143,15 @@ final class ResolvedRequest: Sendable {
     /// Whether the caller has set conditions or a range.
     private static func hasConditions(_ headers: HTTPFields) -> Bool {
         headers.contains { conditions.contains($0.name) }
+    }
+}
+
+extension ResolvedRequest.Identity {
+    init(of wire: WireRequest, rules: KeyRules) throws(RequestError) {
+        let form = try CanonicalForm(of: wire, rules: rules)
+        self.init(
+            key: form.key, canonicalForm: form.bytes, entryURL: wire.entryURL(rules),
+            hasOneURL: ResolvedRequest.hasOneURL(wire, rules: rules), isFoundByOthers: wire.isFoundByOthers(rules))
     }
 }
 

@@ -11,18 +11,26 @@ struct Variants {
         self.rules = rules.adding(wire)
     }
 
-    /// Returns the identities of the variants that an index may have for the request. The newest set of fields comes
-    /// first.
-    func identities(in index: VariantIndex) -> [ResolvedRequest.Identity] {
-        index.sets.map { variant(by: $0, in: index) }
+    /// Returns the values by which the request selects a variant.
+    func selection(by fields: VariantFields) -> VariantSelection {
+        VariantSelection(lines: fields.lines(for: wire.headers, rules))
     }
 
-    /// Returns the identity of the variant that a set of fields selects.
-    func variant(by fields: VariantFields, in index: VariantIndex) -> ResolvedRequest.Identity {
+    /// Returns the identity of a variant.
+    func identity(of selection: VariantSelection, in index: VariantIndex) -> ResolvedRequest.Identity {
         var variant = identity
-        variant.canonicalForm += index.lines(for: fields, of: wire.headers, rules)
+        variant.canonicalForm += index.lines(of: selection)
         variant.key = RequestKey(of: variant.canonicalForm)
         variant.requestKey = identity.key
+        variant.selection = selection
         return variant
     }
+
+    /// Returns the identities of the listed variants whose validators the request may send.
+    func listed(in index: VariantIndex) -> [ResolvedRequest.Identity] {
+        index.variants.filter { $0.hasCredentials(like: line, isCredential: rules.isCredential) }
+            .map { identity(of: $0, in: index) }
+    }
+
+    private func line(of name: String) -> [UInt8] { VariantFields([name])?.lines(for: wire.headers, rules) ?? [] }
 }

@@ -9,6 +9,8 @@ final class ExchangePlan: Sendable {
     let stored: StoredCandidate?
     /// Whether the validators of the stored response are sent.
     let isConditional: Bool
+    /// The other variants whose entity tags are sent (RFC 9111 section 4.3.1).
+    let variants: [StoredCandidate]
     /// Whether a caller waits for the response.
     let isAwaited: Bool
     /// Whether a response that another exchange stores meanwhile is served instead.
@@ -28,6 +30,7 @@ final class ExchangePlan: Sendable {
         _ context: RequestContext,
         stored: StoredCandidate? = nil,
         isConditional: Bool = false,
+        variants: [StoredCandidate] = [],
         isAwaited: Bool = true,
         mayBeSuperseded: Bool = true,
         begin: Int64?,
@@ -39,6 +42,7 @@ final class ExchangePlan: Sendable {
         self.context = context
         self.stored = stored
         self.isConditional = isConditional
+        self.variants = variants
         self.isAwaited = isAwaited
         self.mayBeSuperseded = mayBeSuperseded
         self.begin = begin
@@ -51,11 +55,24 @@ final class ExchangePlan: Sendable {
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }
 
+    /// Whether a 304 may be about a stored response.
+    var mayBeConfirmed: Bool { stored != nil || !variants.isEmpty }
+
     /// Returns the meaning of a 304; `nil` for other responses, and without a stored response.
     func meaning(of received: ReceivedResponse) -> NotModifiedDecision? {
-        guard received.status == .notModified, let stored = stored?.response else { return nil }
+        guard received.status == .notModified, mayBeConfirmed else { return nil }
         return NotModifiedDecision(
-            received.headers, stored: stored, isValidating: isConditional, own: context.wire.headers)
+            received.headers, stored: stored?.response, variants: variants.map(\.response), isValidating: isConditional,
+            own: context.wire.headers)
+    }
+
+    /// Returns the stored response that a 304 confirms; `nil` if it confirms none.
+    func candidate(for meaning: NotModifiedDecision) -> StoredCandidate? {
+        switch meaning {
+        case .confirm: stored
+        case .select(let index): variants[index]
+        case .pass, .askAgain: nil
+        }
     }
 
     /// Whether secrets are filled in before the request is sent.
@@ -85,7 +102,7 @@ final class ExchangePlan: Sendable {
 
     private func with(stored: StoredCandidate?, refreshes: Int, isSentByRefresh: Bool) -> ExchangePlan {
         ExchangePlan(
-            context, stored: stored, isConditional: isConditional, isAwaited: isAwaited,
+            context, stored: stored, isConditional: isConditional, variants: variants, isAwaited: isAwaited,
             mayBeSuperseded: mayBeSuperseded, begin: begin, parent: parent, lookedUpAt: lookedUpAt,
             refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }

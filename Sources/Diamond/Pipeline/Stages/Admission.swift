@@ -54,7 +54,7 @@ struct Admission: Sendable {
     private func checked(_ request: ExchangeRequest) async throws(ConnectionError) -> ExchangeRequest {
         let plan = request.plan
         let isUnchanged = invalidations.now == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
-        guard plan.stored != nil, !isUnchanged else { return request }
+        guard plan.mayBeConfirmed, !isUnchanged else { return request }
         // A 304 must not restore a response that was erased meanwhile.
         guard !invalidations.hasErased(plan.context, since: plan.lookedUpAt) else {
             return try await rebuilt(plan.withoutStored)

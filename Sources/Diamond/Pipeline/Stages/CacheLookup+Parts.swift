@@ -18,6 +18,18 @@ extension CacheLookup {
         }
     }
 
+    /// Whether a part of the response that a request selects is stored, whatever bytes it has.
+    func hasPart(of context: RequestContext) -> Bool {
+        guard let cache, cache.mayHavePartialBodies, let identity = context.identity else { return false }
+        return selected(by: identity, of: context.wire) { identity in
+            if let index = cache.find(identity, for: kind), index.flags.contains(.variants) {
+                return StoredCandidate(index, of: identity)
+            }
+            let body = try? cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL)
+            return body.map { StoredCandidate($0.stored, of: identity) }
+        } != nil
+    }
+
     private func part(
         under identity: ResolvedRequest.Identity,
         of cache: Cache,

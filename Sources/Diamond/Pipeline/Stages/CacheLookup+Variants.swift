@@ -1,5 +1,11 @@
+import HTTPTypes
+
 /// The selection of a variant (RFC 9111 section 4.1).
 extension CacheLookup {
+    /// The most entity tags of other variants that a request sends, and the most bytes of them.
+    private static let tagLimit = 8
+    private static let tagSize = 1024
+
     /// Returns the stored response that a request selects: the one under its key, or the most recent of the variants whose fields
     /// match.
     ///
@@ -23,7 +29,51 @@ extension CacheLookup {
         find: (ResolvedRequest.Identity) -> StoredCandidate?
     ) -> StoredCandidate? {
         guard let index = VariantIndex(stored) else { return nil }
-        let found = Variants(of: identity, wire, rules: rules).identities(in: index).compactMap(find)
+        let variants = Variants(of: identity, wire, rules: rules)
+        let found = index.sets.compactMap { fields in
+            let selection = variants.selection(by: fields)
+            if let confirmation = index.confirmation(of: selection),
+                let confirmed = find(variants.identity(of: confirmation.variant, in: index)),
+                confirmed.response.headers.validator(.eTag).isExactly(confirmation.tag)
+            {
+                return confirmed
+            }
+            return find(variants.identity(of: selection, in: index))
+        }
         return found.filter { $0.response.isOf(kind) }.max { $0.response.originTime < $1.response.originTime }
+    }
+
+    // MARK: Validators
+
+    /// Returns the other variants of a request whose entity tags are sent, too (section 4.3.1), the most recent first. The server
+    /// may confirm one of them for the request.
+    ///
+    /// - Parameter selected: the stored response that the request selects; `nil` if there is none.
+    func otherVariants(of context: RequestContext, besides selected: StoredCandidate?) -> [StoredCandidate] {
+        guard let identity = context.identity, context.policy.mode != .reload, mayNameOthers(selected),
+            let index = cache?.find(identity, for: kind).flatMap({ VariantIndex($0) }), !index.variants.isEmpty
+        else { return [] }
+        var size = 0
+        let selectedTag = selected?.response.headers.validator(.eTag)
+        let tagged = Variants(of: identity, context.wire, rules: rules).listed(in: index)
+            .filter { $0.key != selected?.identity.key }
+            .compactMap { candidate(under: $0, for: context) }
+            .filter { $0.response.isOf(kind) && (200..<300).contains($0.response.status) }
+            // By a weak tag, a server may confirm a coding that the client does not accept.
+            .filter { context.wire.headers.accepts(codingOf: $0.response.headers) }
+            .sorted { $0.response.originTime > $1.response.originTime }
+            .filter { variant in
+                guard let tag = variant.response.headers.validator(.eTag) else { return false }
+                size += tag.utf8.count
+                return size <= Self.tagSize && selectedTag.map { !EntityTag.match($0, tag) } ?? true
+            }
+        return Array(tagged.prefix(Self.tagLimit))
+    }
+
+    /// Whether entity tags of others may be sent together with the validators of the selected response. A server that gets tags
+    /// does not evaluate a date (RFC 9110 section 13.2.2).
+    private func mayNameOthers(_ selected: StoredCandidate?) -> Bool {
+        guard let headers = selected?.response.headers else { return true }
+        return headers.validator(.eTag) != nil || headers.validator(.lastModified) == nil
     }
 }

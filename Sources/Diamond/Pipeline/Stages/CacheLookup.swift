@@ -10,7 +10,9 @@ struct CacheLookup: Sendable {
         /// Serve the response, and refresh it in the background.
         case serveStale(StoredCandidate)
         /// Send the request to the server.
-        case send(stored: StoredCandidate?, isConditional: Bool)
+        ///
+        /// - Parameter variants: the other variants whose entity tags are sent.
+        case send(stored: StoredCandidate?, isConditional: Bool, variants: [StoredCandidate])
         /// Only the cache may answer, and cannot.
         case fail
     }
@@ -33,15 +35,18 @@ struct CacheLookup: Sendable {
     @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {
-            return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false)
+            return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false, variants: [])
         }
         let stored = ignoresStored ? nil : find(for: context) ?? part(for: context)
         switch (decision(on: stored?.response, for: context.resolved), stored) {
         case (.serve(let source), let stored?): return .serve(stored, source)
         // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section 4.3.1).
-        case (.serveStaleAndRefresh, let stored?) where stored.isPart: return .send(stored: stored, isConditional: true)
+        case (.serveStaleAndRefresh, let stored?) where stored.isPart:
+            return .send(stored: stored, isConditional: true, variants: [])
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
-        case (.ask(let isConditional, _), _): return .send(stored: stored, isConditional: isConditional)
+        case (.ask(let isConditional, _), _):
+            let variants = ignoresStored ? [] : otherVariants(of: context, besides: stored)
+            return .send(stored: stored, isConditional: isConditional, variants: variants)
         default: return .fail
         }
     }
@@ -92,7 +97,7 @@ struct CacheLookup: Sendable {
         return selected(by: identity, of: context.wire) { candidate(under: $0, for: context) }
     }
 
-    private func candidate(
+    func candidate(
         under identity: ResolvedRequest.Identity,
         for context: RequestContext
     ) -> StoredCandidate? {
@@ -170,6 +175,7 @@ struct CacheLookup: Sendable {
 
     /// Returns the reason why no stored response was found. By the keys of an app, another header is another key.
     private func missReason(for context: RequestContext) -> CacheStatus.ForwardReason {
+        guard !hasPart(of: context) else { return .partial }
         guard rules.preset == .http, let identity = context.identity else { return .miss }
         let found = cache?.peek(identity.key, request: identity.canonicalForm)
         return found?.flags.contains(.variants) == true ? .varyMiss : .uriMiss

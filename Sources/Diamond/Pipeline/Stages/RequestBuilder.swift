@@ -55,6 +55,7 @@ struct RequestBuilder: Sendable {
             request.headers[.acceptEncoding] = "identity"
         }
         if let stored = plan.validators { request.headers.addValidators(of: stored.headers) }
+        request.headers.addTags(of: plan.variants.map(\.response.headers))
         if let upload = context.caller.upload { request.body = upload.body }
         do throws(RequestError) {
             if let body = wire.body {

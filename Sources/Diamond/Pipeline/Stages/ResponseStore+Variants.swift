@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The place of a response among the variants of its request (RFC 9111 section 4.1).
 extension ResponseStore {
     /// The place where a response is stored.
@@ -12,12 +14,59 @@ extension ResponseStore {
     ///
     /// - Parameter now: milliseconds since 1970.
     func target(of decision: StoreDecision, for context: RequestContext, at now: Int64) -> Target? {
-        guard let identity = context.identity else { return nil }
+        context.identity.flatMap { target(of: decision, for: context, under: $0, at: now) }
+    }
+
+    /// - Parameter identity: that of the requests that the response is for.
+    func target(
+        of decision: StoreDecision,
+        for context: RequestContext,
+        under identity: ResolvedRequest.Identity,
+        at now: Int64
+    ) -> Target? {
         guard let fields = decision.fields else { return Target(identity: identity) }
         let known = cache?.find(identity, for: kind).flatMap { VariantIndex($0) }
-        let index = known?.adding(fields) ?? VariantIndex(fields, generation: .random(in: .min ... .max))
-        let variant = Variants(of: identity, context.wire, rules: environment.rules).variant(by: fields, in: index)
+        let variants = Variants(of: identity, context.wire, rules: environment.rules)
+        let selection = variants.selection(by: fields)
+        let index = (known ?? VariantIndex(fields, generation: .random(in: .min ... .max)))
+            .adding(fields).adding(variant: selection)
+        let variant = variants.identity(of: selection, in: index)
         guard index != known else { return Target(identity: variant) }
         return Target(identity: variant, newIndex: context.entry(index.stored(at: now, kind: kind), under: identity))
+    }
+
+    /// Updates a variant by a 304 to a request that does not select it, and notes that it answers such requests, too (section
+    /// 4.3.4).
+    func select(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
+        var confirmed = confirm(candidate, by: received, admitted: admitted)
+        let context = admitted.plan.context
+        let rules = rules(for: context, adapted: received.adaptedHeaders)
+        guard !confirmed.isToBeErased else {
+            confirmed.isToBeErased = isForbidden(candidate.response, by: received, rules: rules)
+            return confirmed
+        }
+        guard !received.isPersonal, !invalidations.hasErased(context, since: admitted.sentAt),
+            let tag = confirmed.stored.headers.validator(.eTag), let variant = candidate.identity.selection,
+            let identity = context.identity,
+            let known = cache?.find(identity, for: kind).flatMap({ VariantIndex($0) }),
+            let fields = StoreDecision.fields(of: confirmed.stored, rules: rules)
+        else { return confirmed }
+        let selection = Variants(of: identity, context.wire, rules: environment.rules).selection(by: fields)
+        let index = known.adding(fields).adding(
+            VariantIndex.Confirmation(selection: selection, variant: variant, tag: tag))
+        if index != known {
+            cache?.store(context.entry(index.stored(at: received.receivedAt, kind: kind), under: identity))
+        }
+        return confirmed
+    }
+
+    /// Whether a 304 forbids to store a variant, also for the requests that select it, which may have no `Authorization`.
+    private func isForbidden(_ variant: StoredResponse, by received: ReceivedResponse, rules: StoreRules) -> Bool {
+        var rules = rules
+        rules.isAuthorized = false
+        let decision = StoreDecision(
+            confirming: variant, by: received.headers, sentAt: received.sentAt, receivedAt: received.receivedAt,
+            rules: rules)
+        return decision.stored == nil
     }
 }

@@ -10,7 +10,7 @@ struct ResponseStore: Sendable {
     let kind: CacheKind
     /// The targeted fields of a shared cache (RFC 9213).
     let targets: [HTTPField.Name]
-    /// Whether responses to POST are stored for later GETs.
+    /// Whether responses to POST are stored for later GETs, also if their requests do not ask for it.
     let storesPosts: Bool
     let environment: Environment
     let invalidations: InvalidationLog
@@ -87,7 +87,7 @@ struct ResponseStore: Sendable {
 
     /// Whether all callers of an exchange may have the response that it has confirmed.
     func isForAll(_ confirmed: Confirmed, at now: Int64) -> Bool {
-        kind == .private || !confirmed.isToBeErased && confirmed.stored.isFresh(at: now, maxAge: nil)
+        kind == .private || !confirmed.isForOne && confirmed.stored.isFresh(at: now, maxAge: nil)
     }
 
     // MARK: Storing
@@ -207,6 +207,14 @@ struct ResponseStore: Sendable {
         var stored: StoredResponse
         /// Whether the response may not stay stored, and has to be erased after it was served.
         var isToBeErased: Bool
+        /// Whether the response is for this request alone: it may not be stored for it.
+        var isForOne: Bool
+
+        init(stored: StoredResponse, isToBeErased: Bool) {
+            self.stored = stored
+            self.isToBeErased = isToBeErased
+            isForOne = isToBeErased
+        }
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).

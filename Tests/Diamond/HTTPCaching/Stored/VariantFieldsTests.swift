@@ -63,6 +63,10 @@ import Testing
         for fields in sets.dropFirst() { index = index.adding(fields) }
         #expect(index.sets == [sets[4], sets[3], sets[2], sets[1]])
         #expect(index.adding(sets[2]).sets == [sets[2], sets[4], sets[3], sets[1]])
+        index = index.adding(variant: VariantSelection(text: "vary a 1,")).adding(
+            VariantIndex.Confirmation(
+                selection: VariantSelection(text: "vary a,"), variant: VariantSelection(text: "vary a 1,"),
+                tag: "\"=,\""))
         for kind in CacheKind.allCases {
             let stored = index.stored(at: 1, kind: kind)
             #expect(VariantIndex(stored) == index)

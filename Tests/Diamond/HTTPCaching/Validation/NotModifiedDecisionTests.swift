@@ -81,3 +81,56 @@ private let dated: HTTPFields = [.lastModified: monday]
         #expect(decision([.eTag: "\"a\""], own: [:], isValidating: false) == .pass(isConfirming: false))
     }
 }
+
+@Suite struct `RFC 9111 section 4.3.4, a 304 to the tags of several variants` {
+    private func stored(_ headers: HTTPFields) -> StoredResponse {
+        StoredResponse(
+            status: 200, headerBlock: HeaderBlock.bytes(of: headers), body: Data(), storedAt: 0, initialAge: 0,
+            lifetime: nil, flags: [])
+    }
+
+    @Test(
+        arguments: [
+            (nil, [:], [.eTag: "\"a\""], .select(variant: 0)), (nil, [:], [.eTag: "W/\"b\""], .select(variant: 1)),
+            (nil, [:], [.eTag: "\"w\""], .askAgain(isErasing: false)),
+            (nil, [:], [.eTag: "W/\"w\""], .select(variant: 2)),
+            (nil, [:], [:], .askAgain(isErasing: false)), (nil, [:], [.eTag: "\"x\""], .askAgain(isErasing: false)),
+            (nil, [.ifNoneMatch: "\"x\""], [.eTag: "\"x\""], .pass(isConfirming: false)),
+            (nil, [.ifNoneMatch: "\"x\", \"a\""], [.eTag: "\"a\""], .select(variant: 0)),
+            (nil, [.ifNoneMatch: "*"], [.eTag: "\"a\""], .pass(isConfirming: false)),
+            ("\"s\"", [:], [.eTag: "\"s\""], .confirm), ("\"s\"", [:], [.eTag: "\"b\""], .select(variant: 1)),
+            ("\"s\"", [:], [.eTag: "\"x\""], .askAgain(isErasing: true)),
+            ("\"s\"", [:], [.lastModified: monday], .askAgain(isErasing: false)),
+            (nil, [:], [.eTag: "\"c\"", .contentEncoding: "gzip"], .select(variant: 3)),
+            (nil, [:], [.eTag: "\"a\"", .contentEncoding: "gzip"], .askAgain(isErasing: false)),
+            (nil, [:], [.eTag: "\"c\""], .select(variant: 3)),
+        ] as [(String?, HTTPFields, HTTPFields, NotModifiedDecision)])
+    func `a 304 selects the variant whose entity tag it has`(
+        tag: String?, own: HTTPFields, headers: HTTPFields, decision: NotModifiedDecision
+    ) {
+        let variants: [HTTPFields] = [
+            [.eTag: "\"a\""], [.eTag: "\"b\""], [.eTag: "W/\"w\""], [.eTag: "\"c\"", .contentEncoding: "gzip"],
+        ]
+        #expect(
+            NotModifiedDecision(
+                headers, stored: tag.map { stored([.eTag: $0]) }, variants: variants.map(stored), isValidating: true,
+                own: own) == decision)
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", nil, false), ("gzip", "gzip", true), ("gzip", "br, GZIP;q=0.5", true),
+            ("gzip", "gzip; q=0.0", false),
+            ("gzip", "*", false), ("gzip, br", "gzip", false), ("gzip, br", "gzip, br", true), ("identity", nil, true),
+            (nil, nil, true),
+        ] as [(String?, String?, Bool)])
+    func `a coded variant is named to a client that accepts the coding`(
+        coding: String?, accepted: String?, isNamed: Bool
+    ) {
+        var request = HTTPFields()
+        request[.acceptEncoding] = accepted
+        var response = HTTPFields()
+        response[.contentEncoding] = coding
+        #expect(request.accepts(codingOf: response) == isNamed)
+    }
+}
