@@ -205,6 +205,11 @@ import UnixSignals
             await engine.settle()  // until background refreshes have ended
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
+
+        var search = Request("https://api.example.com/searches/7", method: .post, body: .json(["q": "berlin"]))
+        search.cache.storesPost = true
+        let found = try await engine.send(search)
+        print(found.cacheStatus?.isStored ?? false)  // whether GETs of the URL are now answered from the cache
     }
 
     struct Tokens: Decodable, Sendable {

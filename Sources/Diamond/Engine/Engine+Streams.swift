@@ -12,10 +12,10 @@ extension Engine {
     /// ```
     ///
     /// ``Request/cache`` decides whether a stored response is returned, at once or after the server has confirmed it. A
-    /// successful response from the server is not stored. It holds its permit until its body has been read to the end
-    /// or is dropped. Until the head has arrived, ``Request/retry`` applies, and ``RetryPolicy/attemptTimeout`` and
-    /// ``RetryPolicy/deadline`` limit the time. From then on nothing is sent again, and ``Request/timeout`` limits the
-    /// time between two pieces.
+    /// successful response from the server is not stored, except a 206 of at most 8 MiB in an engine without
+    /// interceptors. It holds its permit until its body has been read to the end or is dropped. Until the head has
+    /// arrived, ``Request/retry`` applies, and ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit the
+    /// time. From then on nothing is sent again, and ``Request/timeout`` limits the time between two pieces.
     ///
     /// - Parameters:
     ///   - request: the request. In a serial lane it waits for its permit, but does not keep its order among the lane's
@@ -84,7 +84,7 @@ extension Engine {
     /// beginning. ``Request/retry`` limits the attempts, but its ``RetryPolicy/window`` does not apply. The request
     /// gets `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory.
     /// ``Request/cache`` decides whether a stored response is written to the file. A response that comes over the wire
-    /// is not stored.
+    /// is not stored, except as with ``stream(_:limit:sharing:)``.
     ///
     /// Use a ``Connection`` for a download that can be paused or be a dependency: see ``enqueue(_:to:)``.
     ///
@@ -117,7 +117,7 @@ extension Engine {
     /// It works like a download into a file. If the transfer breaks, and the response has a length and a strong
     /// validator, the next attempt continues after the received bytes. Otherwise it starts from the beginning, with
     /// another call of ``DownloadSink/begin(_:)``. ``Request/cache`` decides whether a stored response is passed to the
-    /// sink. A response that comes over the wire is not stored.
+    /// sink. A response that comes over the wire is not stored, except as with ``stream(_:limit:sharing:)``.
     ///
     /// - Parameters:
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.

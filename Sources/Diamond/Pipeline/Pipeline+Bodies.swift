@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// Requests and responses with streamed bodies.
 extension Pipeline {
-    /// Returns the response to a request, and streams the body of a success into a sink. A body from a server is not stored.
+    /// Returns the response to a request, and streams the body of a success into a sink. A body from a server is not stored, except a
+    /// part in an engine without interceptors.
     ///
     /// Returns at the end of the body. Until then an exchange holds its permit.
     ///

@@ -64,12 +64,12 @@ extension Pipeline {
     /// Stores the response to a POST for later GETs, after the URL's stored responses were invalidated.
     private func storedForGet(
         _ response: Response,
-        as entry: CacheEntry,
+        as new: ResponseStore.EntryForGet,
         for context: RequestContext
     ) async -> Response {
         guard await mayStore(response, for: context) else { return response }
-        cache?.store(entry, replacing: true)
-        return response.storing(entry.stored, for: context)
+        store.store(new)
+        return response.storing(new.entry.stored, for: context)
     }
 
     @inline(never)

@@ -29,6 +29,12 @@ public struct CachePolicy: Hashable, Sendable {
     /// It applies in every mode that distinguishes fresh from stale. Rounded to whole milliseconds, 100 years at most.
     public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
+    /// Whether the response to a POST is stored for later GET and HEAD requests with the same URL, parameters in it and headers,
+    /// until its lifetime ends. The response has to be a success with an explicit lifetime, and its `Content-Location` has to
+    /// name the URL of the POST (RFC 9110 section 9.3.3). `false` by default. With ``IdentityPreset/http``, every such
+    /// response is stored. It never answers a POST, and `noStore` does not store it.
+    public var storesPost = false
+
     /// Creates a policy.
     public init(_ mode: Mode = .automatic, maxAge: Duration? = nil) {
         self.mode = mode
@@ -58,6 +64,8 @@ public struct CachePolicy: Hashable, Sendable {
 }
 
 extension CachePolicy: CustomStringConvertible {
-    /// The mode, and the freshness lifetime if it is set: `automatic, fresh for 60 s`.
-    public var description: String { mode.rawValue + (maxAge.map { ", fresh for \($0.inSeconds)" } ?? "") }
+    /// The mode, and what else is set: `automatic, fresh for 60 s, stores POST`.
+    public var description: String {
+        mode.rawValue + (maxAge.map { ", fresh for \($0.inSeconds)" } ?? "") + (storesPost ? ", stores POST" : "")
+    }
 }

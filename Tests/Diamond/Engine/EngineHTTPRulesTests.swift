@@ -73,14 +73,20 @@ import Testing
     private let temporary = TemporaryStore()
     private let fresh: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: "/a?b=c"]
 
-    private func engine(_ headers: HTTPFields, status: Int = 200, isHTTP: Bool = true) -> Engine {
+    private func engine(
+        _ headers: HTTPFields, status: Int = 200, isHTTP: Bool = true,
+        change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
         let transport = StubTransport { request throws(TransportError) in
             .stub(
                 status: request.method == .post ? status : 200,
                 headers: request.method == .post ? headers : [.cacheControl: "max-age=60"],
                 body: request.method.rawValue)
         }
-        return temporary.engine(transport) { $0.identityPreset = isHTTP ? .http : .selectingHeaders }
+        return temporary.engine(transport) {
+            $0.identityPreset = isHTTP ? .http : .selectingHeaders
+            change(&$0)
+        }
     }
 
     private func post(_ change: (inout Request) -> Void = { _ in }) -> Request {
@@ -128,5 +134,59 @@ import Testing
         _ = try await other.send(post())
         #expect(try await other.send(Request("http://h/a?b=c")).text == "GET")
         await other.close()
+    }
+
+    @Test(arguments: [true, false], CacheKind.allCases)
+    func `a response is stored where the request asks for it, under its headers`(
+        isAsked: Bool, kind: CacheKind
+    ) async throws {
+        let engine = engine(fresh, isHTTP: false) { $0.cacheKind = kind }
+        let posted = try await engine.send(
+            post {
+                $0.cache.storesPost = isAsked
+                $0.headers[.acceptLanguage] = "de"
+            })
+        #expect(posted.cacheStatus?.isStored == isAsked)
+        let german = Request("http://h/a?b=c", headers: [.acceptLanguage: "de"])
+        #expect(try await engine.send(german).text == (isAsked ? "POST" : "GET"))
+        #expect(try await engine.send(Request("http://h/a?b=c", headers: [.acceptLanguage: "en"])).text == "GET")
+        await engine.close()
+    }
+
+    @Test(
+        arguments: [
+            ("User-Agent", true, true), ("User-Agent", false, false), ("Content-Type", true, false), ("*", true, false),
+        ] as [(String, Bool, Bool)])
+    func `a response that varies answers the requests that select it`(
+        vary: String, isSameAgent: Bool, isServed: Bool
+    ) async throws {
+        let engine = engine(fresh + [HTTPField(name: .vary, value: vary)], isHTTP: false)
+        _ = try await engine.send(
+            post {
+                $0.cache.storesPost = true
+                $0.headers[.userAgent] = "one"
+            })
+        let get = Request("http://h/a?b=c", headers: [.userAgent: isSameAgent ? "one" : "two"])
+        #expect(try await engine.send(get).text == (isServed ? "POST" : "GET"))
+        await engine.close()
+    }
+
+    @Test func `a response of one user answers no GET of another`() async throws {
+        let engine = engine(fresh, isHTTP: false)
+        for (identity, headers) in [("anna", [:]), (nil, [.authorization: "x"])] as [(String?, HTTPFields)] {
+            _ = try await engine.send(
+                post {
+                    $0.cache.storesPost = true
+                    $0.identity = identity
+                    $0.headers = headers
+                })
+            var get = Request("http://h/a?b=c", headers: headers)
+            get.identity = identity
+            #expect(try await engine.send(get).text == "POST")
+            get.identity = "ben"
+            #expect(try await engine.send(get).text == "GET")
+        }
+        #expect(try await engine.send(Request("http://h/a?b=c")).text == "GET")
+        await engine.close()
     }
 }

@@ -78,6 +78,65 @@ import Testing
         await next.close()
     }
 
+    @Test func `a request that a part does not answer is forwarded because of that`() async throws {
+        server.withLock { $0.headers = [.cacheControl: "max-age=60", .vary: "User-Agent"] }
+        let engine = temporary.engine(transport(), clock: clock)
+        #expect(try await get("2-5", engine).cacheStatus?.forwardReason == .miss)
+        for range in ["2-6", nil] {
+            let response = try await get(range, engine, [.userAgent: "Diamond"])
+            #expect(response.cacheStatus?.forwardReason == .partial)
+        }
+        #expect(try await get("2-5", engine, [.userAgent: "other"]).cacheStatus?.forwardReason == .miss)
+        await engine.close()
+    }
+
+    @Test func `totals count neither parts nor indexes of variants as responses`() async throws {
+        server.withLock { $0.headers = [.cacheControl: "max-age=60", .vary: "User-Agent"] }
+        let engine = temporary.engine(transport(), clock: clock)
+        for (agent, range) in [("one", nil), ("two", nil), ("three", "2-5")] as [(String, String?)] {
+            server.withLock { $0.tag = "\"\(agent)\"" }
+            _ = try await get(range, engine, [.userAgent: agent])
+        }
+        await engine.cache?.flush()
+        let totals = try #require(try engine.cache?.totals())
+        #expect(totals.entries == 2 && totals.partials == 1)
+        await engine.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `a part that goes into a stream or a file is stored, and answers ranges there`(isFile: Bool) async throws {
+        let transport = transport()
+        let engine = temporary.engine(transport, clock: clock)
+        func receive(_ range: String?) async throws -> String {
+            let request = Request(Self.url, headers: range.map { [.range: "bytes=\($0)"] } ?? [:])
+            guard isFile else {
+                var body = Data()
+                for try await piece in try await engine.stream(request).bytes { body += piece }
+                return String(decoding: body, as: UTF8.self)
+            }
+            let file = temporary.directory.appending(path: "part")
+            _ = try await engine.download(request, to: file)
+            return try String(contentsOf: file, encoding: .utf8)
+        }
+        #expect(try await receive("2-5") == "2345")
+        #expect(try await receive("3-4") == "34")
+        #expect(try await get("3-5", engine).source == .cache)
+        #expect(transport.requests.count == 1)
+        for range in ["0-1", "6-9"] { _ = try await receive(range) }
+        #expect(try await receive("0-9") == "0123456789")
+        #expect(try await get(nil, engine).source == .cache)
+        #expect(transport.requests.count == 3)
+        await engine.close()
+    }
+
+    @Test func `a part is not stored where an interceptor would have to validate it`() async throws {
+        struct Acceptance: Interceptor {}
+        let engine = temporary.engine(transport(), clock: clock) { $0.interceptors = [Acceptance()] }
+        for try await _ in try await engine.stream(Request(Self.url, headers: [.range: "bytes=2-5"])).bytes {}
+        #expect(try await get("2-5", engine).source == .network)
+        await engine.close()
+    }
+
     @Test func `a stored part with another validator than If-Range is not used`() async throws {
         let engine = temporary.engine(transport(), clock: clock)
         _ = try await get("2-5", engine)

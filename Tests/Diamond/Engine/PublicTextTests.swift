@@ -39,9 +39,16 @@ import Testing
         #expect("\([state])" == "[\(text)]")
     }
 
+    private static let postPolicy: CachePolicy = {
+        var policy = CachePolicy.automatic
+        policy.storesPost = true
+        return policy
+    }()
+
     private static let values: [(any Sendable, String)] = [
         (CachePolicy.noStore, "noStore"),
         (CachePolicy.automatic(maxAge: .milliseconds(1500)), "automatic, fresh for 1.5 s"),
+        (postPolicy, "automatic, stores POST"),
         (TransferProgress(sent: 1, expectedToSend: 2, received: 3), "sent 1 of 2 bytes, received 3"),
         (BatchProgress(completed: 2, failed: 1, count: 3), "2 of 3, 1 failed"),
         (ReplayHold.lane("images"), "the lane 'images'"), (ReplayHold.engine, "engine"),

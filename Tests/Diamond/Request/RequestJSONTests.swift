@@ -16,6 +16,7 @@ import Testing
         request.parameters.append("tag", "b")
         request.destination = .query
         request.cache = CachePolicy(.revalidate, maxAge: .seconds(60))
+        request.cache.storesPost = true
         request.timeout = .milliseconds(1500)
         request.tags = ["towns", "cities"]
         request.lane = "images"
@@ -43,7 +44,7 @@ import Testing
         let text = """
             {"body":{"json":{"a":[1,2.5,true]}},"bodyLimit":1048576,"destination":"query","headers":[["Accept","application/json"]],\
             "lane":"images","maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
-            ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","tags":["cities","towns"],"timeout":1.5,\
+            ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","storesPost":true,"tags":["cities","towns"],"timeout":1.5,\
             "url":"https://api.example.com/cities","version":1}
             """
         #expect(try String(decoding: Self.full.json(), as: UTF8.self) == text)
@@ -133,6 +134,7 @@ import Testing
         (#"{"url":"http://h","body":{"json":1,"text":"x"}}"#, "key \"text\" of the body"),
         (#"{"url":"http://h","body":{"json":1,"contentType":"x"}}"#, "key \"contentType\""),
         (#"{"url":"http://h","maxAge":-1}"#, "key \"maxAge\""),
+        (#"{"url":"http://h","storesPost":1}"#, "key \"storesPost\""),
         (#"{"url":"http://h","timeout":"1"}"#, "key \"timeout\""),
         (#"{"url":"http://h","maxAge":1e300}"#, "key \"maxAge\""),
         (#"{"url":"http://h",}"#, "line 1, column 19"), (#"{"url":"a","url":"b"}"#, "in one object twice"),

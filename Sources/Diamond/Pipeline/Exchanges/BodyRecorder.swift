@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of the body is in
 /// memory. A part, and a response to POST that may answer GETs, is in memory as a whole: ``ResumeStore/partLimit``
-/// bytes at most.
+/// bytes at most. Of an app's exchanges only parts are stored.
 ///
 /// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is
 /// still passed on.
@@ -12,6 +12,8 @@ actor BodyRecorder: BodyRecording {
     private let pipeline: Pipeline
     /// Whether the response replaces a stored one.
     private let isReplacing: Bool
+    /// Whether only parts are stored.
+    private let isForParts: Bool
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
     /// The index of the variant that the writer writes, if the cache does not have it.
@@ -22,9 +24,14 @@ actor BodyRecorder: BodyRecording {
 
     /// Creates a recorder; `nil` if a response to the request is never stored, and invalidates none.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
-        guard pipeline.environment.gateway != nil, pipeline.cache != nil, plan.context.caller.sink != nil,
+        guard pipeline.cache != nil, plan.context.caller.sink != nil,
             plan.context.identity != nil || !plan.context.wire.method.isSafe
         else { return nil }
+        isForParts = pipeline.environment.gateway == nil
+        // Interceptors validate what is stored, and not what goes into a sink.
+        guard !isForParts || plan.context.isForPart && pipeline.exchangeEnvironment.interceptors.isEmpty else {
+            return nil
+        }
         context = plan.context
         self.pipeline = pipeline
         isReplacing = plan.stored != nil
@@ -38,7 +45,7 @@ actor BodyRecorder: BodyRecording {
             pipeline.store.invalidate(after: head, to: context)
             await pipeline.invalidateGroups(after: head, to: context)
         }
-        guard !head.isPersonal, !isTooLarge(head) else { return false }
+        guard !head.isPersonal, !isTooLarge(head), !isForParts || head.status == .partialContent else { return false }
         guard head.status != .partialContent, context.wire.method != .post else {
             if mayCollect { collected = Data() }
             return false
@@ -59,8 +66,7 @@ actor BodyRecorder: BodyRecording {
         let length = headers.single(.contentLength).flatMap { Int(digits: $0) }
         guard length ?? 0 <= ResumeStore.partLimit else { return false }
         guard head.status == .partialContent else {
-            return context.wire.method == .post && headers.contains(.contentLocation)
-                && pipeline.store.storedForGet(head, to: context)?.lifetime != nil
+            return pipeline.store.mayAnswerGets(head, to: context)
         }
         return context.wire.method == .get && !headers.isCoded && ContentRange(headers) != nil
             && StrongValidator(headers, now: head.receivedAt) != nil
@@ -98,11 +104,15 @@ actor BodyRecorder: BodyRecording {
     /// Stores the response whose body is complete.
     ///
     /// - Parameter entryForGet: the entry of a response to POST that answers GETs, without its body.
-    func finish(_ received: ReceivedResponse, admitted: ExchangeRequest, entryForGet: CacheEntry?) async {
+    func finish(
+        _ received: ReceivedResponse,
+        admitted: ExchangeRequest,
+        entryForGet: ResponseStore.EntryForGet?
+    ) async {
         if let collected {
-            if var entry = entryForGet {
-                entry.stored.body = collected
-                pipeline.cache?.store(entry, replacing: true)
+            if var new = entryForGet {
+                new.entry.stored.body = collected
+                pipeline.store.store(new)
             } else if received.status == .partialContent {
                 var received = received
                 received.body = collected
@@ -121,5 +131,12 @@ actor BodyRecorder: BodyRecording {
         }
         entry.stored.sizeElsewhere = writer.size
         pipeline.store.store(entry, admitted: admitted, isWritten: true)
+    }
+}
+
+extension RequestContext {
+    /// Whether a 206 to the request may be stored as a part.
+    fileprivate var isForPart: Bool {
+        identity != nil && wire.method == .get && resolved.conditions.value?.hasRange == true
     }
 }

@@ -36,6 +36,7 @@ extension Request {
         if let value = form.consume("body") { body = try RequestBody(written: value) }
         if let name = try form.string("policy") { cache.mode = try form.choice(name, for: "policy") }
         cache.maxAge = try form.duration("maxAge", default: nil)
+        cache.storesPost = try form.boolean("storesPost")
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
         tags = Set(try form.strings("tags"))
         if let name = try form.string("lane") { lane = Lane(name) }
@@ -73,6 +74,7 @@ extension Request {
         if let body { members["body"] = body.written }
         if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
         if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
+        if cache.storesPost { members["storesPost"] = .bool(true) }
         if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
         if lane != .default { members["lane"] = .string(lane.name) }

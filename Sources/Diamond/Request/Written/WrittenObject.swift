@@ -59,6 +59,13 @@ struct WrittenObject {
         return .milliseconds(Int64(milliseconds))
     }
 
+    /// Reads `true` or `false`; `false` if the key is absent.
+    mutating func boolean(_ key: String) throws(RequestError) -> Bool {
+        guard let value = consume(key) else { return false }
+        guard case .bool(let isTrue) = value else { throw failure(at: key, "is \(value.kind): write true or false") }
+        return isTrue
+    }
+
     /// Reads a whole number; `nil` if the key is absent.
     mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
         guard let value = consume(key) else { return nil }
