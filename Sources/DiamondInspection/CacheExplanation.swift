@@ -13,6 +13,8 @@ package struct CacheExplanation: Sendable, Encodable {
         /// The values that select a variant: lines `NAME VALUE`, credentials as digests. Empty if the key has one
         /// response.
         package let vary: [String]
+        /// The bytes that are stored, of how many; absent if the whole response is stored.
+        package let part: String?
         package let status: Int
         /// Seconds since the origin made or confirmed the response (RFC 9111 section 4.2.3).
         package let age: Int64
@@ -56,26 +58,41 @@ extension CacheExplanation {
     private static func entries(of preview: CachePreview, in cache: Cache?, at now: Int64) throws -> [Entry] {
         guard let cache, let key = preview.key else { return [] }
         let variants = try cache.list([.variants(of: key)], limit: 1000)
-        var entries = try variants.compactMap { listing in
-            try entry(under: listing.key, of: preview, in: cache, at: now)
+        var entries: [Entry] = []
+        var keys: Set<RequestKey> = []
+        for listed in variants.map(\.key) + [key] where keys.insert(listed).inserted {
+            entries += try self.entries(under: listed, of: preview, in: cache, at: now)
         }
         if let (response, storedKey) = preview.stored, !entries.contains(where: { $0.key == storedKey.description }) {
-            entries.append(Entry(response, key: storedKey, vary: [], isSelected: true, in: preview, at: now))
+            entries.append(Entry(response, key: storedKey, isSelected: true, in: preview, at: now))
         }
         return entries
     }
 
-    private static func entry(
+    /// Returns the whole response and the part that are stored under a key.
+    private static func entries(
         under key: RequestKey,
         of preview: CachePreview,
         in cache: Cache,
         at now: Int64
-    ) throws -> Entry? {
-        guard let form = try cache.canonicalForm(of: key),
-            let response = try cache.findOnDisk(key, request: Array(form.utf8))
-        else { return nil }
+    ) throws -> [Entry] {
+        guard let form = try cache.canonicalForm(of: key) else { return [] }
+        let request = Array(form.utf8)
         let vary = form.split(separator: "\n").filter { $0.hasPrefix("vary ") }.map { String($0.dropFirst(5)) }
-        return Entry(response, key: key, vary: vary, isSelected: preview.stored?.key == key, in: preview, at: now)
+        let isSelected = preview.stored?.key == key
+        let selectsPart = preview.stored?.response.status == 206
+        var entries: [Entry] = []
+        if let whole = try cache.findOnDisk(key, request: request), !whole.flags.contains(.variants) {
+            entries.append(
+                Entry(whole, key: key, vary: vary, isSelected: isSelected && !selectsPart, in: preview, at: now))
+        }
+        if let part = try cache.partPreview(of: key, request: request, at: now) {
+            entries.append(
+                Entry(
+                    part.response, key: key, vary: vary, part: part.range, isSelected: isSelected && selectsPart,
+                    in: preview, at: now))
+        }
+        return entries
     }
 }
 
@@ -83,13 +100,15 @@ extension CacheExplanation.Entry {
     fileprivate init(
         _ response: StoredResponse,
         key: RequestKey,
-        vary: [String],
+        vary: [String] = [],
+        part: String? = nil,
         isSelected: Bool,
         in preview: CachePreview,
         at now: Int64
     ) {
         self.key = key.description
         self.vary = vary
+        self.part = part
         self.isSelected = isSelected
         status = response.status
         age = response.age(at: now) / 1000

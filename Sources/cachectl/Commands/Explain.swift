@@ -8,9 +8,9 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Explains what is stored for a request, and what the next send would do. Sends nothing.",
         discussion: """
-            Prints each stored response and variant with its age and lifetime, and the clause of the RFC that decides. \
-            The request is resolved as send resolves it. For the store of a proxy, add --http, and --shared unless the \
-            proxy runs with --private.
+            Prints each stored response, part and variant with its age and lifetime, and the clause of the RFC that \
+            decides. The request is resolved as send resolves it. For the store of a proxy, add --http, and --shared \
+            unless the proxy runs with --private.
 
             EXAMPLE
               cachectl explain https://api.example.com/items -H 'Cache-Control: max-age=60'
@@ -71,6 +71,7 @@ struct Explain: AsyncParsableCommand {
         let freshness = entry.freshFor > 0 ? "fresh for \(entry.freshFor) s" : "stale"
         Output.line(
             "stored      \(entry.key.prefix(12)), status \(entry.status)\(entry.isSelected ? ", selected" : "")")
+        if let part = entry.part { Output.line("  part      \(part)") }
         for line in entry.vary { Output.line("  vary      \(line)") }
         Output.line("  age       \(entry.age) s: \(entry.ageSource)")
         Output.line("  lifetime  \(lifetime), from \(entry.lifetimeSource); \(freshness)")

@@ -120,4 +120,24 @@ import Testing
         #expect(explanation.stored.filter(\.isSelected).map(\.vary) == [["accept-language en"]])
         await engine.close()
     }
+
+    @Test func `lists a part with its bytes, and selects it for a range within it`() async throws {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = StubTransport(
+            status: 206,
+            headers: [
+                .cacheControl: "max-age=60", .eTag: "\"a\"", .contentRange: "bytes 2-5/10", .contentLength: "4",
+            ], body: "2345")
+        configuration.now = { [now] in Date(milliseconds: now.withLock { $0 }) }
+        let engine = Engine(configuration)
+        _ = try await engine.send(Request("http://h/", headers: [.range: "bytes=2-5"]))
+        for (range, isSelected) in [("bytes=3-4", true), ("bytes=3-6", false), (nil, false)] as [(String?, Bool)] {
+            let request = Request("http://h/", headers: range.map { [.range: $0] } ?? [:])
+            let explanation = try await explanation(of: request, by: engine)
+            #expect(explanation.stored.map(\.part) == ["bytes 2-5/10"])
+            #expect(explanation.stored.map(\.isSelected) == [isSelected])
+            #expect((explanation.next == "is answered from the cache") == isSelected)
+        }
+        await engine.close()
+    }
 }

@@ -65,8 +65,7 @@ public struct CacheListing: Sendable {
 
 /// The totals of a store (``Cache/totals()``).
 public struct CacheTotals: Sendable {
-    /// The number of entries, without the partial ones of unfinished transfers. Responses that vary by headers outside
-    /// the key have one entry more for each request.
+    /// The number of stored responses, without the partial ones.
     public package(set) var entries = 0
     /// The number of partial entries: the received parts of unfinished transfers.
     package var partials = 0
