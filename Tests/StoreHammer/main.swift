@@ -48,6 +48,7 @@ let store = Store(directory: URL(filePath: arguments[0]))
 // Whoever kills it counts from here.
 FileHandle.standardOutput.write(Data("begun\n".utf8))
 let cache = try opened()
+let variants = isRemoved ? nil : VariantLoad(store, report: fail)
 var random = SplitMix(state: seed)
 
 func opened() throws(CacheError) -> Cache {
@@ -89,7 +90,14 @@ for _ in 0..<rounds {
     do {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<35: cache.store(try sample.entry(version: .random(in: 0...255, using: &random)))
-        case 35..<92:
+        case 35..<55:
+            guard let variants else { continue }
+            let sample = VariantSample(
+                number: .random(in: VariantSample.numbers, using: &random),
+                kind: .random(in: VariantSample.kinds, using: &random))
+            let range = sample.ranges.randomElement(using: &random) ?? nil
+            if let fault = try await variants.fault(of: sample, range) { fail(fault) }
+        case 55..<92:
             let (key, request) = try sample.identity()
             guard let found = cache.find(key, request: request) else { continue }
             if !sample.isSound(found) { fail("entry \(sample.number) came back with a body that nobody stored") }

@@ -143,7 +143,12 @@ extension Pipeline {
         // A caller with a sink may read the body slowly.
         permit.release()
         if stored.isPart { await confirmPart(stored, by: received, admitted: admitted) }
-        let candidate = stored.with(confirmed.stored)
+        let candidate: StoredCandidate
+        do throws(CacheError) {
+            candidate = try lookup.whole(stored.with(confirmed.stored), for: plan.context)
+        } catch {
+            return .unreadable(error)
+        }
         switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
         case .response(let response): return .response(response)
         case .unreadable(let error): return .unreadable(error)

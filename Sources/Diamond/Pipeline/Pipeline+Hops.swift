@@ -65,6 +65,12 @@ extension Pipeline {
         }
     }
 
+    /// Returns the context that a request is sent for: one that collects the body, if a gateway completes what is stored.
+    @inline(never)
+    func sent(_ context: RequestContext, progress: HopProgress) -> RequestContext {
+        progress.mayCollect && lookup.isCompleted(context) ? context.collected : context
+    }
+
     /// Returns the result of a hop; a stored response if the result is a failure and the policy allows one.
     @inline(never)
     func resultElseStored(

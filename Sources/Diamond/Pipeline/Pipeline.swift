@@ -191,12 +191,14 @@ final class Pipeline: Sendable {
             case .fail: return lookup.nothingStored(for: context.resolved)
             case .send(let stored, let isConditional, let variants):
                 count(context, by: &token)
+                let sent = sent(context, progress: progress)
                 let plan = ExchangePlan(
-                    context, stored: stored, isConditional: isConditional, variants: variants,
+                    sent, stored: stored, isConditional: isConditional, variants: variants,
                     mayBeSuperseded: progress.maySupersede, begin: progress.begin,
                     parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
+                if sent !== context, progress.noteCollected(result) { continue }
                 begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)
                 token?.note(result)
                 guard context.policy.mode.mayFallBack else { return try result.get() }

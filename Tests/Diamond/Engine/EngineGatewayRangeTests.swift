@@ -14,7 +14,13 @@ import Testing
 
         var response: Response? { received.withLock { $0 } }
 
-        func begin(_ head: Response) async throws { received.withLock { $0 = head } }
+        func begin(_ head: Response) async throws {
+            received.withLock { response in
+                response = head
+                response?.body = Data()
+            }
+        }
+
         func write(_ piece: Data) async throws { received.withLock { $0?.body += piece } }
     }
 
@@ -103,6 +109,54 @@ import Testing
             #expect(try await get(headers, engine).text == text)
         }
         #expect(transport.requests.count == 2)
+        await engine.close()
+    }
+
+    /// A server of bytes that answers ranges by the rules.
+    private func server(_ body: @escaping @Sendable () -> (tag: String, body: Data)) -> StubTransport {
+        StubTransport { request throws(TransportError) in
+            let (tag, body) = body()
+            var headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: tag]
+            let conditions = RequestConditions(request.headers, method: request.method)
+            guard case .partial(let bytes) = conditions?.form(ofStored: 200, headers, length: body.count, now: 0) else {
+                headers[.contentLength] = "\(body.count)"
+                return .stub(headers: headers, body: body)
+            }
+            headers[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(body.count)"
+            headers[.contentLength] = "\(bytes.count)"
+            return .stub(status: 206, headers: headers, body: body.subdata(in: bytes))
+        }
+    }
+
+    @Test func `a gateway requests the rest of a response whose beginning is stored`() async throws {
+        let transport = server { ("\"a\"", Data("0123456789".utf8)) }
+        let engine = temporary.engine(transport, clock: clock) { $0.makeGateway(width: 8) }
+        _ = try await get([.range: "bytes=0-4"], engine)
+        let whole = try await get([:], engine)
+        #expect(whole.status == .ok && whole.text == "0123456789" && whole.headers[.contentLength] == "10")
+        #expect(whole.cacheStatus?.forwardReason == .partial)
+        #expect(transport.requests.last?.headers[.range] == "bytes=5-")
+        #expect(transport.requests.last?.headers[.ifRange] == "\"a\"")
+        #expect(try await get([:], engine).source == .cache)
+        #expect(transport.requests.count == 2)
+        await engine.close()
+    }
+
+    @Test(arguments: [10, 3 << 20])
+    func `a gateway passes a representation on that has taken the place of a beginning`(size: Int) async throws {
+        let current = Guarded(("\"a\"", Data("0123456789".utf8)))
+        let transport = server { current.withLock { $0 } }
+        let engine = temporary.engine(transport, clock: clock) {
+            $0.makeGateway(width: 8)
+            $0.bodyLimit = 1 << 20
+        }
+        _ = try await get([.range: "bytes=0-4"], engine)
+        let other = Data(repeating: 7, count: size)
+        current.withLock { $0 = ("\"b\"", other) }
+        let whole = try await get([:], engine)
+        #expect(whole.status == .ok && whole.body == other)
+        let stored = try await get([:], engine)
+        #expect(stored.source == .cache && stored.body == other)
         await engine.close()
     }
 }

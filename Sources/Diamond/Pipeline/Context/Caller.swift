@@ -55,6 +55,9 @@ struct Caller: Sendable {
     /// Returns the caller with a sink for the body of a successful response.
     func receiving(into sink: any BodySink) -> Caller { changed { $0.sink = sink } }
 
+    /// The caller without a sink.
+    var collecting: Caller { changed { $0.sink = nil } }
+
     /// Returns the caller with a source for the request's body; `nil` removes it.
     func uploading(_ upload: Upload?) -> Caller { changed { $0.upload = upload } }
 

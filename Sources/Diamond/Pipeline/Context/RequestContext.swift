@@ -100,6 +100,11 @@ final class RequestContext: Sendable {
         return RequestContext(resolved.withoutConditions, caller, traits, begin: nil, resolvedAt: resolvedAt)
     }
 
+    /// The context of a caller that collects the body.
+    var collected: RequestContext {
+        RequestContext(resolved, caller.collecting, traits, begin: begin, resolvedAt: resolvedAt)
+    }
+
     var wire: WireRequest { resolved.wire }
     var policy: CachePolicy { resolved.policy }
     var permitScope: PermitScope { resolved.permitScope }

@@ -36,6 +36,8 @@ struct HopProgress: Sendable {
     /// Whether a response that was stored meanwhile may still supersede an exchange. It may do so once, so that
     /// the look-up is not repeated without end: the response in memory may be newer than the one that a look-up finds.
     private(set) var maySupersede = true
+    /// Whether a gateway may collect a response, to complete what is stored.
+    private(set) var mayCollect = true
     private var storedExtension = IndirectOptional<Extension>.none
     /// The start of the request's time; `nil` if it starts with the next exchange.
     private(set) var begin: Int64?
@@ -55,6 +57,16 @@ struct HopProgress: Sendable {
     mutating func noteUnreadable(_ error: CacheError) {
         // If another response has replaced it meanwhile, the look-up finds that one.
         if error.code != .entryGone { ignoresStored = true }
+    }
+
+    /// Notes the result of an exchange that has collected its body.
+    ///
+    /// - Returns: whether the body was too large, because the server has another representation. The request is sent again, and
+    ///   the body goes into the sink.
+    mutating func noteCollected(_ result: Result<Response, ConnectionError>) -> Bool {
+        mayCollect = false
+        guard case .failure(let error) = result else { return false }
+        return error.code == .bodyTooLarge
     }
 
     /// Returns the next step after an exchange.

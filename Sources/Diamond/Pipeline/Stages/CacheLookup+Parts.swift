@@ -30,6 +30,17 @@ extension CacheLookup {
         } != nil
     }
 
+    /// Whether a gateway requests only the rest of a response, because its beginning is stored (RFC 9111 section 3.4). The response
+    /// is then collected. A variant is not completed: its beginning is stored under a key of its own.
+    func isCompleted(_ context: RequestContext) -> Bool {
+        guard let cache, cache.mayHavePartialBodies, context.caller.sink?.takesEveryStatus == true,
+            context.isContinuable, context.policy.mode != .reload, let identity = context.identity,
+            let body = try? cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL),
+            body.stored.isOf(kind), let part = StoredPart(body.stored, count: body.size, now: now())
+        else { return false }
+        return part.range.lowerBound == 0 && part.length <= ResumeStore.partLimit
+    }
+
     private func part(
         under identity: ResolvedRequest.Identity,
         of cache: Cache,

@@ -1,3 +1,5 @@
+import DiamondSQLite
+import Foundation
 import HTTPTypes
 
 /// The selection of a variant (RFC 9111 section 4.1).
@@ -57,7 +59,7 @@ extension CacheLookup {
         let selectedTag = selected?.response.headers.validator(.eTag)
         let tagged = Variants(of: identity, context.wire, rules: rules).listed(in: index)
             .filter { $0.key != selected?.identity.key }
-            .compactMap { candidate(under: $0, for: context) }
+            .compactMap(head)
             .filter { $0.response.isOf(kind) && (200..<300).contains($0.response.status) }
             // By a weak tag, a server may confirm a coding that the client does not accept.
             .filter { context.wire.headers.accepts(codingOf: $0.response.headers) }
@@ -68,6 +70,29 @@ extension CacheLookup {
                 return size <= Self.tagSize && selectedTag.map { !EntityTag.match($0, tag) } ?? true
             }
         return Array(tagged.prefix(Self.tagLimit))
+    }
+
+    /// Returns a stored response without its body, and the reader of the body. Only the variant that the server confirms is read.
+    private func head(under identity: ResolvedRequest.Identity) -> StoredCandidate? {
+        do throws(CacheError) {
+            let reader = try cache?.bodyReader(
+                identity.key, request: identity.canonicalForm, url: identity.knownURL)
+            return reader.map { StoredCandidate($0.stored, of: identity, reader: .some($0)) }
+        } catch {
+            report(error)
+            return nil
+        }
+    }
+
+    /// Returns a stored response with its body, unless the caller has a sink for it.
+    ///
+    /// - Throws: an error if the body cannot be read any more.
+    func whole(_ candidate: StoredCandidate, for context: RequestContext) throws(CacheError) -> StoredCandidate {
+        guard context.caller.sink == nil, var reader = candidate.reader.value else { return candidate }
+        var whole = candidate.response
+        whole.sizeElsewhere = 0
+        while let piece = try reader.next() { whole.body.append(piece) }
+        return StoredCandidate(whole, of: candidate.identity)
     }
 
     /// Whether entity tags of others may be sent together with the validators of the selected response. A server that gets tags

@@ -97,7 +97,7 @@ struct CacheLookup: Sendable {
         return selected(by: identity, of: context.wire) { candidate(under: $0, for: context) }
     }
 
-    func candidate(
+    private func candidate(
         under identity: ResolvedRequest.Identity,
         for context: RequestContext
     ) -> StoredCandidate? {

@@ -46,6 +46,26 @@ import Testing
         #expect(try temporary.rows("tag WHERE entry NOT IN (SELECT id FROM entry)") == 0)
     }
 
+    /// Each stored variant is one that the server sent, and each part a range of it.
+    private func expectSoundVariants() async throws {
+        let engine = temporary.engine(StubTransport(status: 504, body: "")) {
+            $0.identityPreset = .http
+            $0.memoryCapacity = 0
+        }
+        for number in VariantSample.numbers {
+            for kind in VariantSample.kinds {
+                let sample = VariantSample(number: number, kind: kind)
+                for range in sample.ranges {
+                    var request = sample.request(range)
+                    request.cache = .cacheOnly
+                    let response = try await engine.send(request)
+                    #expect(response.status == .gatewayTimeout || sample.isSound(response), "\(sample)")
+                }
+            }
+        }
+        await engine.close()
+    }
+
     /// Each stored entry is a version that a process stored, and each partial one the beginning of a version.
     private func expectSound(_ entry: CacheEntry, in cache: Cache) throws {
         if let found = try cache.findOnDisk(entry.key, request: entry.request) {
@@ -70,6 +90,7 @@ import Testing
             #expect(ending == .exited(0), "DIAMOND_SEED=\(Effort.seed): \(text)")
         }
         try expectSound()
+        try await expectSoundVariants()
     }
 
     @Test func `a shared store is whole after any process was killed at any moment, also during eviction`() async throws
@@ -94,6 +115,7 @@ import Testing
             #expect(try temporary.integrity() == "ok", "round \(round), DIAMOND_SEED=\(Effort.seed)")
         }
         try expectSound()
+        try await expectSoundVariants()
     }
 
     @Test func `a shared store is refused to a forked child, which does not wait for it`() async throws {
@@ -117,6 +139,7 @@ import Testing
             #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
         }
         try expectSound()
+        try await expectSoundVariants()
     }
 
     private func remove(_ path: String, after delay: DispatchTimeInterval) async {

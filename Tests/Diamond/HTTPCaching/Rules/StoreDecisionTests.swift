@@ -166,6 +166,16 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(headers.count == 10_000 && headers.contains { $0.name.rawName.hasPrefix("a7-") })
     }
 
+    @Test(arguments: [false, true])
+    func `a 304 updates the coding where bodies are stored with theirs`(passesCoding: Bool) throws {
+        let old = StoredResponse.stub(lifetime: 1000, headers: "ETag: \"1\"\nContent-Encoding: br\n")
+        var rules = StoreRules()
+        rules.passesCoding = passesCoding
+        let decision = StoreDecision(
+            confirming: old, by: [.eTag: "\"1\"", .contentEncoding: "gzip"], sentAt: 0, receivedAt: 0, rules: rules)
+        #expect(try #require(decision.stored).headers[.contentEncoding] == (passesCoding ? "gzip" : "br"))
+    }
+
     @Test func `a 304 updates the fields and the freshness, but for what describes the body`() throws {
         let old = StoredResponse.stub(
             lifetime: 1000,
