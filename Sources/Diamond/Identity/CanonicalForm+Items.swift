@@ -162,7 +162,7 @@ extension CanonicalForm.Writer {
 
     @inline(never)
     private mutating func add(secret field: HTTPField, rules: KeyRules) {
-        addLine("secret-header", content: "\(field.name.canonicalName) \(rules.digest(of: field.value.utf8))")
+        addLine("secret-header", content: "\(field.name.canonicalName) \(rules.digest(of: field.bytes))")
     }
 
     private mutating func add(_ headers: HTTPFields, at index: Int) {

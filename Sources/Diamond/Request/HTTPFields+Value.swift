@@ -8,7 +8,7 @@ extension HTTPFields {
     /// first `Retry-After` counts. Read a list field, such as `Accept-Ranges`, with the subscript.
     func single(_ name: HTTPField.Name) -> String? {
         guard let index = firstIndex(where: { $0.name == name }) else { return nil }
-        return self[(index + 1)...].contains { $0.name == name && !$0.value.isExactly(self[index].value) }
+        return self[(index + 1)...].contains { $0.name == name && !$0.hasBytes(of: self[index]) }
             ? nil : self[index].value
     }
 
@@ -19,8 +19,20 @@ extension HTTPFields {
     /// ignored.
     func isExactly(_ other: HTTPFields) -> Bool {
         guard count == other.count else { return false }
-        if zip(self, other).allSatisfy({ $0.name == $1.name && $0.value.isExactly($1.value) }) { return true }
+        if zip(self, other).allSatisfy({ $0.name == $1.name && $0.hasBytes(of: $1) }) { return true }
         return Set(map(\.name)).allSatisfy { self[values: $0].isExactly(other[values: $0]) }
+    }
+
+    /// Returns the value of a singleton field as ``HTTPField/byteText``.
+    func byteText(_ name: HTTPField.Name) -> String? {
+        single(name) == nil ? nil : first { $0.name == name }?.byteText
+    }
+
+    /// Sets the one value of a field by its ``HTTPField/byteText``.
+    mutating func set(_ name: HTTPField.Name, byteText text: String) {
+        guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return self[name] = text }
+        let bytes = text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        self[fields: name] = [HTTPField(name: name, lenientValue: bytes)]
     }
 
     /// Returns the first value of a field without building a list of all values.
@@ -30,6 +42,26 @@ extension HTTPFields {
 extension HTTPField {
     /// The bytes of the value as it is sent.
     var bytes: [UInt8] { withUnsafeBytesOfValue { Array($0) } }
+
+    /// Whether the value is UTF-8.
+    var isText: Bool {
+        withUnsafeBytesOfValue { bytes in
+            bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
+        }
+    }
+
+    /// Whether two values are the same bytes.
+    func hasBytes(of other: HTTPField) -> Bool {
+        withUnsafeBytesOfValue { bytes in other.withUnsafeBytesOfValue { bytes.elementsEqual($0) } }
+    }
+
+    /// The value with its bytes as characters of ISO-8859-1: other bytes are another text, also where they are not UTF-8.
+    var byteText: String {
+        withUnsafeBytesOfValue { bytes in
+            bytes.allSatisfy { $0 < 0x80 }
+                ? value : String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        }
+    }
 }
 
 extension HTTPField.Name {

@@ -12,17 +12,3 @@ extension HTTPFields {
     /// The fields for a library that sends text: ``sent`` without values that are not UTF-8, which it would change.
     var sentAsText: [HTTPField] { sent.filter(\.isText) }
 }
-
-extension HTTPField {
-    /// Whether the value is UTF-8.
-    fileprivate var isText: Bool {
-        withUnsafeBytesOfValue { bytes in
-            bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
-        }
-    }
-
-    /// Whether two values are the same bytes.
-    func hasBytes(of other: HTTPField) -> Bool {
-        withUnsafeBytesOfValue { bytes in other.withUnsafeBytesOfValue { bytes.elementsEqual($0) } }
-    }
-}

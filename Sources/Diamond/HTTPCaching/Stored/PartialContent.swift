@@ -42,7 +42,7 @@ struct PartialContent: Hashable, Sendable {
         headers[.ifNoneMatch] = nil
         headers[.ifModifiedSince] = nil
         headers[.range] = "bytes=\(received.upperBound)-"
-        headers[.ifRange] = validator.text
+        headers.set(.ifRange, byteText: validator.text)
         if headers[.acceptEncoding] == nil { headers[.acceptEncoding] = "identity" }
     }
 }

@@ -151,7 +151,7 @@ package struct StoredResponse: Sendable, Equatable {
     /// validators confirms the representation that was validated.
     func isConfirmed(by confirmation: HTTPFields) -> Bool {
         let own = headers
-        if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return EntityTag.match(tag, ownTag) }
+        if let tag = confirmation.entityTags, let ownTag = own.entityTags { return EntityTag.match(tag, ownTag) }
         guard let date = confirmation[.lastModified], let ownDate = own[.lastModified] else {
             return !confirmation.contains(.eTag)
         }

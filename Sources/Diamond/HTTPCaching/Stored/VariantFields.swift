@@ -17,7 +17,7 @@ struct VariantFields: Hashable, Sendable {
     /// around their elements, and however many lines a list is divided into. The value of a credential is a keyed digest.
     func lines(for headers: HTTPFields, _ rules: KeyRules) -> [UInt8] {
         names.flatMap { name in
-            let values = headers.filter { $0.name.canonicalName == name }.map { Self.normalized($0.value, of: name) }
+            let values = headers.filter { $0.name.canonicalName == name }.map { Self.normalized($0.byteText, of: name) }
             guard !values.isEmpty else { return Array("vary \(name)\n".utf8) }
             let value = values.joined(separator: ", ")
             let text =

@@ -12,11 +12,19 @@ enum EntityTag {
 }
 
 extension HTTPFields {
-    /// Returns a validator that can be sent: the value of `ETag` or `Last-Modified`; `nil` if it is not ASCII.
+    /// Returns a validator that can be sent: the value of `ETag` or `Last-Modified`, as ``HTTPField/byteText``.
     ///
-    /// Other bytes would have to be sent back unchanged, and no transport promises that for text.
+    /// Bytes above 0x7F have to be sent as they were received (RFC 9110 section 8.8.3). A value that is not UTF-8 keeps
+    /// its bytes. Text may have been decoded from other bytes, and is no validator: `nil`.
     func validator(_ name: HTTPField.Name) -> String? {
-        guard let value = single(name), value.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-        return value
+        guard let value = byteText(name) else { return nil }
+        let isExact = value.utf8.allSatisfy { $0 < 0x80 } || !(first { $0.name == name }?.isText ?? true)
+        return isExact ? value : nil
+    }
+
+    /// All values of `ETag`, as ``HTTPField/byteText``; `nil` if there is none.
+    var entityTags: String? {
+        let tags = filter { $0.name == .eTag }.map(\.byteText)
+        return tags.isEmpty ? nil : tags.joined(separator: ", ")
     }
 }

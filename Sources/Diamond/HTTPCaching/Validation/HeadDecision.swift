@@ -24,7 +24,7 @@ enum HeadDecision: Hashable {
             return
         }
         let own = stored.headers
-        let tag = headers.single(.eTag).map { tag in own.single(.eTag).map { EntityTag.match(tag, $0) } ?? false }
+        let tag = headers.byteText(.eTag).map { tag in own.byteText(.eTag).map { EntityTag.match(tag, $0) } ?? false }
         let date = headers.single(.lastModified).map { own.single(.lastModified).isExactly($0) }
         let isOther = stored.status != 200 || tag == false || date == false || Self.hasOtherLength(headers, own)
         self = isOther ? .invalidate : tag == nil && date == nil ? .ignore : .update

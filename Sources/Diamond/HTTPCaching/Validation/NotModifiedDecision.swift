@@ -56,7 +56,8 @@ extension HTTPFields {
     private mutating func addTag(_ tag: String) {
         let own = EntityTagList(self)
         guard own?.matches(tag) != true else { return }
-        self[.ifNoneMatch] = (self[values: .ifNoneMatch].filter { !$0.isEmpty } + [tag]).joined(separator: ", ")
+        let tags = filter { $0.name == .ifNoneMatch }.map(\.byteText).filter { !$0.isEmpty } + [tag]
+        set(.ifNoneMatch, byteText: tags.joined(separator: ", "))
     }
 }
 
@@ -142,7 +143,7 @@ enum NotModifiedDecision: Hashable {
                 self = isNaming ? .confirm : .askAgain(isErasing: false)
                 return
             }
-            let isOwn = headers.single(.eTag).map { EntityTagList(own)?.matches($0) == true } ?? true
+            let isOwn = headers.byteText(.eTag).map { EntityTagList(own)?.matches($0) == true } ?? true
             self = isOwn ? .pass(isConfirming: false) : .askAgain(isErasing: true)
         }
     }

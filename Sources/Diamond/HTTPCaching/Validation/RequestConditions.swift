@@ -27,7 +27,7 @@ struct RequestConditions: Equatable {
         noneMatch = EntityTagList(headers)
         modifiedSince = headers.contains(.ifNoneMatch) ? nil : headers.single(.ifModifiedSince)
         range = method == .get ? RangeRequest(headers) : nil
-        ifRange = headers.first(of: .ifRange)
+        ifRange = headers.first { $0.name == .ifRange }?.byteText
         guard noneMatch != nil || modifiedSince != nil || range != nil else { return nil }
     }
 
@@ -69,7 +69,7 @@ struct RequestConditions: Equatable {
 
     /// Whether the caller has the stored representation: by `If-None-Match` and, only without that, by `If-Modified-Since`.
     private func isUnmodified(_ headers: HTTPFields, receivedAt: Int64?, now: Int64) -> Bool {
-        if let noneMatch { return noneMatch.matches(headers.single(.eTag)) }
+        if let noneMatch { return noneMatch.matches(headers.byteText(.eTag)) }
         guard let since = modifiedSince.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
         // A response without Last-Modified is as old as its Date, or else as its arrival (RFC 9111 section 4.3.2).
         guard let name = [HTTPField.Name.lastModified, .date].first(where: headers.contains) else {
@@ -83,7 +83,7 @@ struct RequestConditions: Equatable {
     private func isSameRepresentation(_ headers: HTTPFields, now: Int64) -> Bool {
         guard let ifRange else { return true }
         guard !ifRange.hasPrefix("\""), !ifRange.hasPrefix("W/") else {
-            return !ifRange.hasPrefix("W/") && headers.single(.eTag).isExactly(ifRange)
+            return !ifRange.hasPrefix("W/") && headers.byteText(.eTag).isExactly(ifRange)
         }
         guard case .lastModified(let date) = StrongValidator(headers.withoutEntityTag, now: now) else { return false }
         return date.isExactly(ifRange)
@@ -114,7 +114,7 @@ struct EntityTagList: Equatable {
     /// Reads all `If-None-Match` fields; `nil` if there is none.
     init?(_ headers: HTTPFields) {
         guard headers.contains(.ifNoneMatch) else { return nil }
-        let values = headers[values: .ifNoneMatch]
+        let values = headers.filter { $0.name == .ifNoneMatch }.map(\.byteText)
         tags = values.contains { $0.isExactly("*") } ? nil : values.flatMap(Self.tags)
     }
 
@@ -127,6 +127,8 @@ struct EntityTagList: Equatable {
     }
 
     /// Whether one of them matches a response's tag by weak comparison, or the field is `*`.
+    ///
+    /// - Parameter tag: the tag as ``HTTPField/byteText``.
     func matches(_ tag: String?) -> Bool {
         guard let tags else { return true }
         guard let tag else { return false }

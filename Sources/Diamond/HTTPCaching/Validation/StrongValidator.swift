@@ -38,7 +38,7 @@ enum StrongValidator: Hashable, Sendable {
             && !bytes.dropFirst().dropLast().contains(quote)
     }
 
-    /// The value of an `If-Range` field (RFC 9110 section 13.1.5).
+    /// The value of an `If-Range` field (RFC 9110 section 13.1.5), as ``HTTPField/byteText``.
     var text: String {
         switch self {
         case .entityTag(let text), .lastModified(let text): text
@@ -59,7 +59,7 @@ enum StrongValidator: Hashable, Sendable {
     /// Whether a response has the same validator.
     func isRepeated(by headers: HTTPFields) -> Bool {
         switch self {
-        case .entityTag(let tag): headers.single(.eTag).isExactly(tag)
+        case .entityTag(let tag): headers.byteText(.eTag).isExactly(tag)
         case .lastModified(let date): !headers.contains(.eTag) && headers.single(.lastModified).isExactly(date)
         }
     }
