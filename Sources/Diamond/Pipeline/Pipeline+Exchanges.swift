@@ -179,7 +179,8 @@ extension Pipeline {
             resumeWriter: resumeWriter,
             destination: caller.sink.map {
                 BodyDestination(
-                    sink: $0, url: context.url, origin: context.permitScope.origin, hasFallback: plan.mayBeConfirmed,
+                    sink: $0, url: context.url, origin: context.permitScope.origin, hasStored: plan.mayBeConfirmed,
+                    isReplaced: { [self] in isReplaced($0, for: plan) },
                     cacheStatus: lookup.forwardReason(for: context, stored: plan.stored?.response).map {
                         CacheStatus(forwardReason: $0)
                     })

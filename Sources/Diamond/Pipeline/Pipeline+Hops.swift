@@ -94,10 +94,22 @@ extension Pipeline {
         return response
     }
 
+    /// Whether a stored response is returned instead of a response with this status. The body has not been read then, and
+    /// may be of any size.
+    func isReplaced(_ status: HTTPResponse.Status, for plan: ExchangePlan) -> Bool {
+        let context = plan.context
+        guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, ServerFailure.isOne(status),
+            let fallback = lookup.fallback(for: context)
+        else { return false }
+        return fallback.kind != .disconnected
+    }
+
     /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
     /// Under policies other than `networkElseCache`, only a ``ServerFailure`` counts.
     private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
-        guard context.policy.mode == .networkElseCache else { return ServerFailure.isOne(result) }
+        guard context.policy.mode == .networkElseCache else {
+            return ServerFailure.isOne(result) || isTooLargeAndReplaced(result, for: context)
+        }
         switch result {
         case .success(let response):
             if response.status.code >= 500 { return true }
@@ -106,6 +118,13 @@ extension Pipeline {
             let isNotTaken = context.caller.sink != nil && [.cannotWrite, .bodyTooLarge].contains(error.code)
             return !isNotTaken && error.isFailure
         }
+    }
+
+    /// Whether a gateway has not collected a large body because a stored response replaces it: all others go into the sink.
+    private func isTooLargeAndReplaced(_ result: Result<Response, ConnectionError>, for context: RequestContext) -> Bool
+    {
+        guard context.caller.sink?.takesEveryStatus == true, case .failure(let error) = result else { return false }
+        return error.code == .bodyTooLarge
     }
 
     // MARK: Counting
@@ -147,9 +166,11 @@ private enum ServerFailure {
         return disconnections.contains(error.code)
     }
 
+    static func isOne(_ status: HTTPResponse.Status) -> Bool { statuses.contains(status.code) }
+
     static func isOne(_ result: Result<Response, ConnectionError>) -> Bool {
         switch result {
-        case .success(let response): statuses.contains(response.status.code)
+        case .success(let response): isOne(response.status)
         case .failure(let error): codes.contains(error.code)
         }
     }

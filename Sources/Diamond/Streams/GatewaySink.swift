@@ -4,6 +4,9 @@ import HTTPTypes
 
 /// The program that a gateway forwards a request for.
 package protocol GatewayClient: Sendable {
+    /// Receives an interim response, before the head (RFC 9110 section 15.2).
+    func receive(_ interim: InterimResponse) async throws
+
     /// Receives the head of the response, once.
     ///
     /// - Parameter head: the response, whose body may be on its way.
@@ -13,7 +16,12 @@ package protocol GatewayClient: Sendable {
     func write(_ piece: Data) async throws
 }
 
-/// Passes a response to the client of a gateway.
+extension GatewayClient {
+    package func receive(_ interim: InterimResponse) {}
+}
+
+/// Passes a response to the client of a gateway. If the client leaves while the response is stored, the rest is received for the
+/// cache alone.
 ///
 /// The last bytes are held back until the response is stored, so that the client's next request finds it.
 final class GatewaySink: BodySink {
@@ -23,6 +31,11 @@ final class GatewaySink: BodySink {
         var last: Data?
         /// The number of bytes that are still to come; `nil` if it is unknown.
         var missing: Int?
+        /// Passes on the interim responses so far, one after another.
+        var interim: Task<Void, Never>?
+        /// Whether the response is stored when its body is complete.
+        var isStored = false
+        var hasLeft = false
         var isCommitted = false
         var isComplete = false
     }
@@ -43,14 +56,34 @@ final class GatewaySink: BodySink {
     var takesEveryStatus: Bool { true }
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
+    var isForCacheAlone: Bool { state.withLock { $0.hasLeft } }
+
+    var onInterim: (@Sendable (InterimResponse) -> Void)? {
+        { [self] interim in
+            state.withLock { state in
+                state.interim = Task { [client, last = state.interim] in
+                    await last?.value
+                    try? await client.receive(interim)
+                }
+            }
+        }
+    }
+
     func begin(_ head: Response) async throws(TransportError) {
         let length = length(of: head)
         state.withLock { state in
             state.isCommitted = true
             state.missing = length
+            state.isStored = head.cacheStatus?.isStored == true
             if length == 0 { state.head = head }
         }
-        if length != 0 { try await passing { try await client.begin(head) } }
+        if length != 0 { try await passing { try await pass(head) } }
+    }
+
+    /// Passes a head on, behind the interim responses.
+    private func pass(_ head: Response) async throws {
+        await state.withLock { $0.interim }?.value
+        try await client.begin(head)
     }
 
     /// The number of bytes that follow a head; `nil` if it is unknown (RFC 9112 section 6.3).
@@ -78,13 +111,19 @@ final class GatewaySink: BodySink {
     func end(with response: Response) async throws(TransportError) {
         let (head, last, isComplete) = state.withLock { ($0.head, $0.last, $0.isComplete) }
         try await passing {
-            if !isComplete { try await client.begin(response) } else if let head { try await client.begin(head) }
+            if !isComplete { try await pass(response) } else if let head { try await pass(head) }
             if let body = isComplete ? last : response.body, !body.isEmpty { try await client.write(body) }
         }
     }
 
     private func passing(_ body: () async throws -> Void) async throws(TransportError) {
+        guard !isForCacheAlone else { return }
         do { try await body() } catch {
+            let isForCacheAlone = state.withLock { state in
+                state.hasLeft = state.isStored
+                return state.hasLeft
+            }
+            guard !isForCacheAlone else { return }
             throw TransportError(
                 .cancelled, "the client of the gateway has left", requestMayHaveBeenSent: true, cause: error)
         }

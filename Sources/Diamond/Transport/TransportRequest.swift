@@ -32,6 +32,9 @@ public struct TransportRequest: Sendable {
     /// Whether the response passes as it came: the transport requests no content coding of its own and removes none, and
     /// ``CurlTransport`` keeps the bytes of its fields.
     package var passesCoding = false
+    /// Receives the interim responses before the final one, but for 100 and 101 (RFC 9110 section 15.2), as they arrive, on a thread
+    /// of the transport; `nil` discards them. Only ``CurlTransport`` calls it.
+    package var onInterim: (@Sendable (InterimResponse) -> Void)?
 
     /// Creates a request; by default a GET without headers, body or time limits.
     public init(
@@ -60,6 +63,12 @@ public enum TransportBody: Sendable {
     /// A stream of pieces, read as fast as they are sent. `length` is sent as `Content-Length`; `nil` sends chunks. The
     /// closure is called once for each exchange.
     case stream(length: Int64?, @Sendable () -> any AsyncSequence<Data, any Error> & Sendable)
+}
+
+/// A response with a status of 1xx, which precedes the final one (RFC 9110 section 15.2).
+package struct InterimResponse: Hashable, Sendable {
+    package let status: HTTPResponse.Status
+    package let headers: HTTPFields
 }
 
 /// The head of a response, and its body as a stream.

@@ -11,13 +11,21 @@ import Testing
 private final class CollectingClient: GatewayClient {
     struct Left: Error {}
 
-    private let received = Guarded<(heads: [Response], body: Data)>(([], Data()))
+    private let received = Guarded<(interim: [InterimResponse], heads: [Response], body: Data)>(([], [], Data()))
     private let onPiece: @Sendable (Data) async throws -> Void
 
     init(onPiece: @escaping @Sendable (Data) async throws -> Void = { _ in }) { self.onPiece = onPiece }
 
+    var interim: [InterimResponse] { received.withLock { $0.interim } }
     var heads: [Response] { received.withLock { $0.heads } }
     var body: String { received.withLock { String(decoding: $0.body, as: UTF8.self) } }
+
+    func receive(_ interim: InterimResponse) async throws {
+        received.withLock { received in
+            // After the head, it would be no interim response.
+            if received.heads.isEmpty { received.interim.append(interim) }
+        }
+    }
 
     func begin(_ head: Response) async throws { received.withLock { $0.heads.append(head) } }
 
@@ -91,8 +99,17 @@ private final class CollectingClient: GatewayClient {
         #expect(isStored.withLock { $0 } && client.body == "body")
     }
 
-    @Test func `stores nothing of a response whose client has left`() async throws {
+    @Test func `stores a response whose client has left, and passes nothing on`() async throws {
         let transport = StubTransport(headers: Self.fresh)
+        let engine = engine(transport)
+        let leaving = CollectingClient { _ in throw CollectingClient.Left() }
+        try await engine.forward(request("/a"), target: "/a", upload: nil, to: leaving)
+        #expect(leaving.body.isEmpty)
+        #expect(try await forward("/a", over: engine).heads.first?.source == .cache)
+    }
+
+    @Test func `ends an exchange whose client has left, if its response is not stored`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "no-store"])
         let engine = engine(transport)
         let leaving = CollectingClient { _ in throw CollectingClient.Left() }
         await #expect(throws: ConnectionError.self) {
@@ -138,6 +155,50 @@ private final class CollectingClient: GatewayClient {
         clock.advance(by: 600)
         let failed = try await forward("/a", over: engine)
         #expect(failed.body == "bad" && failed.heads.map(\.status.code) == [503])
+    }
+
+    @Test func `stores fields that look like secrets`() async throws {
+        let name = try #require(HTTPField.Name("X-API-Key"))
+        let headers: HTTPFields = [.cacheControl: "max-age=60", name: "s3cret", .location: "http://u:p@h/?token=1"]
+        let engine = engine(StubTransport(headers: headers))
+        for source in [Response.Source.network, .cache] {
+            let head = try #require(try await forward("/a", over: engine).heads.first)
+            #expect(head.source == source && head.headers[name] == "s3cret")
+            #expect(head.headers[.location] == "http://u:p@h/?token=1")
+        }
+    }
+
+    @Test func `passes a server error of any size on, if no stored response stands in for it`() async throws {
+        let count = Guarded(0)
+        let large = String(repeating: "x", count: 2 << 20)
+        let transport = StubTransport { _ in
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst
+                ? .stub(headers: [.cacheControl: "max-age=10, stale-if-error=60", .eTag: "\"a\""], body: "good")
+                : .stub(status: 503, body: large)
+        }
+        let engine = engine(transport)
+        #expect(try await forward("/a", over: engine).body == "good")
+        clock.advance(by: 20)
+        #expect(try await forward("/a", over: engine).body == "good")
+        clock.advance(by: 600)
+        let failed = try await forward("/a", over: engine)
+        #expect(failed.body == large && failed.heads.map(\.status.code) == [503])
+        // The error does not replace what is stored.
+        #expect(failed.heads.first?.cacheStatus?.isStored == false)
+    }
+
+    @Test func `passes interim responses on before the head`() async throws {
+        let interim = (1...3).map { InterimResponse(status: .init(code: 103), headers: [.link: "</\($0)>"]) }
+        let transport = StubTransport { request in
+            for response in interim { request.onInterim?(response) }
+            return .stub()
+        }
+        let client = try await forward("/a", over: engine(transport))
+        #expect(client.interim == interim && client.heads.count == 1)
     }
 
     @Test(arguments: [301, 401, 408, 421, 429, 500, 503])

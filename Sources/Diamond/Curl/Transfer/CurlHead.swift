@@ -48,6 +48,14 @@ struct CurlHead {
         return false
     }
 
+    /// Returns the interim response whose head is complete, once; `nil` for any other head, and for 100, which is about the body of
+    /// the request.
+    mutating func takeInterim() -> InterimResponse? {
+        guard (102..<200).contains(status) else { return nil }
+        defer { status = 0 }
+        return InterimResponse(status: HTTPResponse.Status(code: status), headers: fields)
+    }
+
     private mutating func begin(_ line: Slice<UnsafeRawBufferPointer>) {
         status = Self.status(of: line)
         fields = HTTPFields()

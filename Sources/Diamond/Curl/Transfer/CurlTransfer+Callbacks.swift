@@ -27,6 +27,7 @@ extension CurlTransfer {
         if line.count <= 2 { recordData() }
         guard !hasHead else { return addTrailer(byteCount: line.count) || refuse(HeadLimit.trailers) }
         guard let handle, head.add(line, names: &handle.names) else {
+            if line.count <= 2 { passInterim() }
             return head.excess.map { refuse($0) } ?? true
         }
         if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
@@ -41,6 +42,11 @@ extension CurlTransfer {
             )
         )
         return true
+    }
+
+    private func passInterim() {
+        guard let onInterim = request.onInterim, let interim = head.takeInterim() else { return }
+        onInterim(interim)
     }
 
     /// The reason to refuse the head; `nil` for a valid one.

@@ -9,5 +9,7 @@ protocol BodyRecording: AnyObject, Sendable {
     func begin(_ head: ReceivedResponse) async -> Bool
 
     /// Adds the next piece. The transfer waits until it is in memory or on disk.
-    func append(_ piece: Data) async
+    ///
+    /// - Returns: whether the response is still stored when its body is complete.
+    func append(_ piece: Data) async -> Bool
 }

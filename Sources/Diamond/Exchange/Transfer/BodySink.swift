@@ -22,6 +22,12 @@ protocol BodySink: AnyObject, Sendable {
     /// Whether the bodies of all statuses go into the sink, and not only those of successes.
     var takesEveryStatus: Bool { get }
 
+    /// Whether the caller has left, and the body is received for the cache alone.
+    var isForCacheAlone: Bool { get }
+
+    /// Receives the interim responses of the server; `nil` if they are discarded.
+    var onInterim: (@Sendable (InterimResponse) -> Void)? { get }
+
     /// Prepares to receive a body. Called with a permit, before anything is sent, and again when a redirect is
     /// followed.
     func open() throws(ConnectionError)
@@ -45,6 +51,8 @@ protocol BodySink: AnyObject, Sendable {
 
 extension BodySink {
     var takesEveryStatus: Bool { false }
+    var isForCacheAlone: Bool { false }
+    var onInterim: (@Sendable (InterimResponse) -> Void)? { nil }
     func open() {}
     func receive(_ event: ExchangeEvent) {}
 }
@@ -56,9 +64,11 @@ struct BodyDestination: Sendable {
     let url: String
     /// The scheme, host and port of the URL.
     let origin: String
-    /// Whether a stored response may be returned instead of a server error, or confirmed by a 304. Then bodies of
-    /// server errors and of 304 do not go into the sink.
-    var hasFallback = false
+    /// Whether a 304 may confirm a stored response. Then a 304 does not go into the sink.
+    var hasStored = false
+    /// Whether a stored response is returned instead of a response with this status. Then the body of that response does
+    /// not go into the sink.
+    var isReplaced: @Sendable (HTTPResponse.Status) -> Bool = { _ in false }
     /// The part of the cache in the response; `nil` without a cache.
     var cacheStatus: CacheStatus?
 
@@ -66,6 +76,6 @@ struct BodyDestination: Sendable {
     /// again, or a stored response returned instead.
     func takes(_ status: HTTPResponse.Status) -> Bool {
         guard sink.takesEveryStatus else { return status.kind == .successful }
-        return !(hasFallback && (status == .notModified || status.kind == .serverError))
+        return status == .notModified ? !hasStored : !isReplaced(status)
     }
 }

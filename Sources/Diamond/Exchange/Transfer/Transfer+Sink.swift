@@ -68,7 +68,8 @@ extension Transfer {
             meter.receive(count)
             try check(Int64(count), limit: sink.limit)
             try await sink.append(piece)
-            await options.recorder?.append(piece)
+            let isStored = await options.recorder?.append(piece) ?? false
+            if !isStored, sink.isForCacheAlone { throw .cancelled(requestMayHaveBeenSent: true) }
         }
     }
 }

@@ -8,8 +8,8 @@ struct StoreRules {
     var targets: [HTTPField.Name] = []
     /// Whether the request has `Authorization`.
     var isAuthorized = false
-    /// The secrets that must not be written to a file, whatever the rules of HTTP say.
-    var secrets = FieldSecrets()
+    /// The secrets that must not be written to a file, whatever the rules of HTTP say; `nil` to store every field.
+    var secrets: FieldSecrets? = FieldSecrets()
     /// Whether bodies pass as they came. Then coded bodies are stored with their coding, and `Accept-Encoding` selects.
     var passesCoding = false
     /// Whether `Set-Cookie` is stored (RFC 9111 section 7.3).

@@ -15,18 +15,18 @@ enum HeaderBlock {
     /// Returns the headers that may be stored; `nil` if one of them may not, and the response has another meaning without it.
     ///
     /// - Parameters:
-    ///   - secrets: finds the values that must not be written to a file.
+    ///   - secrets: finds the values that must not be written to a file; `nil` if every value may be.
     ///   - excluded: further names of fields that are not stored, in lower case.
     ///   - keepsCookies: whether `Set-Cookie` is stored.
     static func kept(
         _ headers: HTTPFields,
-        _ secrets: FieldSecrets = FieldSecrets(),
+        _ secrets: FieldSecrets? = FieldSecrets(),
         without excluded: [String] = [],
         keepingCookies keepsCookies: Bool = false
     ) -> HTTPFields? {
         let listed = listed(in: headers)
         let isWithheld = { (field: HTTPField) in
-            !(keepsCookies && field.name == .setCookie) && secrets.holdsSecret(field)
+            !(keepsCookies && field.name == .setCookie) && secrets?.holdsSecret(field) == true
                 || !excluded.isEmpty && excluded.contains(field.name.canonicalName)
         }
         let isKept = { (field: HTTPField) in
@@ -45,7 +45,7 @@ enum HeaderBlock {
         -> Bool
     {
         let name = field.name.canonicalName
-        if keepsCookies, field.name == .setCookie { return !listed.contains(name) }
+        if keepsCookies, field.name == .setCookie || name == "set-cookie2" { return !listed.contains(name) }
         return !name.withBytes { dropped.hasWhole($0) } && (listed.isEmpty || !listed.contains(name))
     }
 

@@ -8,10 +8,8 @@ import HTTPTypes
 /// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is
 /// still passed on.
 actor BodyRecorder: BodyRecording {
-    private let context: RequestContext
+    private let plan: ExchangePlan
     private let pipeline: Pipeline
-    /// Whether the response replaces a stored one.
-    private let isReplacing: Bool
     /// Whether only parts are stored.
     private let isForParts: Bool
     /// `nil` if the response is not stored, and before it begins.
@@ -32,10 +30,11 @@ actor BodyRecorder: BodyRecording {
         guard !isForParts || plan.context.isForPart && pipeline.exchangeEnvironment.interceptors.isEmpty else {
             return nil
         }
-        context = plan.context
+        self.plan = plan
         self.pipeline = pipeline
-        isReplacing = plan.stored != nil
     }
+
+    private var context: RequestContext { plan.context }
 
     func begin(_ head: ReceivedResponse) async -> Bool {
         await discard()
@@ -45,7 +44,9 @@ actor BodyRecorder: BodyRecording {
             pipeline.store.invalidate(after: head, to: context)
             await pipeline.invalidateGroups(after: head, to: context)
         }
-        guard !head.isPersonal, !isTooLarge(head), !isForParts || head.status == .partialContent else { return false }
+        guard !head.isPersonal, !isTooLarge(head), !isForParts || head.status == .partialContent,
+            pipeline.store.isForCache(head, to: plan) || mayCollect
+        else { return false }
         guard head.status != .partialContent, context.wire.method != .post else {
             if mayCollect { collected = Data() }
             return false
@@ -56,7 +57,7 @@ actor BodyRecorder: BodyRecording {
         else { return false }
         newIndex = target.newIndex
         let entry = context.entry(stored, under: target.identity)
-        writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: isReplacing)
+        writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: plan.stored != nil)
         return writer != nil
     }
 
@@ -78,19 +79,21 @@ actor BodyRecorder: BodyRecording {
         return pipeline.cache?.eviction.isTooLarge(length) ?? true
     }
 
-    func append(_ piece: Data) async {
+    func append(_ piece: Data) async -> Bool {
         guard collected == nil else { return collect(piece) }
-        guard let writer else { return }
+        guard let writer else { return false }
         do throws(CacheError) { try await writer.append(piece) } catch {
             pipeline.resumeStore.report(error)
             self.writer = nil
         }
+        return self.writer != nil
     }
 
-    private func collect(_ piece: Data) {
+    private func collect(_ piece: Data) -> Bool {
         collected?.append(piece)
         // A larger one is not stored.
         if let collected, collected.count > ResumeStore.partLimit { self.collected = nil }
+        return collected != nil
     }
 
     /// Erases the written bytes.
@@ -112,6 +115,7 @@ actor BodyRecorder: BodyRecording {
         if let collected {
             if var new = entryForGet {
                 new.entry.stored.body = collected
+                new.entry.stored.addLength(collected.count)
                 pipeline.store.store(new)
             } else if received.status == .partialContent {
                 var received = received
@@ -126,6 +130,7 @@ actor BodyRecorder: BodyRecording {
             var entry = pipeline.store.entry(of: received, to: admitted), let writer
         else { return await discard() }
         self.writer = nil
+        entry.stored.addLength(writer.size)
         do throws(CacheError) { try await writer.finish(as: entry.stored) } catch {
             return pipeline.resumeStore.report(error)
         }
@@ -138,5 +143,17 @@ extension RequestContext {
     /// Whether a 206 to the request may be stored as a part.
     fileprivate var isForPart: Bool {
         identity != nil && wire.method == .get && resolved.conditions.value?.hasRange == true
+    }
+}
+
+extension StoredResponse {
+    /// Adds `Content-Length`, now that the length is known: a body that came in chunks is served with it.
+    fileprivate mutating func addLength(_ length: Int) {
+        var headers = headers
+        // A 204 has no length (RFC 9110 section 8.6).
+        guard status != 204, !headers.contains(.contentLength) else { return }
+        headers[.contentLength] = String(length)
+        headerBlock = HeaderBlock.bytes(of: headers)
+        know(headers)
     }
 }

@@ -50,6 +50,7 @@ struct RequestBuilder: Sendable {
             method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
         request.target = context.caller.target
         request.passesCoding = environment.gateway != nil
+        request.onInterim = context.caller.sink?.onInterim
         // Ranges count coded bytes, so the rest of a broken response can be requested only if it has no coding.
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"

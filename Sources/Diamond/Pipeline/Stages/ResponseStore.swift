@@ -46,8 +46,10 @@ struct ResponseStore: Sendable {
             selection: selection(context, adapted: adapted))
     }
 
-    /// Returns the secrets of the engine and of the request, which a server may repeat in its response.
-    private func secrets(of context: RequestContext) -> FieldSecrets {
+    /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a gateway, whose
+    /// clients get the fields that the server has sent.
+    private func secrets(of context: RequestContext) -> FieldSecrets? {
+        guard environment.gateway == nil else { return nil }
         let rules = environment.rules.own.union(context.wire.rules)
         return FieldSecrets(own: rules.union(IdentityRules(secrets: context.wire.secretPlaces)))
     }
