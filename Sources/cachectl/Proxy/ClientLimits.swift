@@ -15,6 +15,7 @@ final class ClientLimits: ChannelDuplexHandler {
     private static let idleTime = TimeAmount.seconds(75)
 
     private let phase: ConnectionPhase
+    private let presence: ClientPresence
     private let limit: TimeAmount
     private var current: ConnectionPhase.Value
     /// The start of the phase, or the last progress in it.
@@ -26,8 +27,9 @@ final class ClientLimits: ChannelDuplexHandler {
     private var isReading = false
     private var check: RepeatedTask?
 
-    init(_ phase: ConnectionPhase, limit: TimeAmount) {
+    init(_ phase: ConnectionPhase, _ presence: ClientPresence, limit: TimeAmount) {
         self.phase = phase
+        self.presence = presence
         self.limit = limit
         current = phase.value
     }
@@ -44,6 +46,7 @@ final class ClientLimits: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         check?.cancel()
+        presence.noteLeft()
         context.fireChannelInactive()
     }
 
@@ -74,6 +77,7 @@ final class ClientLimits: ChannelDuplexHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { presence.noteLeft() }
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         phase.quiesce()
         update()

@@ -18,9 +18,6 @@ enum HopFields {
         return fields.filter { !names.contains($0.name.canonicalName) && !listed.contains($0.name.canonicalName) }
     }
 
-    /// Returns the `Via` field of this proxy (section 7.6.3).
-    static func via(version: String) -> HTTPField { HTTPField(name: .via, value: "\(version) diamond") }
-
     /// Returns the `Cache-Status` field of a response (RFC 9211).
     static func cacheStatus(of response: Response) -> HTTPField? {
         let value = response.cacheStatus?.member(for: "diamond") ?? "diamond"

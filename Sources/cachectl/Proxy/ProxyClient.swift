@@ -15,20 +15,25 @@ actor ProxyClient: GatewayClient {
     private struct BodyTooLong: Error {}
 
     private let request: ProxyRequest
+    private let site: ProxySite
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     private let phase: ConnectionPhase
     private let now: @Sendable () -> Int64
     private var state = State.waiting
     /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
     private var hasWholeRequest: Bool
+    /// Whether the response is being stored.
+    private(set) var isStored = false
     /// The values of the response in the access log.
     private(set) var record = AccessRecord()
 
     init(
-        _ request: ProxyRequest, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, phase: ConnectionPhase,
+        _ request: ProxyRequest, site: ProxySite, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>,
+        phase: ConnectionPhase,
         now: @escaping @Sendable () -> Int64
     ) {
         self.request = request
+        self.site = site
         self.outbound = outbound
         self.phase = phase
         self.now = now
@@ -48,6 +53,12 @@ actor ProxyClient: GatewayClient {
         try await outbound.write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
     }
 
+    /// Passes an interim response on, but not to a client of HTTP/1.0 (RFC 9110 section 15.2).
+    func receive(_ interim: InterimResponse) async throws {
+        guard isWaiting, request.isHTTP11 else { return }
+        try await outbound.write(ProxyResponse.bytes(of: interim, site: site))
+    }
+
     func begin(_ head: Response) async throws {
         // The only response that the engine generates: the cache alone may answer, and cannot (RFC 9111 section
         // 5.2.1.7).
@@ -55,8 +66,9 @@ actor ProxyClient: GatewayClient {
             return try await send(ProxyProblem.nothingStored.response)
         }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
-        let response = ProxyResponse(head, to: request, keepsAlive: keepsAlive, now: now())
+        let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive, now: now())
         record.begin(head)
+        isStored = head.cacheStatus?.isStored == true
         var missing: Int?
         if case .length(let count) = response.framing { missing = count }
         state = .responding(response, missing: missing)
@@ -93,7 +105,7 @@ actor ProxyClient: GatewayClient {
     func send(_ whole: Response, closing closes: Bool = false) async throws {
         if closes { hasWholeRequest = false }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
-        let response = ProxyResponse(whole, to: request, keepsAlive: keepsAlive, now: now())
+        let response = ProxyResponse(whole, to: request, of: site, isWhole: true, keepsAlive: keepsAlive, now: now())
         guard case .length(let count) = response.framing, count == whole.body.count else {
             try await begin(whole)
             try await write(whole.body)

@@ -12,6 +12,7 @@ struct ProxyConnection: Sendable {
     let proxy: ReverseProxy
     let channel: any Channel
     let phase: ConnectionPhase
+    let presence: ClientPresence
     let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
 
     /// Serves requests until the client leaves or the connection cannot serve another one.
@@ -34,7 +35,8 @@ struct ProxyConnection: Sendable {
     /// Answers a request that cannot be read.
     private func refuse(_ error: any Error) async {
         guard let problem = ProxyProblem(reading: error) else { return }
-        let response = ProxyResponse(problem.response, to: nil, keepsAlive: false, now: proxy.now())
+        let response = ProxyResponse(
+            problem.response, to: nil, of: proxy.site, keepsAlive: false, now: proxy.now())
         var buffer = response.bytes
         buffer.writeBytes(problem.response.body)
         try? await outbound.write(buffer)
@@ -59,7 +61,8 @@ struct ProxyConnection: Sendable {
     private func serve(_ head: HTTPRequestHead, parts: inout Parts) async throws -> Bool {
         let start = ContinuousClock.now
         var request = try ProxyRequest(head, site: proxy.site)
-        let client = ProxyClient(request, outbound: outbound, phase: phase, now: proxy.now)
+        let client = ProxyClient(
+            request, site: proxy.site, outbound: outbound, phase: phase, now: proxy.now)
         defer { withExtendedLifetime(client) {} }
         let answer = request.ownAnswer()
         if request.content == .none {
@@ -120,6 +123,7 @@ struct ProxyConnection: Sendable {
     ) async {
         defer { pipe?.stop() }
         do {
+            guard !request.hasLooped else { return try await client.send(ProxyProblem.loop.response) }
             if let answer { return try await client.send(answer.response) }
             try await forward(request, upload: pipe, client: client)
         } catch let error as ConnectionError {
@@ -152,7 +156,10 @@ struct ProxyConnection: Sendable {
         if case .length(let count) = request.content { length = count }
         // A body of HEAD has no meaning (RFC 9110 section 9.3.2). It is not forwarded.
         let upload = request.method == .head ? nil : pipe.map { UploadSource(once: $0, length: length) }
-        try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
+        // What is being stored is for other clients, too.
+        try await presence.whilePresent(unless: { await client.isStored }) {
+            try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
+        }
         try await client.end()
     }
 

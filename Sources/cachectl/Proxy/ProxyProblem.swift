@@ -26,6 +26,10 @@ struct ProxyProblem: Error {
     /// A client that sends its request too slowly.
     static let slowClient = ProxyProblem(.requestTimeout, "the request did not arrive in time", closes: true)
 
+    /// A request that this proxy has forwarded to itself, over other proxies (RFC 5842 section 7.2).
+    static let loop = ProxyProblem(
+        HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected"), "the request has passed this proxy before")
+
     /// A request that only the cache may answer, and for which nothing usable is stored.
     static let nothingStored = ProxyProblem(
         .gatewayTimeout, "nothing stored may be served, and the server may not be asked")

@@ -24,15 +24,17 @@ struct ProxyRequest: Sendable {
     let isHTTP11: Bool
     /// Whether the connection may serve another request.
     let keepsAlive: Bool
+    /// Whether the request has passed this proxy before.
+    let hasLooped: Bool
     /// The fields as they were received, for TRACE.
     private let received: HTTPFields
 
     /// Checks a request's head. Throws the problem that answers it if it is malformed or not for this proxy.
     init(_ head: HTTPRequestHead, site: ProxySite) throws(ProxyProblem) {
         isHTTP11 = head.version.minor >= 1
-        // swift-nio writes the method M-SEARCH without its hyphen.
-        let name = head.method == .MSEARCH ? "M-SEARCH" : head.method.rawValue
-        guard let method = HTTPRequest.Method(name) else { throw .badRequest("the method is malformed") }
+        guard let method = HTTPRequest.Method(head.method.rawValue) else {
+            throw .badRequest("the method is malformed")
+        }
         guard method != .connect else {
             throw ProxyProblem(.notImplemented, "CONNECT is not for a reverse proxy", closes: true)
         }
@@ -47,14 +49,16 @@ struct ProxyRequest: Sendable {
         fields = HopFields.removed(from: received).filter {
             ![.contentLength, .expect].contains($0.name) && $0.name.canonicalName != "host"
         }
-        fields.append(HopFields.via(version: isHTTP11 ? "1.1" : "1.0"))
+        hasLooped = site.hasForwarded(received)
+        fields.append(site.via(version: isHTTP11 ? "1.1" : "1.0"))
     }
 
     private static func fields(of headers: HTTPHeaders) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(headers.count + 1)
         for (name, value) in headers {
-            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, lenientValue: value.receivedBytes))
         }
         return fields
     }
@@ -116,8 +120,18 @@ struct ProxyRequest: Sendable {
 
     private var traced: Data {
         let secrets: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
-        let lines = received.filter { !secrets.contains($0.name) }.map { "\($0.name.rawName): \($0.value)\r\n" }
-        return Data("TRACE \(target) HTTP/1.1\r\n\(lines.joined())\r\n".utf8)
+        var lines = Data("TRACE \(target) HTTP/1.1\r\n".utf8)
+        for field in received where !secrets.contains(field.name) {
+            lines += Data("\(field.name.rawName): ".utf8)
+            field.withUnsafeBytesOfValue { lines.append(contentsOf: $0) }
+            lines += Data("\r\n".utf8)
+        }
+        return lines + Data("\r\n".utf8)
     }
+}
+
+extension String {
+    /// The bytes of a text of a head, which ``RequestHeads`` passes as characters of ISO-8859-1.
+    var receivedBytes: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
 }
 #endif

@@ -23,13 +23,18 @@ struct ProxyResponse: Sendable {
     /// - Parameters:
     ///   - response: the response from the engine, or the proxy's own.
     ///   - request: the request; `nil` if it could not be read.
+    ///   - isWhole: whether the response has all of its body.
     ///   - keepsAlive: whether the connection may serve another request.
     ///   - now: the time, in milliseconds since 1970.
-    init(_ response: Response, to request: ProxyRequest?, keepsAlive: Bool, now: Int64) {
+    init(
+        _ response: Response, to request: ProxyRequest?, of site: ProxySite, isWhole: Bool = false, keepsAlive: Bool,
+        now: Int64
+    ) {
         status = response.status
         fields = HopFields.removed(from: response.headers)
         let isHTTP11 = request?.isHTTP11 ?? true
-        let framing = Self.framing(of: response, isHead: request?.method == .head, isHTTP11: isHTTP11)
+        let framing = Self.framing(
+            of: response, isWhole: isWhole, isHead: request?.method == .head, isHTTP11: isHTTP11)
         self.framing = framing
         self.keepsAlive = keepsAlive && framing != .close
         switch framing {
@@ -41,7 +46,7 @@ struct ProxyResponse: Sendable {
         case .none: if response.status == .noContent { fields[.contentLength] = nil }
         }
         if fields[.date] == nil { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
-        if response.source != .generated || request != nil { fields.append(HopFields.via(version: "1.1")) }
+        if response.source != .generated || request != nil { fields.append(site.via(version: "1.1")) }
         if request != nil, let status = HopFields.cacheStatus(of: response) { fields.append(status) }
         if !self.keepsAlive {
             fields[.connection] = "close"
@@ -56,18 +61,30 @@ struct ProxyResponse: Sendable {
         return now - (age ?? 0) * 1000
     }
 
-    private static func framing(of response: Response, isHead: Bool, isHTTP11: Bool) -> Framing {
+    private static func framing(of response: Response, isWhole: Bool, isHead: Bool, isHTTP11: Bool) -> Framing {
         if isHead || response.status == .noContent || response.status == .notModified { return .none }
         let lengths = response.headers[values: .contentLength]
         if let length = lengths.first.flatMap({ Int($0) }), lengths.count == 1, length >= 0 { return .length(length) }
-        if response.source == .generated || !response.body.isEmpty { return .length(response.body.count) }
+        if isWhole || response.source == .generated || !response.body.isEmpty { return .length(response.body.count) }
         return isHTTP11 ? .chunked : .close
     }
 
-    var bytes: ByteBuffer {
+    var bytes: ByteBuffer { Self.bytes(status, fields) }
+
+    /// Returns the bytes of an interim response, with the `Via` of a proxy.
+    static func bytes(of interim: InterimResponse, site: ProxySite) -> ByteBuffer {
+        // It has no body (RFC 9110 section 15.2).
+        var fields = HopFields.removed(from: interim.headers).filter { $0.name != .contentLength }
+        fields.append(site.via(version: "1.1"))
+        return bytes(interim.status, HTTPFields(fields))
+    }
+
+    private static func bytes(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(64 * (fields.count + 1))
-        let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
+        // Each library knows phrases that the other does not.
+        let known = HTTPResponseStatus(statusCode: status.code).reasonPhrase
+        let reason = known.isEmpty ? status.reasonPhrase : known
         buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
         for field in fields {
             buffer.writeString(field.name.rawName)

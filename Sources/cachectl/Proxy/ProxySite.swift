@@ -1,10 +1,13 @@
 #if Tools
 import Diamond
+import HTTPTypes
 
 /// The server behind a proxy, and the names by which clients address it.
 struct ProxySite: Sendable {
     /// The origin: scheme, host and port.
     let origin: String
+    /// The name of this proxy in `Via`, which no other proxy has (RFC 9110 section 7.6.3).
+    let pseudonym = "diamond-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     /// The authorities of absolute-form targets that are for this proxy, in lower case.
     private let authorities: Set<String>
 
@@ -27,6 +30,16 @@ struct ProxySite: Sendable {
         let standard = scheme == "https://" ? ":443" : ":80"
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
         authorities = Set([authority, short, short + standard] + listening.names.map { "\($0):\(listening.port)" })
+    }
+
+    /// Returns the `Via` field of this proxy.
+    func via(version: String) -> HTTPField { HTTPField(name: .via, value: "\(version) \(pseudonym)") }
+
+    /// Whether a message has passed this proxy before, by its `Via` fields.
+    func hasForwarded(_ fields: HTTPFields) -> Bool {
+        fields[values: .via].flatMap { $0.split(separator: ",") }.contains { element in
+            element.split(separator: " ").dropFirst().first?.trimmingPrefix(while: { $0 == " " }) == pseudonym[...]
+        }
     }
 
     /// Whether an absolute-form target with this authority is for the proxy.

@@ -9,9 +9,8 @@ enum RequestTarget {
     static func path(
         of text: String, method: HTTPRequest.Method, site: ProxySite
     ) throws(ProxyProblem) -> String {
-        // U+FFFD stands for bytes that are not UTF-8.
-        let isValid = text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
-        guard isValid, !text.unicodeScalars.contains("\u{FFFD}") else { throw .badRequest("the target is malformed") }
+        let isValid = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
+        guard isValid else { throw .badRequest("the target is malformed") }
         if text.utf8.first == UInt8(ascii: "/") { return text }
         if text == "*", method == .options { return text }
         return try path(ofAbsolute: text, method: method, site: site)

@@ -60,6 +60,7 @@ struct ProxyChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let connection: NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>
         let phase: ConnectionPhase
+        let presence: ClientPresence
         var channel: any Channel { connection.channel }
     }
 
@@ -68,24 +69,28 @@ struct ProxyChannel: ServerChildChannel {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             let phase = ConnectionPhase()
+            let presence = ClientPresence()
+            let methods = RequestMethods()
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderFieldSize = ReverseProxy.headLimit
             limits.maxHeaderListSize = ReverseProxy.headLimit
             limits.maxHeaderFieldCount = ReverseProxy.fieldLimit
             try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(ClientLimits(phase, limit: .nanoseconds(proxy.clientTimeout.nanoseconds)))
+            try pipeline.addHandler(ClientLimits(phase, presence, limit: .nanoseconds(proxy.clientTimeout.nanoseconds)))
+            try pipeline.addHandler(RequestHeadPreparer(methods, limit: ReverseProxy.headLimit))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+            try pipeline.addHandler(methods)
             let connection = try NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-            return Value(connection: connection, phase: phase)
+            return Value(connection: connection, phase: phase, presence: presence)
         }
     }
 
     func handle(value: Value, logger: Logger) async {
         try? await value.connection.executeThenClose { inbound, outbound in
             let connection = ProxyConnection(
-                proxy: proxy, channel: value.channel, phase: value.phase, outbound: outbound)
+                proxy: proxy, channel: value.channel, phase: value.phase, presence: value.presence, outbound: outbound)
             await connection.run(inbound)
         }
     }

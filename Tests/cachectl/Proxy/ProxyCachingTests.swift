@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 import Testing
@@ -170,6 +171,83 @@ import Testing
         _ = try await proxy.send("GET /a")
         let answer = try await proxy.send("GET /a")
         #expect(answer.status == status, "\(answer.head)")
+    }
+
+    @Test(arguments: [("max-age=0", 500), ("max-age=0", 503), ("max-age=0, stale-if-error=60", 503)])
+    func `a large error replaces a stored response, unless that may stand in for it`(
+        control: String, status: Int
+    ) async throws {
+        let large = String(repeating: "x", count: 3 << 20)
+        let origin = try ScriptedOrigin { request in
+            request.number == 1
+                ? ScriptedOrigin.response("200 OK", "Cache-Control: \(control)", "ETag: \"1\"", body: "old")
+                : ScriptedOrigin.response("\(status) Error", body: large)
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        let answer = try await proxy.send("GET /a")
+        let isReplaced = control.contains("stale")
+        #expect(answer.status == (isReplaced ? 200 : status) && answer.body == (isReplaced ? "old" : large))
+        #expect(!answer.values("Cache-Status").contains { $0.contains("stored") })
+    }
+
+    @Test func `a hit has the fields that the origin sent, whatever their names and values`() async throws {
+        let fields = [
+            "X-API-Key: s3cret", "Authorization: x", "Authentication-Info: nextnonce=1", "WWW-Authenticate: NTLM abc",
+            "Location: http://u:p@h/a?access_token=1", "Link: </b?api_key=2>; rel=next",
+        ]
+        let origin = try ScriptedOrigin { _ in
+            let lines = [Self.fresh, "Proxy-Authenticate: Basic", "Connection: x-hop", "X-Hop: 1"] + fields
+            return "HTTP/1.1 200 OK\r\n\(lines.joined(separator: "\r\n"))\r\nContent-Length: 1\r\n\r\nx"
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for isHit in [false, true] {
+            let answer = try await proxy.send("GET /a")
+            let lines = answer.head.split(separator: "\r\n").map(String.init)
+            #expect(answer.isHit == isHit && fields.allSatisfy(lines.contains), "\(answer.head)")
+            #expect(answer.values("Proxy-Authenticate").isEmpty && answer.values("X-Hop").isEmpty)
+        }
+    }
+
+    @Test(arguments: ["", "hello", String(repeating: "x", count: 300_000)])
+    func `a hit of a body that came in chunks has its length`(body: String) async throws {
+        let chunk = body.isEmpty ? "" : "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n"
+        let origin = try ScriptedOrigin { _ in
+            "HTTP/1.1 200 OK\r\n\(Self.fresh)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n"
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        for method in ["GET", "HEAD"] {
+            let answer = try await proxy.send("\(method) /a")
+            #expect(answer.isHit && answer.values("Content-Length") == ["\(body.utf8.count)"], "\(answer.head)")
+            #expect(answer.values("Transfer-Encoding").isEmpty && answer.body == (method == "GET" ? body : ""))
+        }
+    }
+
+    @Test func `entity tags of any bytes are sent, received and compared byte by byte`() async throws {
+        let tag = [UInt8(ascii: "\""), 0xE9, 0xFF, UInt8(ascii: "\"")]
+        let other = [UInt8(ascii: "\""), 0xEA, 0xFF, UInt8(ascii: "\"")]
+        let heads = Guarded<[[UInt8]]>([])
+        let origin = try RawServer { connection in
+            while let head = connection.readHeadBytes() {
+                heads.withLock { $0.append(head) }
+                let isSame = head.firstRange(of: Array("If-None-Match: ".utf8) + tag) != nil
+                connection.write(Array("HTTP/1.1 \(isSame ? 304 : 200) OK\r\n\(Self.fresh)\r\nETag: ".utf8) + tag)
+                connection.write(isSame ? "\r\n\r\n" : "\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let proxy = try await RunningProxy(origin.base)
+        func answer(_ name: String, _ value: [UInt8]) async throws -> [UInt8] {
+            let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(name): ")
+            client.write(value + Array("\r\n\r\n".utf8))
+            return await client.read()
+        }
+        for (value, status) in [(other, 200), (tag, 304), (Array("W/".utf8) + tag, 304)] {
+            let bytes = try await answer("If-None-Match", value)
+            #expect(RawAnswer(bytes).status == status && bytes.firstRange(of: Array("ETag: ".utf8) + tag) != nil)
+        }
+        let validated = try await answer("Cache-Control", Array("max-age=0".utf8))
+        #expect(RawAnswer(validated).body == "ok" && heads.withLock { $0.count } == 2)
     }
 
     @Test func `the response to a POST answers later GETs if Content-Location names its URL`() async throws {

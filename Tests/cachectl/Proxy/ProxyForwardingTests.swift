@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 import Testing
@@ -38,7 +39,7 @@ import Testing
     @Test(
         arguments: [
             "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND", "MKCOL", "REPORT",
-            "PURGE", "M-SEARCH", "QUERY",
+            "PURGE", "M-SEARCH", "MSEARCH", "QUERY", "FOO", "x!#$%&'*+-.^_`|~9", "PUT2", "connect",
         ])
     func `any method`(method: String) async throws {
         let origin = try Self.origin()
@@ -69,9 +70,11 @@ import Testing
         }
         #expect(request.value("Host").map { "http://\($0)" } == origin.base)
         #expect(request.value("X-End") == "2")
-        #expect(RawAnswer(Array(request.head.utf8)).values("Via") == ["1.0 first", "1.1 diamond"])
+        let vias = RawAnswer(Array(request.head.utf8)).values("Via")
+        #expect(vias.count == 2 && vias[0] == "1.0 first")
+        #expect(vias.last?.wholeMatch(of: #/1\.1 diamond-[0-9a-f]{16}/#) != nil)
         #expect(answer.values("X-Hop").isEmpty && answer.values("X-End") == ["2"])
-        #expect(answer.values("Via") == ["1.1 diamond"] && answer.values("Cache-Status").count == 1)
+        #expect(answer.values("Via") == [vias[1]] && answer.values("Cache-Status").count == 1)
         #expect(answer.values("Date").count == 1 && answer.values("Connection") == ["close"])
     }
 
@@ -109,6 +112,84 @@ import Testing
             let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             #expect(await client.read().firstRange(of: field) != nil)
         }
+    }
+
+    @Test func `several requests over one connection, whatever their methods and bodies`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        let head = "HTTP/1.1\r\nHost: x\r\n"
+        let requests = [
+            "FOO /1 \(head)Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nab\n\r\n0\r\nX-Trailer: 1\r\n\r\n",
+            "\r\nBAR /2 \(head)Content-Length: 2\r\n\r\nhi", "BAZ /3 \(head)\r\n",
+            "BAZ /4 \(head)Connection: close\r\n\r\n",
+        ]
+        // At once, and in pieces of one byte.
+        for isWhole in [true, false] {
+            let client = try proxy.client(sending: isWhole ? requests.joined() : "")
+            if !isWhole { for byte in requests.joined().utf8 { client.write([byte]) } }
+            let text = String(decoding: await client.read(), as: UTF8.self)
+            #expect(text.matches(of: #/HTTP\/1\.1 200/#).count == 4)
+        }
+        let lines = ["FOO /1 HTTP/1.1", "BAR /2 HTTP/1.1", "BAZ /3 HTTP/1.1", "BAZ /4 HTTP/1.1"]
+        #expect(origin.requests.map(\.line) == lines + lines)
+        #expect(origin.requests.prefix(2).map { String(decoding: $0.body, as: UTF8.self) } == ["ab\n", "hi"])
+    }
+
+    @Test func `the bytes of a request's fields, also those that are no text`() async throws {
+        let field = Array("X-Name: caf".utf8) + [0xE9, 0xC3, 0xA9, 0xFF]
+        let heads = Guarded<[[UInt8]]>([])
+        let origin = try RawServer { connection in
+            guard let head = connection.readHeadBytes() else { return }
+            heads.withLock { $0.append(head) }
+            connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")
+        client.write(field + Array("\r\n\r\n".utf8))
+        _ = await client.read()
+        let head = try #require(heads.withLock { $0.first })
+        #expect(head.firstRange(of: field) != nil)
+    }
+
+    @Test func `interim responses once, as they arrive, to clients of HTTP 1.1`() async throws {
+        let next = DispatchSemaphore(value: 0)
+        let origin = try RawServer { connection in
+            while connection.readHead() != nil {
+                connection.write("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nConnection: x-hop\r\nX-Hop: 1\r\n\r\n")
+                next.wait()
+                connection.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 199 Other\r\nX-B: 2\r\n\r\n")
+                connection.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let proxy = try await RunningProxy(origin.base)
+        let client = try proxy.client(sending: "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        let interim = RawAnswer(Array(await client.read(through: "\r\n\r\n").utf8))
+        #expect(interim.status == 103 && interim.values("Link") == ["</a>"] && interim.values("X-Hop").isEmpty)
+        next.signal()
+        let rest = String(decoding: await client.read(), as: UTF8.self).components(separatedBy: "\r\n\r\n")
+        #expect(rest.count == 3 && rest[0].hasPrefix("HTTP/1.1 199") && rest[1].hasPrefix("HTTP/1.1 200 OK"))
+        let hit = try await proxy.send("GET /a")
+        #expect(hit.isHit && hit.status == 200)
+        next.signal()
+        #expect(try await proxy.answer(to: "GET /b HTTP/1.0\r\n\r\n").status == 200)
+    }
+
+    @Test func `no request that it has forwarded before`() async throws {
+        let origin = try Self.origin()
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        let via = try #require(origin.requests.first?.value("Via"))
+        for field in [
+            "Via: \(via)", "Via: 1.0 first, \(via) (comment), 1.1 last", "Via: 1.0 first\r\nVia: HTTP/\(via)",
+        ] {
+            let answer = try await proxy.send("GET /a", field)
+            #expect(answer.status == 508 && answer.values("Content-Type") == ["application/problem+json"], "\(field)")
+        }
+        #expect(try await proxy.send("GET /a", "Via: \(via)0, 1.1 diamond").status == 200)
+        // Of two proxies, each stands in front of the other.
+        let other = try await RunningProxy(proxy.base)
+        #expect(try await other.send("GET /b").status == 200)
+        #expect(origin.requests.count == 3)
     }
 
     @Test func `a request that cannot be repeated over a connection of its own`() async throws {

@@ -26,6 +26,8 @@ final class RunningProxy: Sendable {
 
     deinit { process.kill() }
 
+    var base: String { "http://\(address)" }
+
     /// Sends bytes on a connection of its own, and returns what the proxy answers until it closes the connection.
     func answer(to request: String) async throws -> RawAnswer {
         RawAnswer(try await client(sending: request).read())
