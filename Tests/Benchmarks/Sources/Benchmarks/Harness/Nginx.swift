@@ -11,11 +11,29 @@ struct Nginx {
     /// Receives a line when nginx listens, and ends if it does not start.
     private let news = Pipe()
     private let port: UInt16
+    private let directory: URL
 
-    var url: String { "http://127.0.0.1:\(port)/cities.json" }
+    var origin: String { "http://127.0.0.1:\(port)" }
+
+    var url: String { "\(origin)/cities.json" }
 
     /// The URL of the same file with a lifetime of an hour.
-    var freshURL: String { "http://127.0.0.1:\(port)/fresh/cities.json" }
+    var freshURL: String { "\(origin)/fresh/cities.json" }
+
+    /// The URL of the same file through the cache of nginx.
+    var cachedURL: String { "\(origin)/cached/cities.json" }
+
+    /// Returns the id of the worker's process.
+    func worker() throws -> Int32 {
+        let text = try String(contentsOf: directory.appendingPathComponent("nginx.pid"), encoding: .utf8)
+        let main = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let children = try String(contentsOfFile: "/proc/\(main)/task/\(main)/children", encoding: .utf8)
+        for child in children.split(separator: " ").compactMap({ Int32($0) }) {
+            let name = try String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
+            if name.contains("worker") { return child }
+        }
+        throw Failure("nginx has no worker")
+    }
 
     static func with<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
         try await Scratch.with { directory in
@@ -26,6 +44,7 @@ struct Nginx {
     }
 
     private init(_ directory: URL) throws {
+        self.directory = directory
         port = try FreePort.find()
         try Self.configuration(port).write(to: directory.appendingPathComponent("nginx.conf"))
         try Self.document.write(to: directory.appendingPathComponent("cities.json"))
@@ -71,10 +90,15 @@ struct Nginx {
                 fastcgi_temp_path fastcgi;
                 uwsgi_temp_path uwsgi;
                 scgi_temp_path scgi;
+                proxy_cache_path cache keys_zone=cities:1m;
                 server {
                     listen 127.0.0.1:\(port);
                     root .;
                     location = /fresh/cities.json { alias cities.json; add_header Cache-Control max-age=3600; }
+                    location = /cached/cities.json {
+                        proxy_pass http://127.0.0.1:\(port)/fresh/cities.json;
+                        proxy_cache cities;
+                    }
                 }
             }
 

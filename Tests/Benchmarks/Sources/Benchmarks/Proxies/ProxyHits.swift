@@ -1,0 +1,125 @@
+import Foundation
+
+extension Benchmark {
+    static let proxyHit = Benchmark(
+        name: "proxy-hit",
+        method: """
+            hits of 1 KiB a second of processor time through cachectl proxy, to those of nginx's proxy_cache with one \
+            worker; \(ProxyHits.width) connections of wrk
+            """,
+        unit: "x nginx",
+        target: .atLeast(0.5),
+        measuring: {
+            try await Nginx.with { nginx in
+                let proxy = try CachectlProxy(for: nginx)
+                defer { proxy.stop() }
+                return try ProxyHits(nginx: nginx, proxy: proxy).measurement()
+            }
+        }
+    )
+}
+
+/// Hits through two caching proxies in front of one server, in interleaved rounds.
+private struct ProxyHits {
+    static let width = 32
+    private static let rounds = 5
+
+    let nginx: Nginx
+    let proxy: CachectlProxy
+
+    func measurement() throws -> Benchmark.Measurement {
+        let peer = try nginx.worker()
+        // The first requests are misses.
+        for (url, process) in [(proxy.url, proxy.process), (nginx.cachedURL, peer)] { _ = try hits(url, process) }
+        var ours: [Double] = []
+        var theirs: [Double] = []
+        for _ in 0..<Self.rounds {
+            ours.append(try hits(proxy.url, proxy.process))
+            theirs.append(try hits(nginx.cachedURL, peer))
+        }
+        let ratios = zip(ours, theirs).map { $0 / $1 }
+        let notes = [("cachectl proxy", ours), ("nginx", theirs)].map { name, hits in
+            "\(name): \(Int(hits.median)) hits a second of processor time"
+        }
+        return Benchmark.Measurement(value: ratios.median, notes: notes)
+    }
+
+    /// Returns the hits a second of a process' processor time.
+    private func hits(_ url: String, _ process: Int32) throws -> Double {
+        let start = try ProcessorTime.seconds(of: process)
+        let count = try Wrk.requests(url, connections: Self.width, seconds: 2)
+        return Double(count) / max(0.01, try ProcessorTime.seconds(of: process) - start)
+    }
+}
+
+/// The load generator of https://github.com/wg/wrk.
+private enum Wrk {
+    /// Returns the number of requests that were answered with success.
+    static func requests(_ url: String, connections: Int, seconds: Int) throws -> Int {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["wrk", "-t", "1", "-c", "\(connections)", "-d", "\(seconds)s", url]
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        guard let match = text.firstMatch(of: #/(\d+) requests in/#), let count = Int(match.1), count > 0 else {
+            throw Failure("wrk has no result: install it, or see what it says above")
+        }
+        guard !text.contains("Non-2xx"), !text.contains("Socket errors") else { throw Failure("wrk: \(text)") }
+        return count
+    }
+}
+
+/// The processor time of other processes.
+private enum ProcessorTime {
+    /// Returns the seconds that a process has used, its ended threads included.
+    static func seconds(of process: Int32) throws -> Double {
+        let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        // The name, in parentheses, may have blanks.
+        let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
+            throw Failure("/proc has no times of process \(process)")
+        }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
+
+/// A built `cachectl proxy` in front of nginx, with a store of its own.
+private struct CachectlProxy {
+    let url: String
+    var process: Int32 { tool.processIdentifier }
+
+    private let tool = Process()
+    private let store: URL
+
+    init(for nginx: Nginx) throws {
+        let built = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../../../.build/release/cachectl").standardizedFileURL.path
+        let path = ProcessInfo.processInfo.environment["DIAMOND_CACHECTL"] ?? built
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Failure("\(path) is not built: swift build -c release --product cachectl --traits default,Tools")
+        }
+        store = try Scratch.make()
+        let port = try FreePort.find()
+        url = "http://127.0.0.1:\(port)/fresh/cities.json"
+        let errors = Pipe()
+        tool.executableURL = URL(fileURLWithPath: path)
+        tool.arguments = [
+            "proxy", "--origin", nginx.origin, "--listen", "127.0.0.1:\(port)", "--store", store.path, "--quiet",
+        ]
+        tool.standardError = errors
+        try tool.run()
+        try? errors.fileHandleForWriting.close()
+        guard errors.fileHandleForReading.availableData.starts(with: Array("cachectl: listening".utf8)) else {
+            throw Failure("cachectl proxy does not start")
+        }
+    }
+
+    func stop() {
+        tool.terminate()
+        tool.waitUntilExit()
+        try? FileManager.default.removeItem(at: store)
+    }
+}
