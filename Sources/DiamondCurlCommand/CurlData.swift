@@ -92,7 +92,7 @@ extension RequestBody {
             let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let texts = parts.compactMap { String(decoding: $0, as: UTF8.self).removingPercentEncoding }
             guard texts.count == parts.count, let name = texts.first else { return nil }
-            parameters.append(name, texts.count == 2 ? .string(texts[1]) : .null)
+            parameters.append(name, texts.count == 2 ? JSONValue.string(texts[1]) : JSONValue.null)
         }
         let body = RequestBody.form(parameters)
         return (try? body.encoded()).map(Array.init) == data ? body : nil

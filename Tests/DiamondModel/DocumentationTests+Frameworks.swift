@@ -312,7 +312,7 @@ extension `The model's documentation` {
         engine: Engine, cities: ModelCollection<City>, images: ResourceLoader<Picture>, town: Town
     ) async throws {
         let search = SearchDebouncer { text in
-            try await engine.send(Request("cities", parameters: ["q": .string(text)])).body
+            try await engine.send(Request("cities", parameters: ["q": text])).body
         } receive: { outcome in
             switch outcome {
             case .found(let data, _): try? cities.set(data)  // modelDidFinishLoad:

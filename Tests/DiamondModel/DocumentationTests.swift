@@ -169,7 +169,7 @@ import Testing
         print(cities.count, cities.total ?? 0)
         while cities.hasMore { try await cities.next() }  // no row twice
         try await cities.refresh()  // new rows, at the top
-        cities.source = PageSource(engine, Request("cities", parameters: ["q": .string(text)]), paging: .page(size: 50))
+        cities.source = PageSource(engine, Request("cities", parameters: ["q": text]), paging: .page(size: 50))
         cities.source = PageSource { query in
             Page(items: try await database.rows(), isLast: true)
         }
@@ -282,7 +282,7 @@ import Testing
         await loaded.loadMore(showing: RowPath(section: 0, row: 18))  // as row 18 comes on screen
         print(loaded.presentation, loaded.more)
         let search = SearchDebouncer { text in
-            try await engine.send(Request("suggestions", parameters: ["q": .string(text)])).body
+            try await engine.send(Request("suggestions", parameters: ["q": text])).body
         } receive: { outcome in
             switch outcome {
             case .found(let data, _): try? suggestions.set(data)

@@ -1,16 +1,20 @@
+public import Foundation
+
 /// The parameters of a request: an ordered list of names with typed values. Names may repeat.
 ///
 /// ```swift
-/// var parameters: Parameters = ["country": "DE", "page": 1]
+/// var parameters: Parameters = ["country": country, "minPopulation": minimum, "page": 1]  // leaves out what is nil
 /// parameters["page"] = 2          // replaces, in place
 /// parameters["draft"] = nil       // removes
 /// parameters.append("tag", "new") // keeps existing values of the name
 /// ```
 ///
-/// Literals need no conversion; variables are wrapped: `["country": JSONValue(country), "page": JSONValue(page)]`.
+/// A value is a literal or a variable of a ``ParameterConvertible`` type, or an optional of one.
+/// ``init(encoding:using:)`` makes parameters of the properties of an `Encodable` value.
 ///
 /// `==` compares order and repetition. The request's key depends only on the order of values with the same name. `nil`
-/// (absent), `.null` (a name without a value, `?flag`) and `""` (an empty value, `?q=`) are three different things.
+/// (absent), `JSONValue.null` (a name without a value, `?flag`) and `""` (an empty value, `?q=`) are three different
+/// things.
 public struct Parameters: Hashable, Sendable {
     /// A name and its value.
     public struct Element: Hashable, Sendable {
@@ -54,8 +58,10 @@ public struct Parameters: Hashable, Sendable {
     /// Returns all values of `name`, in order.
     public func values(for name: String) -> [JSONValue] { elements.filter { $0.name.isExactly(name) }.map(\.value) }
 
-    /// Appends a value and keeps existing values of the name.
-    public mutating func append(_ name: String, _ value: JSONValue) { elements.append(Element(name, value)) }
+    /// Appends a value and keeps existing values of the name. `nil` appends nothing.
+    public mutating func append(_ name: String, _ value: (any ParameterConvertible)?) {
+        if let value { elements.append(Element(name, value.parameterValue)) }
+    }
 }
 
 extension Parameters: RandomAccessCollection {
@@ -65,8 +71,48 @@ extension Parameters: RandomAccessCollection {
 }
 
 extension Parameters: ExpressibleByDictionaryLiteral {
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self.init(elements.map { Element($0.0, $0.1) })
+    /// Creates parameters in the order of the literal, without the names whose value is `nil`.
+    public init(dictionaryLiteral elements: (String, (any ParameterConvertible)?)...) {
+        for (name, value) in elements { append(name, value) }
+    }
+}
+
+extension Parameters {
+    /// Creates parameters from the properties of a value, sorted by name. Properties that are `nil` are left out.
+    ///
+    /// - Parameters:
+    ///   - value: a value that is encoded as an object, such as a structure or a dictionary.
+    ///   - encoder: the encoder, which determines the names and the form of dates.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedParameter`` if the value is not encoded as an object, or
+    ///   cannot be encoded.
+    public init(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws(RequestError) {
+        let object = try JSONValue(encoding: value, using: encoder)
+        guard case .object(let members) = object else {
+            let message = "a value of type \(type(of: value)) is encoded as \(object.kind): parameters need an object"
+            throw RequestError(.malformedParameter, message)
+        }
+        let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        self.init(sorted.map { Element($0.key, $0.value) })
+    }
+}
+
+extension JSONValue {
+    /// Encodes a value for parameters.
+    fileprivate init(encoding value: some Encodable, using encoder: JSONEncoder) throws(RequestError) {
+        let text: Data
+        do { text = try encoder.encode(value) } catch {
+            let message = "a value of type \(type(of: value)) cannot be encoded as parameters: \(error.place)"
+            throw RequestError(.malformedParameter, message)
+        }
+        self = try .read(text)
+    }
+}
+
+extension Error {
+    /// The names of the properties that lead to the mistake, without the value.
+    fileprivate var place: String {
+        guard case .invalidValue(_, let context)? = self as? EncodingError else { return "\(Self.self)" }
+        return context.codingPath.map(\.stringValue).joined(separator: ".") + " has no form in JSON"
     }
 }
 

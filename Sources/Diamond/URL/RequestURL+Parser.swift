@@ -106,6 +106,10 @@ extension RequestURL {
 
         private static func checkEscape(_ text: Span<UInt8>, at index: Int, before end: Int) throws(MalformedURL) {
             guard index + 2 < end, Hex.value(of: text[index + 1]) != nil, Hex.value(of: text[index + 2]) != nil else {
+                if text.extracting(index...).begins(with: PathSegment.refused) {
+                    let reason = "is empty, '.' or '..', which would change the path: check it first"
+                    throw failure(in: text, "the value of the segment at character \(index + 1) \(reason)")
+                }
                 let place = "'%' at character \(index + 1)"
                 throw failure(in: text, "\(place) is not followed by two hexadecimal digits: write %25")
             }

@@ -20,8 +20,7 @@ private struct Search: Endpoint {
     var base: String
 
     var request: Request {
-        var request = Request("\(base)/cities", parameters: ["country": JSONValue(country)])
-        request.parameters["minPopulation"] = minPopulation.map { JSONValue($0) }
+        var request = Request("\(base)/cities", parameters: ["country": country, "minPopulation": minPopulation])
         request.cache = .automatic(maxAge: .seconds(86_400))
         return request
     }

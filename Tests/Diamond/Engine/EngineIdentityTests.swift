@@ -31,14 +31,14 @@ import Testing
             case .authorization: request.headers[.authorization] = "Bearer \(user)"
             case .cookie: request.headers[.cookie] = "session=\(user)"
             case .userInfo: request.url = "http://\(user):pw@h/me"
-            case .parameter: request.parameters = ["access_token": .string(user)]
+            case .parameter: request.parameters = ["access_token": user]
             case .listedHeader:
                 request.headers[name] = user
                 request.rules.secrets = ["x-whatever"]
             case .unnamedSecret: request.credentials = [.header(name, .unnamed(user))]
             case .form:
                 request.method = .query
-                request.body = .form(["whatever": .string(user)])
+                request.body = .form(["whatever": user])
                 request.rules.secrets = ["whatever"]
             }
             return request

@@ -5,7 +5,9 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The encoding of parameters` {
-    private static let nested: Parameters = ["a": [1, "x,y", true], "o": ["b": 1, "c": [2, 3]]]
+    private static let nested: Parameters = [
+        "a": [1, "x,y", true] as JSONValue, "o": ["b": 1, "c": [2, 3]] as JSONValue,
+    ]
 
     private func query(_ parameters: Parameters, _ encoding: ParameterEncoding) throws -> String {
         String(decoding: try parameters.items(encoding).bytes, as: UTF8.self)
@@ -37,10 +39,10 @@ import Testing
             arrays: ParameterEncoding.Arrays, text: String
         ) throws
     {
-        #expect(try query(["a": []], ParameterEncoding(arrays: arrays)) == text)
+        #expect(try query(["a": [] as JSONValue], ParameterEncoding(arrays: arrays)) == text)
     }
 
-    @Test(arguments: [["a": [1, .null]], ["a": [[1]]], ["a": [["b": 1]]]] as [Parameters])
+    @Test(arguments: [["a": [1, nil] as JSONValue], ["a": [[1]]], ["a": [["b": 1]]]] as [Parameters])
     func `a parameter encoding refuses values that commas cannot join`(parameters: Parameters) {
         let error = #expect(throws: RequestError.self) { try parameters.items(ParameterEncoding(arrays: .comma)) }
         #expect(error?.code == .malformedParameter)

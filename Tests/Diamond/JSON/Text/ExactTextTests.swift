@@ -21,11 +21,11 @@ import Testing
     /// Every text property of a request, with a text of its own.
     static let changes: [(String, @Sendable (inout Request, String) -> Void)] = [
         ("url", { $0.url += $1 }), ("parameter", { $0.parameters = Parameters([.init($1, 1)]) }),
-        ("parameter value", { $0.parameters = ["a": .string($1)] }),
-        ("member", { $0.parameters = ["a": ["b": .object([$1: 1])]] }),
+        ("parameter value", { $0.parameters = ["a": $1] }),
+        ("member", { $0.parameters = ["a": ["b": JSONValue.object([$1: 1])]] }),
         ("header", { $0.headers[.accept] = $1 }), ("JSON", { $0.body = .json(.string($1)) }),
         ("JSON name", { $0.body = .json(.object([$1: [1]])) }),
-        ("JSON text", { $0.body = try? .json(text: "\"\($1)\"") }), ("form", { $0.body = .form(["a": .string($1)]) }),
+        ("JSON text", { $0.body = try? .json(text: "\"\($1)\"") }), ("form", { $0.body = .form(["a": $1]) }),
         ("type", { $0.body = .bytes(Data(), contentType: $1) }),
         ("file", { $0.body = .file(URL(filePath: "/\($1)")) }),
         ("part", { $0.body = .multipart([MultipartPart($1, "")]) }),

@@ -1,0 +1,81 @@
+public import Foundation
+
+/// A type whose values can be parameters.
+///
+/// ```swift
+/// enum Order: String, ParameterConvertible { case name, population }
+///
+/// let parameters: Parameters = ["q": text, "limit": 20, "order": Order.name, "after": cursor]
+/// ```
+///
+/// Text, numbers, Booleans, `UUID`, `URL` and ``JSONValue`` conform, and so do arrays and dictionaries of them. An
+/// enumeration with such a raw value needs only the name of the protocol. `Date` does not conform, because APIs write
+/// dates in several forms: format it first.
+public protocol ParameterConvertible {
+    /// The value of the parameter.
+    var parameterValue: JSONValue { get }
+}
+
+extension ParameterConvertible where Self: RawRepresentable, RawValue: ParameterConvertible {
+    /// The raw value.
+    public var parameterValue: JSONValue { rawValue.parameterValue }
+}
+
+extension ParameterConvertible where Self: BinaryInteger {
+    /// The integer. One beyond the range of `Int64` is text, because a number would lose digits.
+    public var parameterValue: JSONValue { Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self)) }
+}
+
+extension JSONValue: ParameterConvertible {
+    public var parameterValue: JSONValue { self }
+}
+
+extension String: ParameterConvertible {
+    public var parameterValue: JSONValue { .string(self) }
+}
+
+extension Substring: ParameterConvertible {
+    public var parameterValue: JSONValue { .string(String(self)) }
+}
+
+extension Bool: ParameterConvertible {
+    public var parameterValue: JSONValue { .bool(self) }
+}
+
+extension Double: ParameterConvertible {
+    public var parameterValue: JSONValue { .number(self) }
+}
+
+extension Float: ParameterConvertible {
+    /// The shortest number that reads as this one: `0.1`, and not `0.10000000149011612`.
+    public var parameterValue: JSONValue { .number(Double(description) ?? Double(self)) }
+}
+
+extension Int: ParameterConvertible {}
+extension Int8: ParameterConvertible {}
+extension Int16: ParameterConvertible {}
+extension Int32: ParameterConvertible {}
+extension Int64: ParameterConvertible {}
+extension UInt: ParameterConvertible {}
+extension UInt8: ParameterConvertible {}
+extension UInt16: ParameterConvertible {}
+extension UInt32: ParameterConvertible {}
+extension UInt64: ParameterConvertible {}
+
+extension UUID: ParameterConvertible {
+    /// The text of the UUID, in upper case.
+    public var parameterValue: JSONValue { .string(uuidString) }
+}
+
+extension URL: ParameterConvertible {
+    /// The absolute text of the URL.
+    public var parameterValue: JSONValue { .string(absoluteString) }
+}
+
+extension Array: ParameterConvertible where Element: ParameterConvertible {
+    public var parameterValue: JSONValue { .array(map(\.parameterValue)) }
+}
+
+extension Dictionary: ParameterConvertible where Key == String, Value: ParameterConvertible {
+    public var parameterValue: JSONValue { .object(mapValues(\.parameterValue)) }
+}

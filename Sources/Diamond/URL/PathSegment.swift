@@ -1,0 +1,36 @@
+public import Foundation
+
+extension DefaultStringInterpolation {
+    /// Adds a value as one segment of a URL's path, percent-encoded (RFC 3986 section 3.3).
+    ///
+    /// ```swift
+    /// Request("cities/\(segment: name)/photos/\(segment: number)")  // cities/S%C3%A3o%20Tom%C3%A9/photos/7
+    /// ```
+    ///
+    /// Every character with a meaning in a URL is encoded, such as `/`, `?` and `%`. A value that would change the path
+    /// has no encoding that all servers respect: the empty text, `.`, and `..`, also between slashes and backslashes.
+    /// A request with it is refused when it is sent, as a malformed URL.
+    public mutating func appendInterpolation(segment value: some LosslessStringConvertible) {
+        appendLiteral(PathSegment.written(String(value)))
+    }
+
+    /// Adds a UUID as one segment of a URL's path.
+    public mutating func appendInterpolation(segment value: UUID) { appendLiteral(value.uuidString) }
+}
+
+/// The segments of paths that are made from values.
+enum PathSegment {
+    /// Returns the segment for a value; ``refused`` for a value that cannot be one.
+    static func written(_ value: String) -> String {
+        let parts = value.utf8.split(omittingEmptySubsequences: false) {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")
+        }
+        let isRefused = value.isEmpty || value == "." || parts.contains { $0.elementsEqual("..".utf8) }
+        guard !isRefused else { return "\(refused)" }
+        return String(decoding: PercentEncoding.encode(value.utf8), as: UTF8.self)
+    }
+
+    /// The text for a refused value: no URL has it, because two digits follow every `%` (RFC 3986 section 2.1). It does
+    /// not contain the value, which may be secret.
+    static let refused: StaticString = "%(segment)"
+}
