@@ -34,8 +34,12 @@ extension Engine {
         limit: Int = .max,
         sharing: Bool = false
     ) async throws(ConnectionError) -> StreamedResponse {
-        guard sharing else { return try await StreamSession.open(request, limit: limit, over: pipeline) }
-        return try await sharedStreams.open(request, limit: limit, over: pipeline)
+        var streamed =
+            sharing
+            ? try await sharedStreams.open(request, limit: limit, over: pipeline)
+            : try await StreamSession.open(request, limit: limit, over: pipeline)
+        streamed.head.decoder = pipeline.exchangeEnvironment.decoder
+        return streamed
     }
 
     /// Returns the events that a server sends (`text/event-stream`), over as many connections as needed.

@@ -23,7 +23,6 @@ public final class Engine: Sendable {
 
     let transport: any Transport
     let members: ConnectionRegistry
-    let decoder: any ResponseDecoder
     let replayHandlers = ReplayHandlers()
     let sharedStreams = SharedStreams()
 
@@ -47,7 +46,6 @@ public final class Engine: Sendable {
             callbackExecutor: configuration.callbackExecutor
         )
         self.activity = activity
-        decoder = configuration.decoder
         applyHolds()
     }
 
@@ -71,6 +69,9 @@ public final class Engine: Sendable {
     }
 
     var pipeline: Pipeline { members.pipeline }
+
+    /// The decoder of bodies for which the app names none.
+    var decoder: any ResponseDecoder { pipeline.exchangeEnvironment.decoder.decoder }
 
     /// Sends a request and returns its response, from the cache if the policy allows.
     ///

@@ -25,7 +25,8 @@ extension Pipeline {
                 bodyLimit: configuration.bodyLimit,
                 retryCoordinator: retryCoordinator,
                 interceptors: configuration.interceptors,
-                cookies: configuration.cookies
+                cookies: configuration.cookies,
+                decoder: SharedDecoder(configuration.decoder)
             ),
             activity: activity,
             cache: cache,

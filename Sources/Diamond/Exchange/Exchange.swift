@@ -17,11 +17,14 @@ struct Exchange: Sendable {
     private var hasHedged = false
     /// The start of the exchange, by the exchange clock.
     private let begin: Int64
+    /// The same, for measurements.
+    private let start: Duration
 
     init(_ options: ExchangeOptions, in environment: ExchangeEnvironment) {
         self.environment = environment
         self.options = options
-        begin = environment.retryCoordinator.clock.uptime()
+        start = environment.retryCoordinator.clock.elapsed()
+        begin = start.milliseconds
     }
 
     var retryCoordinator: RetryCoordinator { environment.retryCoordinator }
@@ -118,13 +121,13 @@ struct Exchange: Sendable {
         insteadOfNext reason: RetryReason
     ) throws(ConnectionError) -> ReceivedResponse {
         history.giveUp(reason)
-        return try attempt.receivedResponse(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     /// Finishes with an attempt that succeeded.
     private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
-        return try attempt.receivedResponse(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     private mutating func finish(
@@ -134,7 +137,7 @@ struct Exchange: Sendable {
         // A single attempt with a final error status needs no history.
         let isPlain = history.attempts.isEmpty && reason.code == .final
         if !isPlain { record(.giveUp(reason), after: attempt) }
-        return try attempt.receivedResponse(after: history.attempts)
+        return try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {

@@ -18,6 +18,7 @@ struct ExchangeAttempt: Sendable {
     private let durableMethod: HTTPRequest.Method?
     /// The received part of an incomplete response, which the next attempt continues.
     let partialResponse: IndirectOptional<PartialResponse>
+    private let meter: TransferMeter
 
     /// Sends the request, and receives the whole response, or the rest of it.
     ///
@@ -25,6 +26,7 @@ struct ExchangeAttempt: Sendable {
     ///   none.
     init(_ transfer: Transfer, limit: Limit?) async {
         startedAt = Date(milliseconds: transfer.environment.now())
+        meter = transfer.meter
         let completion = await Self.completion(of: transfer, within: limit)
         end = completion.end
         partialResponse = completion.partialResponse
@@ -105,11 +107,19 @@ struct ExchangeAttempt: Sendable {
     }
 
     /// Returns the caller's response, or throws its error.
-    func receivedResponse(after attempts: [Attempt]) throws(ConnectionError) -> ReceivedResponse {
+    ///
+    /// - Parameters:
+    ///   - attempts: the attempts of the exchange, this one included; empty if it was the only one.
+    ///   - start: the start of the exchange.
+    func receivedResponse(
+        after attempts: [Attempt],
+        since start: Duration
+    ) throws(ConnectionError) -> ReceivedResponse {
         var error: ConnectionError
         switch end {
         case .received(var received, _):
             received.attempts = attempts
+            received.metrics = .some(meter.metrics(after: max(attempts.count, 1), since: start))
             return received
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"

@@ -13,6 +13,8 @@ final class ExchangeEnvironment: Sendable {
     let interceptors: [any Interceptor]
     /// The jar whose cookies are sent; `nil` for none.
     let cookies: CookieJar?
+    /// The decoder of responses for which the app names none.
+    let decoder: SharedDecoder
 
     init(
         transport: any Transport,
@@ -20,7 +22,8 @@ final class ExchangeEnvironment: Sendable {
         bodyLimit: Int,
         retryCoordinator: RetryCoordinator,
         interceptors: [any Interceptor],
-        cookies: CookieJar?
+        cookies: CookieJar?,
+        decoder: SharedDecoder
     ) {
         self.transport = transport
         self.now = now
@@ -28,6 +31,7 @@ final class ExchangeEnvironment: Sendable {
         self.retryCoordinator = retryCoordinator
         self.interceptors = interceptors
         self.cookies = cookies
+        self.decoder = decoder
     }
 
     var date: Date { Date(milliseconds: now()) }

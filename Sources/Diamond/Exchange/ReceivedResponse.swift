@@ -18,6 +18,8 @@ struct ReceivedResponse: Sendable {
     var isInSink = false
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
+    /// The measurements of the exchange.
+    var metrics = IndirectOptional<ExchangeMetrics>.none
 }
 
 extension HTTPResponse.Status {

@@ -150,7 +150,9 @@ extension Pipeline {
             return .unreadable(error)
         }
         switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
-        case .response(let response): return .response(response)
+        case .response(var response):
+            response.metrics = received.metrics.value
+            return .response(response)
         case .unreadable(let error): return .unreadable(error)
         }
     }

@@ -8,7 +8,9 @@ extension Pipeline {
     /// - Returns: `nil` in every other case, even after a failure.
     func responseInMemory(to request: Request) -> Response? {
         guard cache != nil, isPlain(request), let resolved = try? resolver.resolvedAtOnce(request) else { return nil }
-        return lookup.responseInMemory(to: resolved, redirectLimit: redirectLimit)
+        var response = lookup.responseInMemory(to: resolved, redirectLimit: redirectLimit)
+        response?.decoder = exchangeEnvironment.decoder
+        return response
     }
 
     /// Whether no interceptor, jar or observer takes part in a request that the cache can answer, and its key is computed quickly.

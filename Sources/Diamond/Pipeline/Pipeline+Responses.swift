@@ -6,10 +6,12 @@ extension Pipeline {
     /// Returns a response as the caller gets it. It is transformed first, so that a response from a server and one from the cache
     /// are validated and decoded alike.
     func handled(_ response: Response, by caller: Caller) async throws(ConnectionError) -> Response {
+        var response = response
+        response.decoder = exchangeEnvironment.decoder
         guard !exchangeEnvironment.interceptors.isEmpty else {
             return try await caller.handler?.handle(response, with: []) ?? response
         }
-        return try await caller.whileWaiting { () async throws(ConnectionError) in
+        return try await caller.whileWaiting { [response] () async throws(ConnectionError) in
             guard let handler = caller.handler else {
                 return try await exchangeEnvironment.interceptors.transform(response)
             }
@@ -27,6 +29,8 @@ extension Pipeline {
         var response = Response(
             status: received.status, headers: received.headers, body: received.body, url: context.url)
         response.attempts = received.attempts
+        response.metrics = received.metrics.value
+        response.decoder = exchangeEnvironment.decoder
         return response
     }
 

@@ -6,7 +6,7 @@ public import HTTPTypes
 /// dropped. For a status other than 2xx the whole body, 1 MiB at most, has been read already, and comes in one piece.
 public struct StreamedResponse: Sendable {
     /// The head, with the body if that has arrived.
-    let head: Response
+    var head: Response
     /// The body, with its content coding removed, for one consumer.
     public let bytes: StreamedBytes
 

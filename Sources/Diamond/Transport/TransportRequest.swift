@@ -84,12 +84,21 @@ public struct TransportResponse: Sendable {
     public var body: BodyStream
     /// The protocol version: `"HTTP/1.1"`, `"HTTP/2"` …
     public var version: String
+    /// Whether the request was sent over a connection that was open already; `nil` if the transport does not tell.
+    public var isConnectionReused: Bool?
 
     /// Creates a response, for custom transports.
-    public init(status: HTTPResponse.Status, headers: HTTPFields, body: BodyStream, version: String = "HTTP/1.1") {
+    public init(
+        status: HTTPResponse.Status,
+        headers: HTTPFields,
+        body: BodyStream,
+        version: String = "HTTP/1.1",
+        isConnectionReused: Bool? = nil
+    ) {
         self.status = status
         self.headers = headers
         self.body = body
         self.version = version
+        self.isConnectionReused = isConnectionReused
     }
 }

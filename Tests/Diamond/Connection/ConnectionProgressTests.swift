@@ -110,7 +110,8 @@ import Testing
 
     @Test func `progress goes on with an attempt that began while a caller began to observe the one before`() async {
         let request = TransportRequest(url: "http://h/")
-        let (first, second) = (TransferMeter(request), TransferMeter(request))
+        let clock = ExchangeClock(ContinuousClock())
+        let (first, second) = (TransferMeter(request, clock: clock), TransferMeter(request, clock: clock))
         first.receive(9)
         let watch = ProgressObserver(first)
         watch.follow(second)

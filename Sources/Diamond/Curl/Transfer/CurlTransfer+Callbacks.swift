@@ -38,7 +38,8 @@ extension CurlTransfer {
                 status: HTTPResponse.Status(code: head.status),
                 headers: decodedFields(),
                 body: BodyStream(pipe),
-                version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION))
+                version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION)),
+                isConnectionReused: diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
             )
         )
         return true

@@ -59,6 +59,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let cannotQueue = Code(description: "cannotQueue")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
+        /// The connection is the copy of one whose class does not override ``Connection/copied()``.
+        public static let noCopy = Code(description: "noCopy")
         /// A connection that this one depends on failed, was canceled, or returned an unusable result;
         /// ``ConnectionError/cause`` tells why.
         public static let dependencyFailed = Code(description: "dependencyFailed")
@@ -149,10 +151,13 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
 
     /// Decodes the body of the ``response``, such as the description of an error by an API.
     ///
+    /// - Parameters:
+    ///   - type: the type to decode.
+    ///   - decoder: the decoder; `nil`, the default, uses the engine's.
     /// - Throws: the decoder's error; `DecodingError` if there is no response.
     public func decode<Value: Decodable>(
         _ type: Value.Type,
-        using decoder: any ResponseDecoder = JSONDecoder()
+        using decoder: (any ResponseDecoder)? = nil
     ) throws -> Value {
         guard let response else {
             let reason = "there is no response to decode: \(code)"

@@ -81,6 +81,7 @@ extension [any Interceptor] {
     }
 
     func transform(_ response: Response) async throws(ConnectionError) -> Response {
+        let decoder = response.decoder
         var response = response
         for interceptor in self {
             do { try await Hook.run { try await interceptor.transform(&response) } } catch {
@@ -88,6 +89,8 @@ extension [any Interceptor] {
                 throw ConnectionError(intercepted: error, effect: effect, response: response)
             }
         }
+        // An interceptor may have replaced the response.
+        response.decoder = decoder
         return response
     }
 

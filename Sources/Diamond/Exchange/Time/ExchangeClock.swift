@@ -4,6 +4,8 @@ import DiamondSQLite
 struct ExchangeClock: Sendable {
     /// The milliseconds since the clock was created.
     let uptime: @Sendable () -> Int64
+    /// The time since the clock was created, for measurements.
+    let elapsed: @Sendable () -> Duration
     /// Waits; throws when the task is canceled.
     let sleep: @Sendable (Duration) async throws -> Void
 
@@ -12,8 +14,13 @@ struct ExchangeClock: Sendable {
         self = (clock as? ContinuousClock).map(Self.make) ?? Self.make(clock)
     }
 
-    private init(uptime: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+    private init(
+        uptime: @escaping @Sendable () -> Int64,
+        elapsed: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
         self.uptime = uptime
+        self.elapsed = elapsed
         self.sleep = sleep
     }
 
@@ -21,6 +28,7 @@ struct ExchangeClock: Sendable {
         let begin = clock.now
         return ExchangeClock(
             uptime: { begin.duration(to: clock.now).milliseconds },
+            elapsed: { begin.duration(to: clock.now) },
             sleep: {
                 let delay = min($0, .milliseconds(Duration.longest))
                 try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil)

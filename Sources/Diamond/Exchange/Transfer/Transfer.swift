@@ -64,7 +64,7 @@ final class Transfer: Sendable {
         self.admission = admission
         self.options = options
         self.environment = environment
-        meter = TransferMeter(request)
+        meter = TransferMeter(request, clock: environment.retryCoordinator.clock)
     }
 
     /// Sends the request, and receives its response.

@@ -2,22 +2,43 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Measures the progress of one attempt, and notifies listeners of changes.
+/// Measures the progress and the times of one attempt, and notifies listeners of changes.
 final class TransferMeter: Sendable {
     typealias Listener = @Sendable () -> Void
 
     private struct State {
         var progress: TransferProgress
         var listeners: [Listener] = []
+        /// The time at which the head of the response was received.
+        var headAt: Duration?
+        var isConnectionReused: Bool?
     }
 
     private let state: Guarded<State>
+    private let clock: ExchangeClock
+    /// The start of the attempt.
+    private let begin: Duration
 
-    init(_ request: TransportRequest) {
+    init(_ request: TransportRequest, clock: ExchangeClock) {
+        self.clock = clock
+        begin = clock.elapsed()
         state = Guarded(State(progress: TransferProgress(expectedToSend: request.body.length)))
     }
 
     var progress: TransferProgress { state.withLock { $0.progress } }
+
+    /// Returns the measurements of an exchange that ends with this attempt.
+    ///
+    /// - Parameters:
+    ///   - attempts: the number of its attempts.
+    ///   - start: the start of its first attempt.
+    func metrics(after attempts: Int, since start: Duration) -> ExchangeMetrics {
+        let (state, end) = (state.withLock { $0 }, clock.elapsed())
+        return ExchangeMetrics(
+            attempts: attempts, duration: end - start, timeToFirstByte: (state.headAt ?? end) - begin,
+            sent: state.progress.sent, received: state.progress.received,
+            isConnectionReused: state.isConnectionReused)
+    }
 
     /// Adds a listener.
     ///
@@ -46,6 +67,11 @@ final class TransferMeter: Sendable {
 
     /// Notes the head of the response.
     func receiveHead(_ response: TransportResponse, to request: TransportRequest) {
+        let headAt = clock.elapsed()
+        state.withLock { state in
+            state.headAt = headAt
+            state.isConnectionReused = response.isConnectionReused
+        }
         update { progress in
             if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
             // With these statuses, `Content-Length` is not the length of the whole body (RFC 9110 section 8.6).

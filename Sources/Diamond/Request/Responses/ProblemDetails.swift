@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// A server's description of an error, in `application/problem+json` (RFC 9457).
@@ -51,6 +52,7 @@ extension Response {
     /// The problem that the body describes; `nil` if the body is not `application/problem+json`.
     public var problem: ProblemDetails? {
         guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
-        return try? decode(ProblemDetails.self)
+        // The engine's decoder may convert names.
+        return try? decode(ProblemDetails.self, using: JSONDecoder())
     }
 }

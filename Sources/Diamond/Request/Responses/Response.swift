@@ -34,6 +34,15 @@ public struct Response: Hashable, Sendable {
     /// The part of the engine's cache in the response; `nil` without a cache. The written form does not have it. The
     /// `Cache-Status` of other caches is in ``headers``.
     public internal(set) var cacheStatus: CacheStatus?
+    /// The measurements of the exchange with the server; `nil` if the response comes from the cache without one. They are
+    /// neither compared nor written.
+    public internal(set) var metrics: ExchangeMetrics? {
+        get { ownMetrics.value }
+        set { ownMetrics = IndirectOptional(newValue) }
+    }
+    @NotCompared private var ownMetrics = IndirectOptional<ExchangeMetrics>.none
+    /// The decoder of the engine that returns the response; `nil` for a response of no engine.
+    @NotCompared var decoder: SharedDecoder?
 
     /// Creates a response, for tests, and for an ``Interceptor`` that replaces one.
     public init(
@@ -50,14 +59,27 @@ public struct Response: Hashable, Sendable {
         self.url = url
     }
 
-    /// Returns the decoded body. The default decoder reads JSON in the charset of `Content-Type`, as ``text`` does. For
-    /// an optional type (`decode(City?.self)`), an empty body or a single space is `nil`.
+    /// Creates a response with a body of text in UTF-8, for tests and samples.
+    public init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], text: String) {
+        self.init(status: status, headers: headers, body: Data(text.utf8))
+    }
+
+    /// Returns the decoded body. JSON is read in the charset of `Content-Type`, as ``text`` is. For an optional type
+    /// (`decode(City?.self)`), an empty body or a single space is `nil`.
     ///
+    /// - Parameters:
+    ///   - type: the type to decode.
+    ///   - decoder: the decoder; `nil`, the default, uses that of the engine that returned the response
+    ///     (``Engine/Configuration/decoder``), or a plain `JSONDecoder`.
     /// - Throws: the decoder's error, such as a `DecodingError`, which names the coding path.
     public func decode<Value: Decodable>(
         _ type: Value.Type,
-        using decoder: any ResponseDecoder = JSONDecoder()
+        using decoder: (any ResponseDecoder)? = nil
     ) throws -> Value {
-        try decoder.value(of: type, in: self)
+        try (decoder ?? standardDecoder).value(of: type, in: self)
     }
+
+    /// The age of the response: the time since the server generated or confirmed it, as far as caches tell (`Age`, RFC
+    /// 9111 section 5.1); `nil` if no cache has stored it.
+    public var age: Duration? { headers.single(.age).flatMap { Int64(digits: $0) }.map { .seconds($0) } }
 }

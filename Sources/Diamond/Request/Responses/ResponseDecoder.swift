@@ -19,7 +19,17 @@ extension ResponseDecoder {
     }
 }
 
+/// The decoder of an engine, which its responses share.
+final class SharedDecoder: Sendable {
+    let decoder: any ResponseDecoder
+
+    init(_ decoder: any ResponseDecoder) { self.decoder = decoder }
+}
+
 extension Response {
+    /// The decoder of the response's engine; without an engine, a plain `JSONDecoder`.
+    var standardDecoder: any ResponseDecoder { decoder?.decoder ?? JSONDecoder() }
+
     /// Returns the `nil` of an optional type if the body is empty or a single space.
     func absence<Value>(of type: Value.Type) -> Value? {
         guard body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type else { return nil }

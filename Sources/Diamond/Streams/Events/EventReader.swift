@@ -30,7 +30,11 @@ struct EventReader {
 
     private mutating func parsed() throws(ConnectionError) -> ServerSentEvent? {
         defer { if let time = parser.reconnectionTime { reconnection.time = time } }
-        do throws(EventStreamParser.TooLong) { return try parser.next() } catch {
+        do throws(EventStreamParser.TooLong) {
+            var event = try parser.next()
+            event?.decoder = source.pipeline.exchangeEnvironment.decoder
+            return event
+        } catch {
             let message = "an event is larger than \(error.limit) bytes: allow more"
             throw ConnectionError(.bodyTooLarge, message)
         }

@@ -6,6 +6,8 @@ public struct ServerSentEvent: Hashable, Sendable {
     public var data: String
     /// The last id that the server has named, with this event or before it; empty if it has named none.
     public var lastEventID: String
+    /// The decoder of the engine that has received the event.
+    @NotCompared var decoder: SharedDecoder?
 
     /// Creates an event for previews and tests.
     public init(type: String = "message", data: String, lastEventID: String = "") {

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// The events that a server sends, through as many connections as needed (HTML living standard, section 9.2).
 ///
@@ -36,11 +36,16 @@ extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {
     ///
     /// Filter out events that are not to be decoded first. The first event that cannot be decoded ends the sequence
     /// with the ``ConnectionError`` `undecodable`, whose message contains nothing of the event's data.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - decoder: the decoder; `nil`, the default, for the engine's.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type,
-        using decoder: any ResponseDecoder = JSONDecoder()
+        using decoder: (any ResponseDecoder)? = nil
     ) -> AsyncThrowingMapSequence<Self, Value> {
         map { event in
+            let decoder = decoder ?? event.decoder?.decoder ?? JSONDecoder()
             do { return try decoder.decode(Value.self, from: Data(event.data.utf8)) } catch {
                 let message = "the data of an event '\(event.type)' is no \(Value.self): see the cause"
                 throw ConnectionError(.undecodable, message.printable, cause: error)

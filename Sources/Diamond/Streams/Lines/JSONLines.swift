@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import HTTPTypes
 
 /// The values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`). Each is decoded when it
@@ -86,14 +86,14 @@ extension StreamedResponse {
     ///
     /// - Parameters:
     ///   - type: the type of the values.
-    ///   - decoder: the decoder, which is called with each line that is not blank.
+    ///   - decoder: the decoder, which is called with each line that is not blank; `nil`, the default, for the engine's.
     ///   - lineLimit: the greatest size of a line in bytes; 1 MiB.
     public func values<Value: Decodable & Sendable>(
         of type: Value.Type,
-        using decoder: any ResponseDecoder = JSONDecoder(),
+        using decoder: (any ResponseDecoder)? = nil,
         lineLimit: Int = 1 << 20
     ) -> JSONLines<Value> {
-        JSONLines(response: self, decoder: decoder, limit: lineLimit)
+        JSONLines(response: self, decoder: decoder ?? head.standardDecoder, limit: lineLimit)
     }
 }
 
