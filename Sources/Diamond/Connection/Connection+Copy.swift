@@ -10,22 +10,32 @@ extension Connection {
     /// copy sends the request once more, with an `Idempotency-Key` of its own. To send it only once, wait for the job
     /// (``ReplayQueue/end(of:)``), or discard it first (``ReplayQueue/discard(_:)``).
     ///
-    /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated.
+    /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated, and with `noCopy` if
+    /// the connection's class does not override ``copied()``.
     @discardableResult
-    public func retry() -> Self {
+    public func retry() -> Connection {
         let copy = copied()
         if let registry = copy.core.withLock({ $0.registry }) { registry.enqueue(copy) } else { copy.start() }
         return copy
     }
 
-    /// Copies the settings of another connection that ``copied()`` copies.
-    func copySettings(from other: Connection) {
-        let (registry, file) = other.core.withLock { ($0.weakRegistry, $0.file?.url) }
-        if let registry { setRegistry(registry) }
-        if let file { write(to: file) }
-        failedDependencies = other.failedDependencies
-        name = other.name
-        qualityOfService = other.qualityOfService
-        queuePriority = other.queuePriority
+    /// Copies the engine and the settings to a new connection, as the table of ``copied()`` lists them.
+    ///
+    /// - Returns: the new connection.
+    public final func copySettings<Copy: Connection>(to copy: Copy) -> Copy {
+        let (registry, file) = core.withLock { ($0.weakRegistry, $0.file?.url) }
+        if let registry { copy.setRegistry(registry) }
+        if let file { copy.write(to: file) }
+        copy.failedDependencies = failedDependencies
+        copy.name = name
+        copy.qualityOfService = qualityOfService
+        copy.queuePriority = queuePriority
+        return copy
+    }
+}
+
+extension ConnectionError {
+    init(noCopyOf type: Connection.Type) {
+        self.init(.noCopy, "a connection of the class \(type) cannot be copied: override copied() there")
     }
 }

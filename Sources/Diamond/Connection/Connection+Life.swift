@@ -60,7 +60,7 @@ extension Connection {
 
     /// Resumes the tasks that wait for the response.
     private func resumeWaiters() {
-        let waiters = core.withLock { $0.takeWaiters() }
+        let waiters = core.withLock { $0.waiters.removeAll() }
         guard !waiters.isEmpty, let outcome else { return }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
@@ -78,7 +78,8 @@ extension Connection {
             }
             let rest = (core.updatedRequest, core.run, core.resumeSlot)
             return (
-                core.life.outcome, core.takeWaiters(), core.registry, core.membership, core.activityToken, core.file,
+                core.life.outcome, core.waiters.removeAll(), core.registry, core.membership, core.activityToken,
+                core.file,
                 rest
             )
         }
@@ -103,11 +104,6 @@ extension Connection {
 }
 
 extension Connection.Core {
-    fileprivate mutating func takeWaiters() -> [CheckedContinuation<ConnectionLife.Outcome, Never>] {
-        defer { waiters = [] }
-        return waiters
-    }
-
     /// Returns the run that an action applies to: the abandoned one, the one to cancel, or the next one.
     mutating func run(after action: ConnectionLife.Action, of connection: Connection) -> ConnectionRun? {
         switch action {

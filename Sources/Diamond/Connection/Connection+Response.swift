@@ -2,27 +2,51 @@ import DiamondSQLite
 
 /// The response of a connection, and its state.
 extension Connection {
-    /// The response. Reading it waits until it is known. Canceling the waiting task cancels the connection.
+    /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless other
+    /// tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
-    /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection is canceled, started or not.
+    /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is canceled.
     public var response: Response {
-        get async throws(ConnectionError) { try await awaitedOutcome().get() }
+        get async throws(ConnectionError) { try await response(whenCanceled: .cancelIfAlone) }
     }
 
-    private func awaitedOutcome(isolation: isolated (any Actor)? = #isolation) async -> ConnectionLife.Outcome {
+    /// Waits for the response.
+    ///
+    /// - Parameter effect: the effect on the connection if the waiting task is canceled.
+    /// - Throws: the errors of ``response``.
+    public func response(whenCanceled effect: CanceledWait) async throws(ConnectionError) -> Response {
+        try await awaitedOutcome(whenCanceled: effect).get()
+    }
+
+    private func awaitedOutcome(
+        whenCanceled effect: CanceledWait,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> ConnectionLife.Outcome {
         if let outcome { return outcome }
+        let number = core.withLock { $0.waiters.makeNumber() }
         return await withTaskCancellationHandler {
             // This use keeps the closure on the caller's actor.
             _ = isolation
             return await withCheckedContinuation { waiter in
                 let known = core.withLock { core -> ConnectionLife.Outcome? in
-                    if core.life.outcome == nil { core.waiters.append(waiter) }
+                    if core.life.outcome == nil { core.waiters.add(waiter, number: number) }
                     return core.life.outcome
                 }
                 if let known { waiter.resume(returning: known) }
+                // The handler may have been called before the task waited.
+                if Task.isCancelled { leave(number, with: effect) }
             }
         } onCancel: {
-            cancel()
+            leave(number, with: effect)
+        }
+    }
+
+    /// Ends the wait of a task that is canceled.
+    private func leave(_ number: Int, with effect: CanceledWait) {
+        switch core.withLock({ $0.waiters.leave(number, with: effect) }) {
+        case .nothing: break
+        case .cancel: cancel()
+        case .resume(let waiter): waiter.resume(returning: .failure(.cancelled))
         }
     }
 

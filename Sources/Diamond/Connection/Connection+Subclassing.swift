@@ -2,10 +2,6 @@ import DiamondSQLite
 
 /// Calls to the open methods of a subclass. A plain connection has none.
 extension Connection {
-    /// Whether the connection is a `Connection` itself, and no instance of a subclass. Its open methods then do
-    /// nothing.
-    var isPlain: Bool { type(of: self) == Connection.self }
-
     /// Returns the request with the changes of the dependencies and of ``prepare(_:)``.
     ///
     /// - Parameter pipeline: the pipeline that limits the time.

@@ -37,7 +37,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var run: ConnectionRun?
         /// The slot for a partial response that may not be stored.
         var resumeSlot: ResumeSlot?
-        var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
+        var waiters = ConnectionWaiters()
         var observers = Listeners<AsyncStream<ConnectionState>.Continuation>()
         var callbacks = ConnectionCallbacks()
         /// The response handler of a typed call.
@@ -78,7 +78,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     var isAwaitedByForeign = false
 
     /// Creates a connection without an engine; it gets one when it is enqueued.
-    public required init(_ request: Request) {
+    public init(_ request: Request) {
         self.request = request
         super.init()
     }
@@ -153,6 +153,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Marks the connection as canceled, because one of its dependencies has failed.
     final func markCanceled() { super.cancel() }
 
+    /// Whether the connection has no open methods of a subclass.
+    var isPlain: Bool { type(of: self) == Connection.self }
+
     // MARK: For subclasses
 
     /// Prepares the request for sending, for example signs it or fetches a value that it needs. The default does
@@ -200,7 +203,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     // MARK: Copies
 
-    /// Returns a connection of the same class that is ready to send the same request, whatever the state of this one.
+    /// Returns a connection that is ready to send the same request, whatever the state of this one.
     ///
     /// | copied | not copied |
     /// |---|---|
@@ -210,11 +213,17 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// | ``file``, if the connection has one | the file's content |
     /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
-    /// A dependency that is added to the copy updates the copy's request, even if the dependency has finished. A
-    /// subclass with further properties overrides this method, and sets them on the copy that `super` returns.
-    open func copied() -> Self {
-        let copy = Self(request)
-        copy.copySettings(from: self)
+    /// A dependency that is added to the copy updates the copy's request, even if the dependency has finished.
+    ///
+    /// A subclass overrides this method, because only the subclass knows how an instance is made. Without an override,
+    /// the copy fails with `noCopy` when it is run.
+    ///
+    /// ```swift
+    /// override func copied() -> UserConnection { copySettings(to: UserConnection(user: user)) }
+    /// ```
+    open func copied() -> Connection {
+        let copy = copySettings(to: Connection(request))
+        if !isPlain { copy.core.withLock { $0.fault = ConnectionError(noCopyOf: type(of: self)) } }
         return copy
     }
 

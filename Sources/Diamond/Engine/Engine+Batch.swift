@@ -19,9 +19,8 @@ extension Engine {
     /// Runs the connections of a batch in their order, each when its dependencies have finished. Connections that any
     /// engine runs already are left as they are.
     public func enqueue(_ batch: Batch) {
-        // All are added before the first starts, because a failure of the first may cancel the others.
-        let added = batch.connections.filter(add)
-        for connection in added { connection.start() }
+        // At once, because a failure of the first may cancel the others.
+        enqueue(batch.connections)
     }
 
     /// Sends calls and decodes their bodies, each as ``send(_:)->Response`` would; the results are in the order of the
@@ -35,14 +34,12 @@ extension Engine {
         _ calls: [Call],
         isFailingFast: Bool = false
     ) async -> [Result<Call.Output, ConnectionError>] {
-        let pairs = calls.map { (call: $0, handler: handler(of: $0)) }
-        let batch = Batch(
-            pairs.map { connection(for: request(of: $0.call), handler: $0.handler) }, isFailingFast: isFailingFast)
+        let connections = calls.map { connection(for: $0) }
+        let batch = Batch(connections, isFailingFast: isFailingFast)
         enqueue(batch)
-        return zip(pairs, await batch.results).map { pair, result in
+        return zip(connections, await batch.results).map { connection, result in
             result.flatMap { response in
-                Result { () throws(ConnectionError) in try output(of: pair.call, from: response, handler: pair.handler)
-                }
+                Result { () throws(ConnectionError) in try connection.handler.output(of: response) }
             }
         }
     }

@@ -47,6 +47,20 @@ extension Engine {
         return connection
     }
 
+    /// Runs requests as connections, and returns these in the order of the requests.
+    @discardableResult
+    public func enqueue(_ requests: [Request]) -> [Connection] {
+        let connections = requests.map(connection(for:))
+        enqueue(connections)
+        return connections
+    }
+
+    /// Runs connections, each when its dependencies have finished. All are enqueued before the first starts.
+    public func enqueue(_ connections: [Connection]) {
+        let added = connections.filter(add)
+        for connection in added { connection.start() }
+    }
+
     /// Runs a request as a connection that writes the body of its response into a file, and returns the connection. Such a
     /// download can be paused, be a dependency, and have callbacks.
     ///

@@ -40,7 +40,8 @@ extension Engine {
     ) async throws(ConnectionError) -> Call.Output {
         let handler = handler(of: call)
         let upload = Upload(source, progress: progress)
-        let response = try await pipeline.upload(request(of: call), from: upload, for: Caller(handler: handler))
-        return try output(of: call, from: response, handler: handler)
+        let response = try await pipeline.upload(
+            try handler.request, from: upload, for: Caller(handler: handler.responses))
+        return try handler.output(of: response)
     }
 }

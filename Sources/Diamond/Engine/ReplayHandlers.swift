@@ -31,7 +31,6 @@ extension Response {
         as type: Call.Type,
         using decoder: any ResponseDecoder
     ) -> Result<Call.Output, ConnectionError> {
-        guard status.kind == .successful else { return .failure(ConnectionError(badStatus: self)) }
-        return Result { () throws(ConnectionError) in try output(as: type, using: decoder) }
+        Result { () throws(ConnectionError) in try successfulOutput(as: type, using: decoder) }
     }
 }

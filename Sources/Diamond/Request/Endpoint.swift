@@ -1,23 +1,25 @@
 /// A call of an API as a type, with the type of its response.
 ///
 /// ```swift
-/// struct Search: Endpoint {
+/// struct ListCities: Endpoint {
 ///     typealias Output = Cities
-///     var country: String
-///     var request: Request { Request("cities", parameters: ["country": JSONValue(country)]) }
+///     var country: String?
+///     var request: Request { Request("cities", parameters: ["country": country]) }
 /// }
-/// let cities = try await engine.send(Search(country: "DE"))
+///
+/// let cities = try await engine.send(ListCities(country: "DE"))
 /// ```
 ///
 /// An endpoint is `Codable`, so it can be stored and sent by another process, and `Hashable`, so it can be a dictionary
-/// key.
+/// key. See <doc:DescribingAnAPI>.
 public protocol Endpoint: Codable, Hashable, Sendable {
     /// The type that the body is decoded to. `Data` is the undecoded body. ``Nothing`` ignores the body. An optional is
     /// `nil` if the body is empty or a single space.
     associatedtype Output: Decodable & Sendable
 
-    /// The request of the call. It is validated when it is sent.
-    var request: Request { get }
+    /// The request of the call. It is validated when it is sent. An error that this throws, such as of
+    /// ``RequestBody/json(encoding:using:)``, ends the call as `badRequest`.
+    var request: Request { get throws }
 
     /// The decoder of the body; `nil`, the default, uses the engine's.
     var decoder: (any ResponseDecoder)? { get }
@@ -25,6 +27,10 @@ public protocol Endpoint: Codable, Hashable, Sendable {
     /// The name of this type of call in the replay queue's database. The default is the type's qualified name, such as
     /// `Shop.Notes.Create`. Set an explicit name for a type that may be renamed or moved.
     static var kind: String { get }
+
+    /// A response for tests and previews; `nil` by default. `StubTransport(samplesOf:)` of the product `DiamondTesting`
+    /// answers calls with their samples.
+    var sample: Response? { get }
 }
 
 extension Endpoint {
@@ -36,6 +42,9 @@ extension Endpoint {
 
     /// `nil`, so that the engine's decoder is used.
     public var decoder: (any ResponseDecoder)? { nil }
+
+    /// `nil`: there is no sample.
+    public var sample: Response? { nil }
 }
 
 /// The output of a call whose body is absent (204) or ignored.

@@ -173,6 +173,20 @@ private struct FilledSecrets {
 }
 
 extension Request {
+    /// Returns the URL that the request is sent to, without named secrets, for this package's other targets.
+    ///
+    /// - Parameter baseURL: the URL that a relative one is resolved against.
+    package func sentURL(within baseURL: String?) throws(RequestError) -> String {
+        var request = self
+        do throws(MalformedURL) {
+            if let baseURL { request.url = try RequestURL.resolve(url, within: baseURL) }
+        } catch {
+            throw RequestError(error)
+        }
+        let wire = try WireRequest(request)
+        return wire.url.text(adding: wire.parameterItems)
+    }
+
     /// The ``destination``, with `automatic` resolved.
     var effectiveDestination: ParameterDestination {
         guard destination == .automatic else { return destination }

@@ -15,8 +15,8 @@ import Testing
     private final class CountedConnection: Connection, @unchecked Sendable {
         let count = Guarded(0)
 
-        override func copied() -> Self {
-            let copy = super.copied()
+        override func copied() -> CountedConnection {
+            let copy = copySettings(to: CountedConnection(request))
             copy.count.withLock { $0 = count.withLock { $0 } + 1 }
             return copy
         }

@@ -39,7 +39,19 @@ class CityConnection: Connection, @unchecked Sendable {
     }
 }
 
-final class OtherConnection: CityConnection, @unchecked Sendable {}
+final class OtherConnection: CityConnection, @unchecked Sendable {
+    override func copied() -> OtherConnection { copySettings(to: OtherConnection(request)) }
+}
+
+/// A subclass with an initializer of its own only.
+private final class NamedConnection: Connection, @unchecked Sendable {
+    let city: String
+
+    init(city: String) {
+        self.city = city
+        super.init(Request("http://h/\(segment: city)"))
+    }
+}
 
 @Suite(.timeLimit(.minutes(10))) struct `A subclass of a connection` {
     private let temporary = TemporaryStore()
@@ -250,9 +262,20 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         let connection = OtherConnection(Request("http://h/"))
         let engine = engine(transport())
         _ = try await run(connection, by: engine).get()
-        let again = connection.retry()
+        let again = try #require(connection.retry() as? OtherConnection)
         _ = try await again.response
-        #expect(type(of: again) == OtherConnection.self && again.city?.name == "Berlin")
+        #expect(again.city?.name == "Berlin")
+    }
+
+    @Test func `a subclass needs no initializer for copies, and its copies fail unless it makes them`() async throws {
+        let transport = transport()
+        let connection = NamedConnection(city: "São Paulo")
+        let engine = engine(transport)
+        engine.enqueue(connection)
+        _ = try await connection.response
+        let error = await #expect(throws: ConnectionError.self) { try await connection.retry().response }
+        #expect(error?.code == .noCopy && error?.message.contains("NamedConnection") == true)
+        #expect(transport.requests.map(\.url) == ["http://h/S%C3%A3o%20Paulo"])
     }
 
     @Test func `a subclass may wait in prepare for a connection of the same engine, at any width`()

@@ -16,6 +16,8 @@ extension Connection {
     ///   - update: called before the request is sent, with the response, whatever its status. Several dependencies are
     ///     applied in the order in which they were added. An error that it throws fails the connection with
     ///     `dependencyFailed`.
+    // Disfavored, so that the closure for a typed call gets the output.
+    @_disfavoredOverload
     public func addDependency(
         _ connection: Connection,
         updatingRequest update: @escaping @Sendable (inout Request, Response) throws -> Void

@@ -31,7 +31,8 @@ extension Connection {
     /// The file to which the body of the response is written; `nil` if the body is collected in memory.
     public var file: URL? { core.withLock { $0.file?.url } }
 
-    /// The downloaded file. Reading it waits until it is complete. Canceling the waiting task cancels the connection.
+    /// The downloaded file. Reading it waits until it is complete. Canceling the waiting task has the effect that it has for
+    /// ``response``.
     ///
     /// - Throws: the errors of ``response``; `badRequest` if the connection has no ``file``.
     public var download: Download {

@@ -1,0 +1,108 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A canceled wait for a connection` {
+    private let server = ManualServer()
+
+    private func engine() -> Engine { .stub(server.transport) }
+
+    private func wait(
+        for connection: Connection,
+        with effect: CanceledWait = .cancelIfAlone
+    ) -> Task<Result<Response, ConnectionError>, Never> {
+        Task {
+            await Result { () async throws(ConnectionError) in
+                try await connection.response(whenCanceled: effect)
+            }
+        }
+    }
+
+    private func code(of task: Task<Result<Response, ConnectionError>, Never>) async -> ConnectionError.Code? {
+        if case .failure(let error) = await task.value { error.code } else { nil }
+    }
+
+    @Test(arguments: [CanceledWait.cancelIfAlone, .leave])
+    func `a canceled wait ends at once, and leaves the connection to another task`(effect: CanceledWait) async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let (first, second) = (wait(for: connection, with: effect), wait(for: connection))
+        await untilTrue { server.flying.count == 1 && connection.core.withLock { $0.waiters.count == 2 } }
+        first.cancel()
+        #expect(await code(of: first) == .cancelled)
+        #expect(!connection.isCancelled)
+        server.landAll()
+        #expect(try await second.value.get().status == .ok)
+    }
+
+    @Test func `a canceled wait of the last task cancels the connection`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let (first, second) = (wait(for: connection), wait(for: connection))
+        await untilTrue { server.flying.count == 1 && connection.core.withLock { $0.waiters.count == 2 } }
+        first.cancel()
+        #expect(await code(of: first) == .cancelled)
+        second.cancel()
+        #expect(await code(of: second) == .cancelled)
+        await untilTrue { connection.isFinished && server.flying.isEmpty }
+        #expect(connection.isCancelled)
+    }
+
+    @Test func `a canceled wait cancels the connection for all where it says so`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let (first, second) = (wait(for: connection, with: .cancel), wait(for: connection))
+        await untilTrue { connection.core.withLock { $0.waiters.count == 2 } }
+        first.cancel()
+        #expect(await code(of: first) == .cancelled)
+        #expect(await code(of: second) == .cancelled)
+    }
+
+    @Test func `a canceled wait leaves the connection where it says so, even if no other task waits`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let first = wait(for: connection, with: .leave)
+        await untilTrue { connection.core.withLock { $0.waiters.count == 1 } }
+        first.cancel()
+        #expect(await code(of: first) == .cancelled)
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
+        #expect(try await connection.response.status == .ok)
+    }
+
+    @Test(arguments: [CanceledWait.cancelIfAlone, .cancel, .leave])
+    func `a task that is canceled before it waits has the same effect`(effect: CanceledWait) async throws {
+        let connection = engine().connection(for: Request("http://h/"))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await Result { () async throws(ConnectionError) in
+                try await connection.response(whenCanceled: effect)
+            }
+        }
+        #expect(await code(of: task) == .cancelled)
+        #expect(connection.isCancelled == (effect != .leave))
+    }
+
+    @Test func `a random order of waits and cancellations resumes each task, and cancels with the last one only`()
+        async throws
+    {
+        for seed in 0..<50 {
+            var random = SplitMix(state: UInt64(seed))
+            let connection = engine().enqueue(Request("http://h/\(seed)"))
+            let tasks = (0..<8).map { _ in wait(for: connection) }
+            await untilTrue { connection.core.withLock { $0.waiters.count == 8 } }
+            let kept = seed.isMultiple(of: 2) ? Int.random(in: 0..<8, using: &random) : nil
+            for index in (0..<8).shuffled(using: &random) where index != kept { tasks[index].cancel() }
+            for index in 0..<8 where index != kept { #expect(await code(of: tasks[index]) == .cancelled) }
+            if let kept {
+                await untilTrue { server.flying.count == 1 }
+                server.landAll()
+                #expect(try await tasks[kept].value.get().status == .ok)
+            } else {
+                await untilTrue { connection.isFinished }
+                #expect(connection.isCancelled)
+            }
+        }
+    }
+}
