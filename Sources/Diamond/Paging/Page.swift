@@ -40,6 +40,19 @@ public struct Page: Hashable, Sendable {
         self.isLast = isLast
     }
 
+    /// Creates a page whose items are only counted.
+    init(count: Int, total: Int?) {
+        self.init(items: Array(repeating: .null, count: max(count, 0)), total: total)
+    }
+
+    /// Sets the links and the URL of the response.
+    mutating func addLinks(of response: Response) {
+        url = response.url
+        for link in response.links {
+            for relation in link.relations where links[relation] == nil { links[relation] = link.target }
+        }
+    }
+
     func resolved(_ reference: String) -> String? { try? RequestURL.resolve(reference, against: url) }
 
     /// Whether a URL has the origin that the request was sent to. After a redirect the response may have another
@@ -93,11 +106,8 @@ public struct PageFormat: Hashable, Sendable {
                 .noItems, "the body has no array \(place): set the path of the items in the page format")
         }
         var page = Page(items: values, total: number(in: body, response), next: next?.value(in: body))
-        page.url = response.url
         page.age = response.headers[.age].flatMap { Int($0) } ?? 0
-        for link in response.links {
-            for relation in link.relations where page.links[relation] == nil { page.links[relation] = link.target }
-        }
+        page.addLinks(of: response)
         return page
     }
 

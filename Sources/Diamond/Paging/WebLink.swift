@@ -1,4 +1,4 @@
-import HTTPTypes
+public import HTTPTypes
 
 /// A link from a response's `Link` field (RFC 8288).
 ///
@@ -6,7 +6,7 @@ import HTTPTypes
 /// if let next = response.link("next") { print(next.target) }
 /// ```
 public struct WebLink: Hashable, Sendable {
-    /// The absolute URL of the link's target.
+    /// The URL of the link's target. It is absolute, except in the links of headers without a response.
     public let target: String
     /// The relation types, in lowercase: `next`, `prev`, `last`.
     public let relations: [String]
@@ -20,13 +20,7 @@ extension Response {
     /// Links are left out if their context is another resource (`anchor`, RFC 8288 section 3.2), if they have no
     /// relation, or if their target is not a URL. A malformed link is skipped up to the next comma outside quotation
     /// marks and angle brackets.
-    public var links: [WebLink] {
-        guard let name = HTTPField.Name("Link") else { return [] }
-        return headers[fields: name].flatMap { field in
-            var reader = LinkReader(bytes: Array(field.value.utf8), base: url)
-            return reader.links()
-        }
-    }
+    public var links: [WebLink] { headers.links(from: url) }
 
     /// Returns the first link with a relation type, such as `next`. Case is ignored.
     public func link(_ relation: String) -> WebLink? {
@@ -35,13 +29,31 @@ extension Response {
     }
 }
 
+extension HTTPFields {
+    /// The links of the `Link` fields, in order, with their targets as written: absolute URLs or relative references.
+    /// ``Response/links`` resolves them.
+    ///
+    /// Links with another context (`anchor`, RFC 8288 section 3.2) or without a relation are left out.
+    public var links: [WebLink] { links(from: nil) }
+
+    /// - Parameter base: the URL that targets are resolved against; `nil` leaves them as written.
+    fileprivate func links(from base: String?) -> [WebLink] {
+        guard let name = HTTPField.Name("Link") else { return [] }
+        return self[fields: name].flatMap { field in
+            var reader = LinkReader(bytes: Array(field.value.utf8), base: base)
+            return reader.links()
+        }
+    }
+}
+
 /// A parser of `Link` fields that follows the algorithm of RFC 8288 appendix B.2.
 private struct LinkReader {
     let bytes: [UInt8]
-    let base: String
+    /// The URL that targets are resolved against; `nil` leaves them as written.
+    let base: String?
     private var position = 0
 
-    init(bytes: [UInt8], base: String) {
+    init(bytes: [UInt8], base: String?) {
         self.bytes = bytes
         self.base = base
     }
@@ -70,6 +82,7 @@ private struct LinkReader {
     }
 
     private func resolved(_ reference: String) -> String? {
+        guard let base else { return reference }
         guard let url = try? RequestURL.resolve(reference, against: base), (try? RequestURL(parsing: url)) != nil
         else { return nil }
         return url
@@ -78,7 +91,7 @@ private struct LinkReader {
     /// Whether the context of a link is the resource that answered.
     private func hasOwnContext(_ anchor: String?) -> Bool {
         guard let anchor else { return true }
-        guard let url = resolved(anchor), let context = try? RequestURL(parsing: url),
+        guard let base, let url = resolved(anchor), let context = try? RequestURL(parsing: url),
             let own = try? RequestURL(parsing: base)
         else { return false }
         return context == own

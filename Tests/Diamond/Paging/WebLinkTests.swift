@@ -46,6 +46,12 @@ import Testing
         #expect(response.links.last?.parameters == ["type": "x\"y"])
     }
 
+    @Test func `headers have the links with their targets as written`() throws {
+        let headers = try response(["</a>; rel=next, <?p=2>; rel=\"last first\"", "<b>; rel=x; anchor=\"/c\""]).headers
+        #expect(headers.links.map(\.target) == ["/a", "?p=2"])
+        #expect(headers.links.last?.relations == ["last", "first"])
+    }
+
     @Test func `no field takes its parser long`() throws {
         var random = SystemRandomNumberGenerator()
         let pieces = Array(#"<>;,="\ relnextanchor/a"#.utf8)

@@ -1,0 +1,96 @@
+extension Engine {
+    /// Returns the pages of a list. Each is requested when it is asked for.
+    ///
+    /// ```swift
+    /// for try await page in engine.pages(ListCities(country: "DE"), next: .cursor(\.nextCursor)) {
+    ///     show(page.value.items)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - call: the call of the first page. The requests of the others differ in parameters or URL only. They are cached like
+    ///     every other, and never queued.
+    ///   - next: the rule by which the next page is found.
+    ///   - position: the position of the first page to request; by default the start. ``TypedPage/next`` of an earlier page
+    ///     continues after that.
+    public func pages<Call: Endpoint>(
+        _ call: Call,
+        next: NextPage<Call.Output>,
+        from position: PagePosition = .start
+    ) -> Pages<Call> {
+        Pages(engine: self, call: call, rule: next, start: position)
+    }
+}
+
+/// The pages of a list. Made by ``Engine/pages(_:next:from:)``.
+///
+/// Each iteration starts at the beginning. It ends after the last page, and where a server refers to a page that it has
+/// sent already. It throws ``ConnectionError``: the errors of ``Engine/send(_:)->Call.Output``, and `badResponse` if the next page
+/// has another origin, which would receive the credentials, with a ``PagingError`` as the cause. After an error,
+/// ``Iterator/next()`` requests the same page again.
+public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
+    public typealias Element = TypedPage<Call.Output>
+    public typealias Failure = ConnectionError
+
+    let engine: Engine
+    let call: Call
+    let rule: NextPage<Call.Output>
+    let start: PagePosition
+
+    public func makeAsyncIterator() -> Iterator { Iterator(pages: self, position: start) }
+
+    /// An iteration over the pages.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let pages: Pages
+        /// The position of the next page; `end` after the last one.
+        public fileprivate(set) var position: PagePosition
+        private var visited: Set<PagePosition> = []
+
+        fileprivate init(pages: Pages, position: PagePosition) {
+            self.pages = pages
+            self.position = position
+        }
+
+        /// Requests the next page; `nil` after the last one.
+        public mutating func next() async throws(ConnectionError) -> TypedPage<Call.Output>? {
+            guard var page = try await pages.page(at: position) else { return nil }
+            visited.insert(position)
+            if visited.contains(page.next) { page.next = .end }
+            position = page.next
+            return page
+        }
+    }
+
+    /// Returns the page at a position; `nil` at the end.
+    private func page(at position: PagePosition) async throws(ConnectionError) -> TypedPage<Call.Output>? {
+        let handler = engine.handler(of: call)
+        guard let request = try request(at: position, of: try handler.request) else { return nil }
+        let response = try await engine.response(to: request, by: handler)
+        do {
+            let next = try rule.position(
+                after: response, to: request, at: try engine.url(of: request), from: position)
+            return TypedPage(response: response, position: position, next: next)
+        } catch {
+            throw ConnectionError(paging: error, response.response)
+        }
+    }
+
+    private func request(at position: PagePosition, of list: Request) throws(ConnectionError) -> Request? {
+        let url = try engine.url(of: list)
+        do throws(PagingError) {
+            // The URL, which may have been stored, would receive the request's headers.
+            if case .url(let page) = position { try rule.paging.checkOrigin(of: page, list: url) }
+            return try rule.paging.request(list, at: position)
+        } catch {
+            throw ConnectionError(.badRequest, error.message, cause: error)
+        }
+    }
+}
+
+extension ConnectionError {
+    /// Creates the error of a response whose next page cannot be requested.
+    fileprivate init(paging error: any Error, _ response: Response) {
+        self = error as? ConnectionError ?? ConnectionError(.badResponse, "\(error)".printable, cause: error)
+        self.response = self.response ?? response
+    }
+}
