@@ -32,10 +32,15 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
         "Sources/Diamond/Documentation.docc/Uploading.md",
+        "Sources/Diamond/Documentation.docc/DescribingAnAPI.md", "Sources/Diamond/Documentation.docc/LoadingPages.md",
         "Sources/DiamondCurlCommand/Documentation.docc/DiamondCurlCommand.md",
     ]) func `the documentation shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
+        let sources = ["DocumentationTests.swift", "DocumentationTests+Calls.swift"]
+        let compiled = Set(
+            try sources.flatMap {
+                try String(contentsOf: root.appending(path: "Tests/Diamond/\($0)"), encoding: .utf8).lines
+            })
         // What needs DiamondModel is compiled among its tests.
         for block in text.swiftBlocks where !block.contains(".package(") && !block.contains("import DiamondModel") {
             for line in block.lines where !line.hasPrefix("import ") {
@@ -303,7 +308,15 @@ import UnixSignals
     // @unchecked: a lock guards its own state.
     final class UserConnection: Connection, @unchecked Sendable {
         struct User: Decodable, Sendable { let name: String }
+        let id: Int
         let user = Mutex<User?>(nil)
+
+        init(id: Int) {
+            self.id = id
+            super.init(Request("users/\(segment: id)"))
+        }
+
+        override func copied() -> UserConnection { copySettings(to: UserConnection(id: id)) }
 
         override func prepare(_ request: inout Request) async throws {
             request.headers[.accept] = "application/json"

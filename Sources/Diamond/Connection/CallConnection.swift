@@ -67,6 +67,8 @@ public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendab
         }
     }
 
+    /// Returns a connection that is ready to send the same call, whatever the state of this one. It has the engine and the
+    /// settings of this one, and none of its results.
     public override func copied() -> CallConnection { copySettings(to: CallConnection(call, decoder: handler.decoder)) }
 }
 

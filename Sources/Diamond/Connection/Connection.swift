@@ -8,8 +8,8 @@ public import Foundation
 /// let response = try await connection.response
 /// ```
 ///
-/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)`` and add it to an
-/// `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. It finishes exactly
+/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it to
+/// an `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. It finishes exactly
 /// once, also if it is canceled before the start, during the run, during a pause, or twice. A finished connection is
 /// not started again.
 ///

@@ -185,7 +185,8 @@ private struct Numbers: Endpoint {
         let engine = Engine(configuration)
         let call = Request("cities", parameters: ["country": "DE", "perPage": 20]).decoding(Cities.self)
         var lists: [[Int]] = []
-        for rule in [NextPage.link, .page(size: 20, sizeParameter: "perPage", count: \.items.count)] {
+        let rules: [NextPage<Cities>] = [.link, .page(size: 20, sizeParameter: "perPage", count: \.items.count)]
+        for rule in rules {
             var ids: [Int] = []
             for try await page in engine.pages(call, next: rule) {
                 ids += page.value.items.map(\.id)

@@ -1,7 +1,7 @@
 /// The reaction of a connection to a dependency that fails or is canceled.
 ///
 /// A response with an error status is no failure: read the needed part of it in
-/// ``Connection/addDependency(_:updatingRequest:)``, and throw if that part is missing.
+/// ``Connection/addDependency(_:updatingRequest:)-(Connection,_)``, and throw if that part is missing.
 public enum FailedDependencies: Sendable {
     /// The connection fails with `dependencyFailed`, and its `isCancelled` is `true`. Its last state is
     /// `finished(.failure)`.

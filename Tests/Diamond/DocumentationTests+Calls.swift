@@ -1,0 +1,171 @@
+import Diamond
+import DiamondTesting
+import Foundation
+import HTTPTypes
+
+/// The code of the articles about typed calls.
+extension `Code in the documentation` {
+    struct City: Codable, Hashable, Sendable {
+        let id: Int
+        let name: String
+    }
+
+    struct Cities: Decodable, Sendable {
+        let items: [City]
+        var nextCursor: String?
+    }
+
+    struct ListCities: Endpoint {
+        typealias Output = Cities
+        var country: String?
+        var minPopulation: Int?
+
+        var request: Request {
+            var request = Request("cities", parameters: ["country": country, "minPopulation": minPopulation])
+            request.cache = .automatic(maxAge: .seconds(60))
+            request.tags = ["cities"]
+            return request
+        }
+    }
+
+    enum Order: String, ParameterConvertible, Codable { case name, population }
+
+    func search(_ text: String, order: Order?, page: Int, countries: [String]) -> Request {
+        Request("search", parameters: ["q": text, "order": order, "page": page, "country": countries, "limit": 20])
+    }
+
+    struct SearchCities: Endpoint {
+        typealias Output = Cities
+        var q: String
+        var country: String?
+
+        var request: Request { get throws { Request("search", parameters: try Parameters(encoding: self)) } }
+    }
+
+    struct AddCity: Endpoint {
+        typealias Output = City
+        var city: City
+
+        var request: Request {
+            get throws { Request("cities", method: .post, body: try .json(encoding: city)) }
+        }
+    }
+
+    struct GetCity: Endpoint {
+        typealias Output = City
+        var name: String
+        var request: Request { Request("cities/\(segment: name)") }  // cities/S%C3%A3o%20Tom%C3%A9, cities/AC%2FDC
+    }
+
+    struct Login: Endpoint {
+        struct Output: Decodable, Sendable { let token: String }
+        var user: String
+        var request: Request { Request("login", method: .post, body: .json(["user": .string(user)])) }
+        var sample: Response? { Response(text: #"{"token": "t-1"}"#) }
+    }
+
+    struct GetProfile: Endpoint {
+        struct Output: Decodable, Sendable { let name: String }
+        var request: Request { Request("profile") }
+    }
+
+    private func calls() async throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.dateDecodingStrategy = .iso8601
+
+        var configuration = Engine.Configuration()
+        configuration.baseURL = "https://api.example.com/v1/"
+        configuration.decoder = decoder
+        let engine = Engine(configuration)
+
+        let cities = try await engine.send(ListCities(country: "DE"))
+        print(cities.items.map(\.name))
+
+        let response = try await engine.response(to: ListCities(country: "DE"))
+        print(response.value.items.count, response.status, response.headers[.eTag] ?? "")
+        print(response.source, response.age ?? .zero)  // cache, 12 s
+        if let metrics = response.metrics {  // nil if nothing was sent
+            print(metrics.timeToFirstByte, metrics.duration, metrics.received, metrics.attempts)
+            print(metrics.isConnectionReused ?? false)
+        }
+    }
+
+    private func errors(of engine: Engine) async {
+        struct Fault: Decodable { let code: Int }
+
+        do throws(ConnectionError) {
+            print(try await engine.send(GetCity(name: "Atlantis")).id)
+        } catch {
+            print(error.problem?.detail ?? error.message)
+            if let fault = try? error.decode(Fault.self) { print(fault.code) }
+        }
+    }
+
+    private func samples() async throws {
+        let base = "https://api.example.com/v1/"
+        let stub = try StubTransport(samplesOf: Login(user: "ann"), baseURL: base)
+        var configuration = Engine.Configuration(testing: stub)
+        configuration.baseURL = base
+        let engine = Engine(configuration)
+        print(try await engine.send(Login(user: "ann")).token)  // t-1
+    }
+
+    private func connections(of engine: Engine) async throws {
+        let login = engine.enqueue(Login(user: "ann"))
+        let profile = engine.connection(for: GetProfile())
+        profile.addDependency(login) { request, login in
+            request.headers[.authorization] = "Bearer " + login.token
+        }
+        engine.enqueue(profile)
+        print(try await profile.output.name)
+
+        let calls = engine.enqueue(["Kyoto", "Nara"].map { GetCity(name: $0) })  // all at once
+        for call in calls { print(try await call.output.id) }
+    }
+
+    private func canceling(_ connection: Connection) async throws {
+        let response = try await connection.response(whenCanceled: .leave)
+        print(response)
+    }
+
+    private func pages(of engine: Engine) async throws {
+        for try await page in engine.pages(ListCities(country: "DE"), next: .cursor(\.nextCursor)) {
+            print(page.value.items.map(\.name))
+        }
+
+        var pages = engine.pages(ListCities(), next: .cursor(\.nextCursor)).makeAsyncIterator()
+        while let page = try await pages.next() {
+            print(page.value.items.count)
+            if page.value.items.contains(where: { $0.name == "Kyoto" }) { break }
+        }
+        print(pages.position)
+
+        let saved = try JSONEncoder().encode(pages.position)
+
+        let position = try JSONDecoder().decode(PagePosition.self, from: saved)
+        for try await page in engine.pages(ListCities(), next: .cursor(\.nextCursor), from: position) {
+            print(page.value.items.count)
+        }
+
+        let response = try await engine.response(to: ListCities())
+        print(response.response.link("last")?.target ?? "", response.headers.links.map(\.target))
+    }
+
+    private func rules() -> [NextPage<Cities>] {
+        [
+            .link, .url(\.nextCursor), .cursor(\.nextCursor), .offset(limit: 50, count: \.items.count),
+            .page(size: 50, count: \.items.count),
+        ]
+    }
+
+    private func loop(over engine: Engine) async throws {
+        let paging = Paging.offset(limit: 50)
+        let format = PageFormat(items: "items", total: "total")
+        var position = PagePosition.start
+        while let request = try paging.request(Request("cities"), at: position) {
+            let page = try format.page(of: try await engine.send(request))
+            position = try paging.position(after: page, at: position)
+        }
+    }
+}
