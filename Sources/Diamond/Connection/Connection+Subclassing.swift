@@ -73,18 +73,6 @@ extension Connection {
 }
 
 extension ConnectionError {
-    /// Creates the error of a body that could not be decoded.
-    ///
-    /// - Parameter type: the type of the output, or of the connection that decodes.
-    init(undecodable response: Response, as type: Any.Type, _ error: any Error) {
-        let place = RequestURL.masked(Array(response.url.utf8))
-        let reason = (error as? DecodingError)?.reason ?? "see the cause"
-        self.init(
-            .undecodable, "the response of \(place) is no \(type): \(reason)".printable, cause: error)
-        self.response = response
-        attempts = response.attempts
-    }
-
     fileprivate init(invalid response: Response, _ error: any Error) {
         let place = RequestURL.masked(Array(response.url.utf8))
         self.init(.invalidResponse, "the response of \(place) was refused: see the cause", cause: error)

@@ -9,6 +9,18 @@ extension ConnectionError {
         attempts = response.attempts
     }
 
+    /// Creates the error of a body that could not be decoded.
+    ///
+    /// - Parameter type: the type of the output, or of the connection that decodes.
+    init(undecodable response: Response, as type: Any.Type, _ error: any Error) {
+        let place = RequestURL.masked(Array(response.url.utf8))
+        let reason = (error as? DecodingError)?.reason ?? "see the cause"
+        self.init(
+            .undecodable, "the answer of \(place) is no \(type): \(reason)".printable, cause: error)
+        self.response = response
+        attempts = response.attempts
+    }
+
     /// Creates the error for a response with an unaccepted content type.
     ///
     /// - Parameter expected: the media type that is accepted.
