@@ -186,7 +186,7 @@ private struct Note: Endpoint {
         let engine = Engine(configuration)
         let error = await #expect(throws: ConnectionError.self) { try await engine.enqueue(Note()).output }
         #expect(error?.code == .queued)
-        let job = try await engine.queue().job(try #require(error?.jobID))
+        let job = try engine.queue().job(try #require(error?.jobID))
         #expect(job?.kind == Note.kind)
     }
 }
