@@ -151,7 +151,7 @@ extension Parameters {
     fileprivate mutating func append(parsing text: String) {
         // Split by scalars: a combining character after the sign would be part of its `Character`.
         let parts = text.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        append(String(parts[0]), parts.count > 1 ? .string(String(parts[1])) : .null)
+        append(String(parts[0]), parts.count > 1 ? JSONValue.string(String(parts[1])) : JSONValue.null)
     }
 }
 #endif
