@@ -14,6 +14,7 @@ extension Cache {
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: true)
+        defer { invalidations.announce(CacheInvalidation(of: [selection], isErasure: true)) }
         // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
         defer { removeFromMemory(selection) }
         let file = file
@@ -72,6 +73,13 @@ extension Cache {
     /// - Returns: the number of newly marked entries.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+        defer { invalidations.announce(CacheInvalidation(of: [selection])) }
+        return try await mark(selection)
+    }
+
+    /// Marks the entries of a selection stale, without telling observers.
+    @discardableResult
+    func mark(_ selection: CacheSelection) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: false)
         defer { removeFromMemory(selection) }
         let file = file

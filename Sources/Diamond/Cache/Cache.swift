@@ -17,6 +17,8 @@ public final class Cache: Sendable {
     let invalidations = InvalidationLog()
     let writer: CacheWriter
     let crossProcessChanges: CrossProcessChanges
+    /// The changes on disk, by any process, when memory has them: the names of the entries; `nil` if any may have changed.
+    let changesOnDisk = Broadcast<ChangedNames?>()
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
@@ -146,11 +148,17 @@ public final class Cache: Sendable {
     }
 
     /// Removes from memory the entries that other processes have changed.
-    func applyOtherProcessesChanges() {
-        guard let changes = crossProcessChanges.poll() else { return }
+    ///
+    /// - Parameter isDue: whether it is time to read the changes; `nil` if at most ten times a second.
+    func applyOtherProcessesChanges(isDue: Bool? = nil) {
+        guard let changes = crossProcessChanges.poll(isDue: isDue) else { return }
         switch changes {
-        case .entries(let names): memory.remove(named: names, by: file.urlHash)
-        case .everything: memory.removeAll()
+        case .entries(let names):
+            memory.remove(named: names, by: file.urlHash)
+            changesOnDisk.send(names)
+        case .everything:
+            memory.removeAll()
+            changesOnDisk.send(nil)
         case .failure(let error):
             // A forked child never learns of the changes of other processes.
             if error.code == .forked { memory.removeAll() }

@@ -46,11 +46,13 @@ final class CrossProcessChanges: Sendable {
     var isPollDue: Bool { uptime() >= nextPoll.load(ordering: .relaxed) }
 
     /// Returns the changes since the last poll; `nil` if it is too early to poll, or nothing has changed.
-    func poll() -> Update? {
+    ///
+    /// - Parameter isDue: whether it is time to poll; `nil` to decide by the interval.
+    func poll(isDue: Bool? = nil) -> Update? {
         let now = uptime()
         let next = nextPoll.load(ordering: .relaxed)
         // Only one of several concurrent lookups polls.
-        guard now >= next,
+        guard isDue ?? (now >= next),
             nextPoll.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
         else { return nil }
         return readChanges(since: state.withLock { $0 })

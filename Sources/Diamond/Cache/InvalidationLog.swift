@@ -15,7 +15,7 @@ final class InvalidationLog: Sendable {
         let subject: Subject
     }
 
-    private struct Selection {
+    struct Selection: Sendable {
         let content: CacheSelection
         /// Whether it includes entries of the same path with other queries: `true` for an unsafe request, `false` for
         /// an invalidation by the app.
@@ -38,6 +38,7 @@ final class InvalidationLog: Sendable {
         var logouts = RecentLog<Change<String>>()
     }
 
+    private let announcements = Broadcast<CacheInvalidation>()
     private let state = Guarded(State())
     /// The state's count, outside the lock because every request reads it.
     private let count = Atomic(0)
@@ -64,6 +65,21 @@ final class InvalidationLog: Sendable {
     func addLogout(of identity: String) {
         append { $0.logouts.append(Change(instant: $1, subject: identity)) }
     }
+
+    // MARK: Observers
+
+    /// Adds an observer of completed changes.
+    ///
+    /// - Parameter observer: called on any thread; it must return quickly.
+    /// - Returns: the number for ``removeObserver(_:)``.
+    func addObserver(_ observer: @escaping @Sendable (CacheInvalidation) -> Void) -> Int { announcements.add(observer) }
+
+    func removeObserver(_ number: Int) { announcements.remove(number) }
+
+    /// Tells observers of a change that is complete: a lookup finds no entry that it concerns fresh.
+    func announce(_ invalidation: CacheInvalidation) { announcements.send(invalidation) }
+
+    // MARK: Recording
 
     private func append(_ change: (inout State, Instant) -> Void) {
         state.withLock { state in
@@ -110,7 +126,7 @@ struct CacheSubject: Sendable {
 
 extension CacheSelection {
     /// Whether it includes a response that is being requested. Selections by age include stored entries only.
-    fileprivate func includes(_ subject: CacheSubject) -> Bool {
+    func includes(_ subject: CacheSubject) -> Bool {
         switch criterion {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key

@@ -157,11 +157,43 @@ public final class Engine: Sendable {
         let key = try await key(of: request)
         // Canceled exchanges may still be storing their partial responses.
         await pipeline.resumeStore.waitForCanceled()
-        guard let cache else {
-            pipeline.invalidations.add(.key(key), isErasure: isErasure)
-            return false
-        }
-        return try await isErasure ? cache.purge(key) : cache.invalidate(.key(key)) > 0
+        return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
+    }
+
+    /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are fetched
+    /// again.
+    ///
+    /// ```swift
+    /// try await engine.purge(.host("api.example.com"))
+    /// ```
+    ///
+    /// - Returns: the number of erased entries; 0 without a cache.
+    @discardableResult
+    @concurrent
+    public func purge(_ selection: CacheSelection) async throws(CacheError) -> Int {
+        guard let cache else { return revokeUnstored(selection, isErasure: true) }
+        return try await cache.purge(selection)
+    }
+
+    /// Marks the stored entries of a selection stale (``Cache/invalidate(_:)``). Observed queries among them are fetched again.
+    ///
+    /// ```swift
+    /// try await engine.invalidate(.tag("cities"))
+    /// ```
+    ///
+    /// - Returns: the number of newly marked entries; 0 without a cache.
+    @discardableResult
+    @concurrent
+    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+        guard let cache else { return revokeUnstored(selection, isErasure: false) }
+        return try await cache.invalidate(selection)
+    }
+
+    /// Notes for running exchanges and observed queries that responses are outdated.
+    private func revokeUnstored(_ selection: CacheSelection, isErasure: Bool) -> Int {
+        pipeline.invalidations.add(selection, isErasure: isErasure)
+        pipeline.invalidations.announce(CacheInvalidation(of: [selection], isErasure: isErasure))
+        return 0
     }
 
     /// Forgets an identity, for a logout: erases its entries, for every process of the store, and its cookies.

@@ -75,8 +75,7 @@ extension Pipeline {
         guard !received.isInSink else {
             // Before its own invalidations, which are not about it.
             let entryForGet = store.entryForGet(of: received, admitted: admitted)
-            store.invalidate(after: received, to: plan.context)
-            await invalidateGroups(after: received, to: plan.context)
+            await invalidate(after: received, to: plan.context)
             await recorder?.finish(received, admitted: admitted, entryForGet: entryForGet)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
@@ -107,7 +106,7 @@ extension Pipeline {
             in: exchangeEnvironment)
         do throws(ConnectionError) { return try await exchange.receivedResponse(&permit) } catch {
             await recorder?.discard()
-            store.invalidate(after: error, to: plan.context)
+            await invalidate(after: error, to: plan.context)
             throw error
         }
     }

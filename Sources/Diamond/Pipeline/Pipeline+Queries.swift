@@ -38,7 +38,9 @@ extension Pipeline {
     func forget(_ identity: String) {
         invalidations.addLogout(of: identity)
         // With a cache, the erasure of its entries notes this.
-        if cache == nil { invalidations.add(.identity(identity), isErasure: true) }
+        guard cache == nil else { return }
+        invalidations.add(.identity(identity), isErasure: true)
+        invalidations.announce(CacheInvalidation(of: [.identity(identity)], isErasure: true))
     }
 
     /// Begins an interval of a connection whose request may not be resolved yet.

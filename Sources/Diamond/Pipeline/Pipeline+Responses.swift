@@ -51,7 +51,7 @@ extension Pipeline {
         let caller = admitted.plan.context.caller
         // Before its own invalidations, which are not about it.
         let entry = store.entryForGet(of: received, admitted: admitted)
-        await invalidateGroups(after: received, to: admitted.plan.context)
+        await invalidate(after: received, to: admitted.plan.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
         guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
             received.status != .partialContent
@@ -83,7 +83,6 @@ extension Pipeline {
         resumeWriter: ResumeWriter?
     ) -> Response {
         let context = admitted.plan.context
-        invalidateChanged(after: received, to: context)
         if store.isForCache(received, to: admitted.plan), let entry = store.entry(of: received, to: admitted) {
             resumeWriter?.end()
             store.store(entry, admitted: admitted)
@@ -100,7 +99,6 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response {
         let context = admitted.plan.context
         let response = response(from: received, to: context)
-        invalidateChanged(after: received, to: context)
         // Interceptors do not validate redirects that are followed.
         if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
             try await validate(response, for: context, resumeWriter: resumeWriter)
@@ -117,14 +115,16 @@ extension Pipeline {
         return response.storing(entry.stored, for: context)
     }
 
-    /// Invalidates the URLs that an unsafe request has changed.
-    private func invalidateChanged(after received: ReceivedResponse, to context: RequestContext) {
-        if context.identity == nil, !context.wire.method.isSafe { store.invalidate(after: received, to: context) }
+    /// Marks stale what an unsafe request has changed. A cache that cannot be written is reported.
+    func invalidate(after received: ReceivedResponse, to context: RequestContext) async {
+        do throws(CacheError) { try await store.invalidate(after: received, to: context) } catch {
+            lookup.report(error)
+        }
     }
 
-    /// Invalidates the groups that the response to an unsafe request names. A cache that cannot be written is reported.
-    func invalidateGroups(after received: ReceivedResponse, to context: RequestContext) async {
-        do throws(CacheError) { try await store.invalidateGroups(after: received, to: context) } catch {
+    /// Marks stale what an unsafe request without a response may have changed.
+    func invalidate(after error: ConnectionError, to context: RequestContext) async {
+        do throws(CacheError) { try await store.invalidate(after: error, to: context) } catch {
             lookup.report(error)
         }
     }

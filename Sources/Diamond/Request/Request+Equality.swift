@@ -27,7 +27,8 @@ extension Request {
     }
 
     private func isHandled(like other: Request) -> Bool {
-        cache == other.cache && tags.isExactly(other.tags) && lane == other.lane && retry == other.retry
-            && replay == other.replay && bodyLimit == other.bodyLimit && timeout == other.timeout
+        cache == other.cache && tags.isExactly(other.tags) && invalidates.isExactly(other.invalidates)
+            && lane == other.lane && retry == other.retry && replay == other.replay && bodyLimit == other.bodyLimit
+            && timeout == other.timeout
     }
 }

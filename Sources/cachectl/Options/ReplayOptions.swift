@@ -42,6 +42,11 @@ struct ReplayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A tag; repeatable.", valueName: "NAME"))
     var tag: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "A tag whose stored responses become stale when the request succeeds; repeatable.", valueName: "NAME"))
+    var invalidates: [String] = []
+
     func validate() throws {
         guard key != "", unique != "", lane != "" else {
             throw ValidationError("a name is empty: give a name, or leave the option out")
@@ -70,6 +75,7 @@ struct ReplayOptions: ParsableArguments {
         }
         if let lane { request.lane = Lane(lane) }
         request.tags.formUnion(tag)
+        request.invalidates.formUnion(invalidates)
     }
 }
 #endif

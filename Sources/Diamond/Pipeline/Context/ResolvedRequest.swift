@@ -34,6 +34,8 @@ final class ResolvedRequest: Sendable {
     /// The request's own limit; `nil` for the engine's.
     let bodyLimit: Int?
     let tags: Set<String>
+    /// The tags that the request makes stale.
+    let invalidates: Set<String>
     /// The lane and the origin that limit its exchanges.
     let permitScope: PermitScope
     /// The URL that is sent, without user info and without secrets that are filled in later.
@@ -63,6 +65,7 @@ final class ResolvedRequest: Sendable {
             ownRetry = IndirectOptional(request.retry)
             bodyLimit = request.bodyLimit
             tags = request.tags
+            invalidates = request.invalidates
             permitScope = PermitScope(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && !hasConditions
@@ -92,6 +95,7 @@ final class ResolvedRequest: Sendable {
         ownRetry = other.ownRetry
         bodyLimit = other.bodyLimit
         tags = other.tags
+        invalidates = other.invalidates
         permitScope = other.permitScope
         url = other.url
         identity = other.identity

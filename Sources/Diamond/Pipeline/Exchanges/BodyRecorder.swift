@@ -41,8 +41,7 @@ actor BodyRecorder: BodyRecording {
         let mayCollect = mayCollect(head)
         if !context.wire.method.isSafe, !mayCollect {
             // Not after the body: the client may read it slowly, or leave.
-            pipeline.store.invalidate(after: head, to: context)
-            await pipeline.invalidateGroups(after: head, to: context)
+            await pipeline.invalidate(after: head, to: context)
         }
         guard !head.isPersonal, !isTooLarge(head), !isForParts || head.status == .partialContent,
             pipeline.store.isForCache(head, to: plan) || mayCollect

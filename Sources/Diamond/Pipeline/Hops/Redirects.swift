@@ -39,6 +39,7 @@ struct Redirects {
             after: context.wire, rules: rules, cache: request.cache, timeout: request.timeout, response: response)
         guard var next = target else { return nil }
         next.tags = request.tags
+        next.invalidates = request.invalidates
         next.lane = request.lane
         next.retry = request.retry
         next.bodyLimit = request.bodyLimit

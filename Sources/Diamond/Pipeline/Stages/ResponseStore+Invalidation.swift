@@ -3,31 +3,28 @@ import HTTPTypes
 
 /// Invalidation by unsafe methods (RFC 9111 section 4.4).
 extension ResponseStore {
-    /// Invalidates the URLs that an unsafe request has changed: its own, and those of the same origin that the response names.
-    func invalidate(after received: ReceivedResponse, to context: RequestContext) {
+    /// Marks stale what an unsafe request has changed: its URL, the URLs of the same origin that the response names, the groups
+    /// that it names (RFC 9875 section 3), and the tags that the request names (``Request/invalidates``). The URLs are marked
+    /// without a wait. Groups and tags wait for the disk, because only the file knows their entries.
+    func invalidate(after received: ReceivedResponse, to context: RequestContext) async throws(CacheError) {
         guard !context.wire.method.isSafe, mayHaveActed(received) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
             .compactMap { Redirect.target($0, of: received.headers, from: context.wire)?.url }
             .filter { $0.origin == context.wire.url.origin }
             .map { context.wire.entryURL(of: $0, environment.rules) }
-        invalidate(urls, for: context)
+        var names = CacheGroups.names(invalidatedBy: received.headers, origin: context.permitScope.origin)
+        if !isToBeRepeated(received, method: context.wire.method) { names.formUnion(context.resolved.invalidates) }
+        try await invalidate(urls, names: names, for: context)
     }
 
-    /// Invalidates the URL that an unsafe request without a response may have changed. After a redirect this applies if the last
+    /// Marks stale what an unsafe request without a response may have changed. After a redirect this applies if the last
     /// hop was sent; the redirect has invalidated the URL of the hop before.
-    func invalidate(after error: ConnectionError, to context: RequestContext) {
+    func invalidate(after error: ConnectionError, to context: RequestContext) async throws(CacheError) {
+        guard !context.wire.method.isSafe else { return }
         // The cause is that of the last attempt, and of a single attempt the only source.
         let isCause = (error.cause as? TransportError)?.requestMayHaveBeenSent == true
-        let mayHaveActed = isCause || error.attempts.contains(where: \.mayHaveArrived)
-        if !context.wire.method.isSafe, mayHaveActed { invalidate([], for: context) }
-    }
-
-    /// Marks the groups stale that the response to an unsafe request names (RFC 9875 section 3). Waits for the disk, because only
-    /// the file knows the entries of a group.
-    func invalidateGroups(after received: ReceivedResponse, to context: RequestContext) async throws(CacheError) {
-        guard let cache, !context.wire.method.isSafe, mayHaveActed(received) else { return }
-        let names = CacheGroups.names(invalidatedBy: received.headers, origin: context.permitScope.origin)
-        for name in names { try await cache.invalidate(.tag(name)) }
+        guard isCause || error.attempts.contains(where: \.mayHaveArrived) else { return }
+        try await invalidate([], names: context.resolved.invalidates, for: context)
     }
 
     /// Whether the server has acted, or may have acted on an earlier attempt: a repeated DELETE is answered with 404.
@@ -35,18 +32,37 @@ extension ResponseStore {
         (200..<400).contains(received.status.code) || received.attempts.count > 1
     }
 
-    /// Invalidates without a wait for the disk, because the exchange may still hold its permit.
+    /// Whether a redirect asks for the same request at another URL. The server has not acted then.
+    private func isToBeRepeated(_ received: ReceivedResponse, method: HTTPRequest.Method) -> Bool {
+        received.status.kind == .redirection && !Redirect.dropsBody(status: received.status.code, method: method)
+    }
+
+    /// Marks URLs, groups and tags stale, and tells observers when all are marked. The exchange may still hold its permit.
     ///
     /// - Parameter urls: the URLs besides the request's own.
-    private func invalidate(_ urls: [String], for context: RequestContext) {
+    private func invalidate(
+        _ urls: [String], names: Set<String>, for context: RequestContext
+    ) async throws(CacheError) {
         let urls = Set([context.wire.entryURL(environment.rules)] + urls)
+        let key = ownKey(context.wire)
+        markAtOnce(urls, key: key)
+        let tags = names.map { CacheSelection.tag($0) }
+        defer {
+            invalidations.announce(CacheInvalidation(of: tags + (key.map { [.key($0)] } ?? []), changedURLs: urls))
+        }
+        for tag in tags {
+            if let cache { try await cache.mark(tag) } else { invalidations.add(tag, isErasure: false) }
+        }
+    }
+
+    private func markAtOnce(_ urls: Set<String>, key: RequestKey?) {
         // Without a cache, running exchanges may bring the state before the change.
         if let cache {
             cache.markStale(urls: urls)
         } else {
             for url in urls { invalidations.addChange(of: url) }
         }
-        guard let key = ownKey(context.wire) else { return }
+        guard let key else { return }
         if let cache { cache.removeOutdated(key) } else { invalidations.add(.key(key), isErasure: false) }
     }
 

@@ -39,6 +39,7 @@ extension Request {
         cache.storesPost = try form.boolean("storesPost")
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
         tags = Set(try form.strings("tags"))
+        invalidates = Set(try form.strings("invalidates"))
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.consume("retry") { retry = try RetryPolicy(written: value) }
         if let value = form.consume("replay") { replay = try ReplayPolicy(written: value) }
@@ -77,6 +78,7 @@ extension Request {
         if cache.storesPost { members["storesPost"] = .bool(true) }
         if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
+        if !invalidates.isEmpty { members["invalidates"] = .array(invalidates.sorted().map { .string($0) }) }
         if lane != .default { members["lane"] = .string(lane.name) }
         if let retry { members["retry"] = retry.written }
         if replay != .never { members["replay"] = replay.written }

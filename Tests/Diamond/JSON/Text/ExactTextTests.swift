@@ -35,6 +35,7 @@ import Testing
         ("prefix", { $0.credentials = [.header(.authorization, prefix: $1, .secret("a"))] }),
         ("secret parameter", { $0.credentials = [.parameter($1, .secret("a"))] }),
         ("identity", { $0.identity = $1 }), ("cacheKey", { $0.cacheKey = $1 }), ("tag", { $0.tags = [$1] }),
+        ("invalidates", { $0.invalidates = [$1] }),
         ("lane", { $0.lane = Lane($1) }), ("ignoring", { $0.rules.ignoring = [$1] }),
         ("secrets", { $0.rules.secrets = [$1] }), ("nonSelecting", { $0.rules.nonSelecting = [$1] }),
         ("ordering key", { $0.replay = ReplayPolicy(.durable, orderingKey: $1) }),

@@ -117,6 +117,7 @@ private struct JobText {
             ("identity", job.identity), ("key", key), ("priority", job.priority == 0 ? nil : String(job.priority)),
             ("lane", job.lane == Lane.default.name ? nil : job.lane), ("unique", request?.replay.unique),
             ("kind", job.kind), ("tags", job.tags.isEmpty ? nil : job.tags.joined(separator: ", ")),
+            ("invalidates", invalidates),
             ("metadata", job.metadata.isEmpty ? nil : Output.text(of: job.metadata)),
         ]
         let times: [(String, Date?)] = [
@@ -131,6 +132,10 @@ private struct JobText {
         let all = rare + times.map { ($0, $1.map(Quantity.instant)) } + answers
         return [("job", "\(job.id)"), ("state", state), ("request", "\(job.method) \(job.url)")]
             + all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    private var invalidates: String? {
+        request.flatMap { $0.invalidates.isEmpty ? nil : $0.invalidates.sorted().joined(separator: ", ") }
     }
 
     private var state: String {

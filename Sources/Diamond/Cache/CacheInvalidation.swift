@@ -1,0 +1,49 @@
+/// A completed change by this process: entries were marked stale, or erased.
+struct CacheInvalidation: Sendable {
+    /// The effect on the response to a request.
+    enum Effect: Int, Comparable {
+        case none
+        /// Only the store can tell whether its entry is concerned.
+        case unknown
+        /// It is stale, or erased.
+        case outdated
+        /// Everything of its user was erased.
+        case forgotten
+
+        static func < (left: Effect, right: Effect) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private let selections: [InvalidationLog.Selection]
+    private let isErasure: Bool
+
+    /// - Parameter changedURLs: the URLs that an unsafe request has changed (RFC 9111 section 4.4).
+    init(of selections: [CacheSelection], changedURLs: Set<String> = [], isErasure: Bool = false) {
+        self.selections =
+            selections.map { InvalidationLog.Selection(content: $0, reachesOtherQueries: false) }
+            + changedURLs.map { InvalidationLog.Selection(content: .url($0), reachesOtherQueries: true) }
+        self.isErasure = isErasure
+    }
+
+    /// Returns the effect on a response.
+    ///
+    /// - Parameter subject: its tags include its groups.
+    func effect(on subject: CacheSubject) -> Effect {
+        selections.map { effect(of: $0, on: subject) }.max() ?? .none
+    }
+
+    private func effect(of selection: InvalidationLog.Selection, on subject: CacheSubject) -> Effect {
+        guard selection.includes(subject) else { return selection.content.isDecidedByStore ? .unknown : .none }
+        if isErasure, case .identity = selection.content.criterion { return .forgotten }
+        return .outdated
+    }
+}
+
+extension CacheSelection {
+    /// Whether the store has to be read for an answer: the selection is by age, or by keys, which may be those of variants.
+    fileprivate var isDecidedByStore: Bool {
+        switch criterion {
+        case .key, .keys, .storedBefore, .expired, .sealedHost: true
+        case .all, .tag, .identity, .url, .urlPrefix, .host: false
+        }
+    }
+}
