@@ -19,6 +19,7 @@ extension Engine {
     ///   task.
     @concurrent
     public func close(within limit: Duration = .zero) async {
+        queries.close()
         if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()

@@ -25,6 +25,7 @@ public final class Engine: Sendable {
     let members: ConnectionRegistry
     let replayHandlers = ReplayHandlers()
     let sharedStreams = SharedStreams()
+    let queries: Queries
 
     /// Creates an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason.
     /// Requests are sent nevertheless.
@@ -45,6 +46,7 @@ public final class Engine: Sendable {
             Pipeline(configuration, transport: transport, cache: cache, lanes: lanes, activity: activity),
             callbackExecutor: configuration.callbackExecutor
         )
+        queries = Queries(over: members.pipeline)
         self.activity = activity
         applyHolds()
     }

@@ -1,0 +1,34 @@
+#if canImport(Observation)
+public import Observation
+
+/// The newest state of a query, for SwiftUI and other observers of the main actor.
+///
+/// ```swift
+/// @State private var cities = ObservedQuery(engine.updates(ListCities()))
+/// ```
+///
+/// It observes the query while ``run()`` runs, such as in a view's `task` modifier.
+@MainActor
+@Observable
+public final class ObservedQuery<Value: Sendable> {
+    /// The newest state.
+    public private(set) var state = QueryState<Value>()
+
+    @ObservationIgnored private let updates: QueryUpdates<Value>
+
+    /// Creates an object that observes nothing yet.
+    public nonisolated init(_ updates: QueryUpdates<Value>) { self.updates = updates }
+
+    /// The newest value; `nil` until there is one.
+    public var value: Value? { state.value }
+    /// The error of the last fetch; `nil` when it has succeeded.
+    public var error: ConnectionError? { state.error }
+    /// Whether a fetch is under way.
+    public var isFetching: Bool { state.isFetching }
+
+    /// Updates the state until the calling task is canceled or the engine is closed. The value stays afterwards.
+    public func run() async {
+        for await state in updates { self.state = state }
+    }
+}
+#endif

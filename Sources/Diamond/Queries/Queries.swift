@@ -1,0 +1,78 @@
+import DiamondSQLite
+
+/// The observed queries of an engine. Without an observer there is none, and nothing runs.
+final class Queries: Sendable {
+    private struct State {
+        var open: [QueryKey: any AnyQuery] = [:]
+        /// The sources of signals; `nil` while no query is observed.
+        var watch: QueryWatch?
+        var isClosed = false
+    }
+
+    private let state = Guarded(State())
+    private let pipeline: Pipeline
+
+    init(over pipeline: Pipeline) { self.pipeline = pipeline }
+
+    /// Returns the states of a query from now on. All observers of a key share one query. The stream keeps only the newest
+    /// state. It ends when the engine is closed.
+    func states<Value: Sendable>(
+        of source: QuerySource<Value>, key: QueryKey, settings: QuerySettings
+    ) -> AsyncStream<QueryState<Value>> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            guard let (query, number) = join(source, key: key, settings: settings, continuation) else {
+                return continuation.finish()
+            }
+            continuation.onTermination = { [self] _ in leave(query, number, key: key) }
+        }
+    }
+
+    private func join<Value: Sendable>(
+        _ source: QuerySource<Value>, key: QueryKey, settings: QuerySettings, _ observer: Query<Value>.Observer
+    ) -> (query: Query<Value>, number: Int)? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let query = state.open[key] as? Query<Value> ?? Query(source, over: pipeline)
+            if state.watch == nil { state.watch = QueryWatch(pipeline) { [weak self] in self?.note($0) } }
+            state.open[key] = query
+            return (query, query.add(observer, settings))
+        }
+    }
+
+    private func leave<Value: Sendable>(_ query: Query<Value>, _ number: Int, key: QueryKey) {
+        // The watch is released outside the lock.
+        let watch = state.withLock { state -> QueryWatch? in
+            guard query.remove(number), state.open[key] as AnyObject? === query else { return nil }
+            state.open[key] = nil
+            guard state.open.isEmpty else { return nil }
+            defer { state.watch = nil }
+            return state.watch
+        }
+        watch?.stop()
+    }
+
+    /// Passes a signal to every query.
+    func note(_ signal: QuerySignal) {
+        for query in state.withLock({ Array($0.open.values) }) { query.note(signal) }
+    }
+
+    /// Whether a query is observed.
+    var isObserved: Bool { state.withLock { !$0.open.isEmpty } }
+
+    /// Ends the sequences of all observers, now and later.
+    func close() {
+        let (open, watch) = state.withLock { state in
+            state.isClosed = true
+            defer { state.watch = nil }
+            return (Array(state.open.values), state.watch)
+        }
+        watch?.stop()
+        for query in open { query.finish() }
+    }
+}
+
+/// The identity of a query within an engine: the type of the call, and its request.
+struct QueryKey: Hashable, Sendable {
+    let call: ObjectIdentifier
+    let request: Request
+}

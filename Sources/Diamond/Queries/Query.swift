@@ -1,0 +1,200 @@
+import DiamondSQLite
+import HTTPTypes
+
+/// A query of an engine, whatever the type of its value.
+protocol AnyQuery: Sendable {
+    func note(_ signal: QuerySignal)
+    /// Ends the sequences of all observers.
+    func finish()
+}
+
+/// An observed query: its observers, and the one task that fetches for all of them.
+///
+/// ``Queries`` starts the task with the first observer and cancels it with the last. ``QueryLife`` decides what the task does.
+final class Query<Value: Sendable>: AnyQuery {
+    typealias Observer = AsyncStream<QueryState<Value>>.Continuation
+    typealias Answer = QueryLife<Value>.Answer
+
+    private struct State {
+        var life = QueryLife<Value>()
+        var observers = Listeners<Observer>()
+        var settings: [Int: QuerySettings] = [:]
+        var task: Task<Void, Never>?
+    }
+
+    private let state = Guarded(State())
+    private let signal = Signal()
+    private let pipeline: Pipeline
+    private let source: QuerySource<Value>
+
+    init(_ source: QuerySource<Value>, over pipeline: Pipeline) {
+        self.source = source
+        self.pipeline = pipeline
+    }
+
+    private var uptime: Int64 { pipeline.time.clock.uptime() }
+    private var now: Int64 { pipeline.exchangeEnvironment.now() }
+
+    // MARK: Observers
+
+    /// Adds an observer, which gets the current state if the store was read.
+    ///
+    /// - Returns: the number for ``remove(_:)``.
+    func add(_ observer: Observer, _ settings: QuerySettings) -> Int {
+        let number = state.withLock { state in
+            let number = state.observers.add(observer)
+            state.settings[number] = settings
+            if state.life.isReady { observer.yield(state.life.state) }
+            if state.task == nil { state.task = Task.detached { [self] in await run() } }
+            return number
+        }
+        // The interval may be shorter now.
+        signal.wake()
+        return number
+    }
+
+    /// Removes an observer. The last one ends the task.
+    ///
+    /// - Returns: whether no observer is left.
+    func remove(_ number: Int) -> Bool {
+        let (removed, task) = state.withLock { state -> (Observer?, Task<Void, Never>?) in
+            state.settings[number] = nil
+            let removed = state.observers.remove(number)
+            return (removed, state.observers.isEmpty ? state.task : nil)
+        }
+        // Released outside the lock.
+        _ = removed
+        task?.cancel()
+        return task != nil
+    }
+
+    func finish() {
+        let (observers, task) = state.withLock { ($0.observers.all, $0.task) }
+        task?.cancel()
+        for observer in observers { observer.finish() }
+    }
+
+    /// Changes the life. If its state has changed, all observers get it; they keep only the newest.
+    private func change(_ body: (inout QueryLife<Value>) -> Bool) {
+        state.withLock { state in
+            if body(&state.life), state.life.isReady { state.observers.yield(state.life.state) }
+        }
+    }
+
+    /// Changes the life by an answer, unless the user's data was erased since an epoch.
+    private func change(in epoch: Int, _ body: (inout QueryLife<Value>) -> Void) {
+        change { life in
+            guard life.epoch == epoch else { return false }
+            body(&life)
+            return true
+        }
+    }
+
+    // MARK: Events
+
+    func note(_ signal: QuerySignal) {
+        let hasWork = state.withLock { state in
+            guard let event = signal.event(for: state.life, settings: state.settings.values) else { return false }
+            let hasWork = state.life.note(event)
+            if event == .forgotten, state.life.isReady { state.observers.yield(state.life.state) }
+            return hasWork
+        }
+        if hasWork { self.signal.wake() }
+    }
+
+    // MARK: The task
+
+    private func run() async {
+        while !Task.isCancelled {
+            let step = state.withLock { [uptime] in
+                $0.life.nextStep(interval: $0.settings.values.interval, at: uptime)
+            }
+            switch step {
+            case .look(let need): await perform(need)
+            case .wait(let limit): await wait(limit)
+            }
+        }
+    }
+
+    private func wait(_ limit: Int64?) async {
+        let deadline = limit.map { limit in
+            Deadline(after: .milliseconds(limit), sleep: pipeline.time.clock.sleep) { [signal] in signal.wake() }
+        }
+        await signal.wait()
+        deadline?.cancel()
+    }
+
+    /// Looks at the store, shows what is stored, and fetches, as the plan says.
+    private func perform(_ need: QueryNeed) async {
+        var epoch = state.withLock { $0.life.epoch }
+        let result: Result<Answer, ConnectionError>
+        do throws(ConnectionError) {
+            let request = try source.request()
+            guard request.method.isSafe else { throw Self.unsafe(request) }
+            let look = try await pipeline.look(at: request)
+            let (plan, planned) = state.withLock { state in
+                (state.life.plan(for: need, mode: request.cache.mode, look: look), state.life.epoch)
+            }
+            epoch = planned
+            var fetch = plan.fetch
+            if plan.showsEntry, let stored = look.stored?.response,
+                try await !show(stored, of: request, isLast: fetch == nil, in: epoch)
+            {
+                fetch = fetch ?? request.cache.mode.asking
+            }
+            guard let mode = fetch else { return change { [uptime] in $0.endLook(at: uptime) } }
+            change { $0.beginFetch() }
+            result = .success(try await answer(to: request, mode: mode))
+        } catch {
+            result = .failure(error)
+        }
+        guard !Task.isCancelled else { return }
+        change(in: epoch) { [uptime] in $0.end(result, at: uptime) }
+    }
+
+    /// Shows the stored response.
+    ///
+    /// - Parameter isLast: whether nothing is fetched afterwards. Otherwise a response that cannot be shown is no error.
+    /// - Returns: `false` if it was not shown: it was removed after the look, or belongs to a redirect to nothing stored.
+    private func show(
+        _ stored: StoredResponse, of request: Request, isLast: Bool, in epoch: Int
+    ) async throws(ConnectionError) -> Bool {
+        do throws(ConnectionError) {
+            let answer = try await answer(to: request, mode: .cacheOnly)
+            let shown = Answer(
+                value: answer.value, response: answer.response, receivedAt: stored.storedAt,
+                originTime: stored.originTime)
+            change(in: epoch) { [uptime] in $0.show(shown, isLast: isLast, at: uptime) }
+            return true
+        } catch {
+            if isLast, error.response?.source != .generated { throw error }
+            return false
+        }
+    }
+
+    private static func unsafe(_ request: Request) -> ConnectionError {
+        let advice = "observe a request with a safe method, such as GET or QUERY"
+        return ConnectionError(.badRequest, "\(request) cannot be observed, because it may change something: \(advice)")
+    }
+
+    private func answer(to request: Request, mode: CachePolicy.Mode) async throws(ConnectionError) -> Answer {
+        var request = request
+        request.cache.mode = mode
+        // A query is not queued.
+        request.replay = .never
+        let (value, response) = try await source.load(request)
+        let age = response.headers[.age].flatMap { Int64(digits: $0) } ?? 0
+        let now = now
+        return Answer(
+            value: value, response: response, receivedAt: now,
+            originTime: now.addingSaturating(-min(age, Int64.max / 1000) * 1000))
+    }
+}
+
+/// The request of a query, and the function that sends and decodes it.
+struct QuerySource<Value: Sendable>: Sendable {
+    /// Returns the request.
+    let request: @Sendable () throws(ConnectionError) -> Request
+    /// Sends a request, and returns its value and response.
+    let load: @Sendable (Request) async throws(ConnectionError) -> (Value, Response)
+}

@@ -1,0 +1,217 @@
+import Foundation
+import HTTPTypes
+
+/// An event outside a query that may call for work.
+enum QueryEvent: Equatable, Sendable {
+    /// The stored response was marked stale or erased by this process.
+    case outdated
+    /// Everything of the value's user was erased.
+    case forgotten
+    /// The stored response may have changed.
+    case maybeChanged
+    /// Time has passed in which another process may have stored a response.
+    case polled
+    case network(isReachable: Bool)
+    case foreground
+}
+
+/// The state of a query, and the work that it needs next. A value; ``Query`` does the work.
+struct QueryLife<Value: Sendable>: Sendable {
+    /// The next step of a query.
+    enum Step: Equatable {
+        case look(QueryNeed)
+        /// Waits for an event, or for a time in milliseconds.
+        case wait(Int64?)
+    }
+
+    /// A value with its response.
+    struct Answer: Sendable {
+        let value: Value
+        let response: Response
+        /// The time when it arrived, in milliseconds since 1970.
+        let receivedAt: Int64
+        /// The time when the origin made or confirmed it.
+        let originTime: Int64
+    }
+
+    private(set) var state = QueryState<Value>()
+    /// Whether observers may see the state: the store was read.
+    private(set) var isReady = false
+    /// The entry, user and names of the last look; `nil` before.
+    private(set) var lastLook: QueryLook?
+    /// The number of times that the user's data was erased. An answer of an earlier epoch is not shown.
+    private(set) var epoch = 0
+    private var need = QueryNeed.freshen
+    private var isOffline = false
+    private var receivedAt = Int64.min
+    /// Whether the value was stored.
+    private var isStored = false
+    /// Whether the value is the response to another caller, or of another process.
+    private var isOfOthers = false
+    /// The uptime at the end of the last fetch, or of the first look.
+    private var endedAt: Int64?
+
+    // MARK: Events
+
+    /// Notes an event.
+    ///
+    /// - Returns: whether there is work to do.
+    mutating func note(_ event: QueryEvent) -> Bool {
+        switch event {
+        // Before the first look, a stored response may be read that is marked only now.
+        case .outdated: require(lastLook == nil ? .freshen : .ask)
+        case .forgotten:
+            forgetValue()
+            require(.freshen)
+        case .maybeChanged: require(.compare)
+        case .polled: if state.value == nil { require(.compare) }
+        case .network(let isReachable): noteNetwork(isReachable: isReachable)
+        case .foreground: refresh()
+        }
+        return need != .nothing
+    }
+
+    private mutating func require(_ least: QueryNeed) { need = max(need, least) }
+
+    /// A value that is fresh although the last fetch has failed is fetched again, so that the error does not stay.
+    private mutating func refresh() { require(state.error == nil ? .freshen : .ask) }
+
+    private mutating func noteNetwork(isReachable: Bool) {
+        if isReachable, isOffline || state.error != nil { refresh() }
+        isOffline = !isReachable
+    }
+
+    private mutating func forgetValue() {
+        epoch += 1
+        state = QueryState(isFetching: true)
+        (receivedAt, isStored, isOfOthers) = (.min, false, false)
+        lastLook = nil
+    }
+
+    // MARK: Steps
+
+    /// Returns the next step, whose work then counts as begun.
+    ///
+    /// - Parameters:
+    ///   - interval: the milliseconds between two fetches; `nil` for none by time.
+    ///   - uptime: the milliseconds of a monotonic clock.
+    mutating func nextStep(interval: Int64?, at uptime: Int64) -> Step {
+        let isDue = interval.map { (endedAt ?? uptime).addingSaturating($0) <= uptime } ?? false
+        if isDue { require(.ask) }
+        guard need == .nothing else {
+            defer { need = .nothing }
+            return .look(need)
+        }
+        return .wait(interval.map { (endedAt ?? uptime).addingSaturating($0) - uptime })
+    }
+
+    /// Returns the plan for a need, given the store's entry.
+    mutating func plan(for need: QueryNeed, mode: CachePolicy.Mode, look: QueryLook) -> QueryPlan {
+        var need = need
+        if let lastLook, !lastLook.user.isExactly(look.user) {
+            // Another user has signed in.
+            forgetValue()
+            need = max(need, .freshen)
+        }
+        let entry = entry(of: look, for: need)
+        lastLook = look.withoutBody
+        return QueryPlan(for: need, mode: mode, entry: entry, hasLostEntry: isStored)
+    }
+
+    private func entry(of look: QueryLook, for need: QueryNeed) -> QueryEntry? {
+        guard let stored = look.stored else { return nil }
+        let isKnown = lastLook?.stored.map { stored.response.isUnchanged(since: $0.response) } ?? false
+        // A response that was refused before is not read again whenever time passes.
+        let relation: QueryEntry.Relation =
+            isKnown && need == .compare ? .same : relation(of: stored.response, isKnown: isKnown)
+        return QueryEntry(condition: stored.condition, relation: relation, isNews: !isKnown)
+    }
+
+    private func relation(of stored: StoredResponse, isKnown: Bool) -> QueryEntry.Relation {
+        guard let response = state.response else { return .newer }
+        let isEqual = stored.isWhole && stored.body == response.body && stored.status == response.status.code
+        if isKnown || isEqual { return .same }
+        return stored.sentAt > receivedAt ? .newer : .unclear
+    }
+
+    // MARK: Answers
+
+    /// Shows a stored answer.
+    ///
+    /// - Parameter isLast: whether nothing is fetched afterwards.
+    mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
+        take(answer)
+        (isStored, isOfOthers) = (true, true)
+        guard isLast else { return _ = beginFetch() }
+        // Another caller has fetched it.
+        state.error = nil
+        end(at: uptime)
+    }
+
+    /// Begins a fetch.
+    ///
+    /// - Returns: whether the state has changed.
+    mutating func beginFetch() -> Bool {
+        guard !state.isFetching || !isReady else { return false }
+        state.isFetching = true
+        isReady = true
+        return true
+    }
+
+    /// Ends a look after which nothing is fetched.
+    ///
+    /// - Returns: whether the state has changed.
+    mutating func endLook(at uptime: Int64) -> Bool {
+        guard !isReady || state.isFetching else { return false }
+        end(at: uptime)
+        return true
+    }
+
+    /// Ends a fetch. A response that was served because the fetch has failed does not replace a value.
+    mutating func end(_ result: Result<Answer, ConnectionError>, at uptime: Int64) {
+        switch result {
+        case .success(let answer):
+            // The shared exchange may have begun before that of the shown value: the server is asked again.
+            if isOfOthers, answer.response.cacheStatus?.isCollapsed == true,
+                answer.response.body != state.response?.body
+            {
+                isOfOthers = false
+                return require(.ask)
+            }
+            state.error = nil
+            end(at: uptime)
+            guard answer.response.source != .stale || state.value == nil else { return }
+            take(answer)
+            isStored = answer.response.isInCache
+            isOfOthers = false
+        case .failure(let error):
+            state.error = error
+            end(at: uptime)
+        }
+    }
+
+    private mutating func take(_ answer: Answer) {
+        state.value = answer.value
+        state.response = answer.response
+        state.date = Date(milliseconds: answer.originTime)
+        receivedAt = answer.receivedAt
+    }
+
+    private mutating func end(at uptime: Int64) {
+        state.isFetching = false
+        isReady = true
+        endedAt = uptime
+    }
+}
+
+extension StoredResponse {
+    /// The time when its request was sent.
+    fileprivate var sentAt: Int64 { storedAt.addingSaturating(-duration) }
+}
+
+extension Response {
+    /// Whether the cache has it.
+    fileprivate var isInCache: Bool {
+        source == .cache || source == .revalidated || source == .stale || cacheStatus?.isStored == true
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+#if canImport(UIKit) && !os(watchOS)
+import UIKit
+#elseif canImport(AppKit)
+import AppKit
+#endif
+
+/// The sources of signals for the queries of an engine, from its creation until it is stopped.
+final class QueryWatch: Sendable {
+    /// The time between two reads of other processes' changes.
+    static let pollInterval = Duration.seconds(1)
+
+    private let pipeline: Pipeline
+    private let invalidations: Int
+    private let changes: Int?
+    private let tasks: [Task<Void, Never>]
+    private let foreground: ForegroundWatch
+
+    /// - Parameter notify: called on any thread.
+    init(_ pipeline: Pipeline, notify: @escaping @Sendable (QuerySignal) -> Void) {
+        self.pipeline = pipeline
+        invalidations = pipeline.invalidations.addObserver { notify(.invalidation($0)) }
+        changes = pipeline.cache?.changesOnDisk.add { notify(.change($0)) }
+        foreground = ForegroundWatch { notify(.foreground) }
+        tasks = [Self.listen(to: pipeline.reachability, notify)] + Self.poll(pipeline, notify)
+    }
+
+    func stop() {
+        pipeline.invalidations.removeObserver(invalidations)
+        if let changes { pipeline.cache?.changesOnDisk.remove(changes) }
+        for task in tasks { task.cancel() }
+        foreground.stop()
+    }
+
+    private static func listen(
+        to reachability: any Reachability, _ notify: @escaping @Sendable (QuerySignal) -> Void
+    ) -> Task<Void, Never> {
+        Task.detached { [changes = reachability.changes] in
+            notify(.network(isReachable: reachability.isReachable))
+            for await _ in changes { notify(.network(isReachable: reachability.isReachable)) }
+        }
+    }
+
+    /// Reads the changes of other processes at intervals, if there is a store.
+    private static func poll(
+        _ pipeline: Pipeline, _ notify: @escaping @Sendable (QuerySignal) -> Void
+    ) -> [Task<Void, Never>] {
+        guard let cache = pipeline.cache else { return [] }
+        return [
+            Task.detached { [clock = pipeline.time.clock] in
+                while (try? await clock.sleep(pollInterval)) != nil {
+                    cache.applyOtherProcessesChanges(isDue: true)
+                    notify(.poll)
+                }
+            }
+        ]
+    }
+}
+
+/// The observer of the system's notification that the app comes to the foreground, on platforms that have one.
+private struct ForegroundWatch: Sendable {
+    // Not accessed between the creation and the stop.
+    nonisolated(unsafe) private let token: (any NSObjectProtocol)?
+
+    init(_ notify: @escaping @Sendable () -> Void) {
+        #if canImport(UIKit) && !os(watchOS)
+        let name = UIApplication.willEnterForegroundNotification
+        token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in notify() }
+        #elseif canImport(AppKit)
+        let name = NSApplication.didBecomeActiveNotification
+        token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in notify() }
+        #else
+        token = nil
+        #endif
+    }
+
+    func stop() { if let token { NotificationCenter.default.removeObserver(token) } }
+}
