@@ -11,6 +11,9 @@ import Testing
 #if AsyncHTTPClient
 import AsyncHTTPClient
 #endif
+#if canImport(SwiftUI)
+import SwiftUI
+#endif
 #if Tools
 import ServiceLifecycle
 import UnixSignals
@@ -27,6 +30,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
         "Sources/Diamond/Documentation.docc/CachingResponses.md",
+        "Sources/Diamond/Documentation.docc/ObservingQueries.md",
         "Sources/Diamond/Documentation.docc/KeepingCookies.md", "Sources/Diamond/Documentation.docc/SigningIn.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
@@ -194,7 +198,7 @@ import UnixSignals
         let cache = engine.cache  // nil if the store cannot be opened: see engine.cacheFailure
         cache?.memoryCapacity = 64 << 20
         cache?.diskCapacity = 1 << 30
-        try await cache?.invalidate(.tag("cities"))
+        try await engine.invalidate(.tag("cities"))
         try await cache?.invalidate(.host("api.example.com"))
         try await cache?.invalidate(.stored(before: .now - 86_400))
         try await engine.invalidate(Request("https://api.example.com/cities"))
@@ -607,6 +611,40 @@ import UnixSignals
     }
     #endif
 
+    struct City: Decodable, Sendable, Identifiable {
+        let id: Int
+        let name: String
+    }
+
+    struct ListCities: Endpoint {
+        typealias Output = [City]
+        var request: Request {
+            var request = Request("cities", cache: .automatic(maxAge: .seconds(60)))
+            request.tags = ["cities"]
+            return request
+        }
+    }
+
+    private func observing(_ engine: Engine) async throws {
+        func show(_ cities: [City], isLoading: Bool, problem: String?) {}
+
+        for await state in engine.updates(ListCities()) {
+            show(state.value ?? [], isLoading: state.isFetching, problem: state.error?.message)
+        }
+
+        var request = Request("cities/7", method: .put, body: .json(["name": "Bern"]))
+        request.invalidates = ["cities"]
+        request.replay = .durable  // also when it is sent days later
+        _ = try await engine.send(request)
+
+        try await engine.invalidate(.tag("cities"))
+        try await engine.invalidate(Request("cities"))  // such as pull to refresh
+
+        engine.appDidEnterForeground()
+        let prices = engine.updates(Request("prices"), every: .seconds(30), on: [.networkReturn])
+        for await state in prices { print(state.date ?? .now) }
+    }
+
     private func landingPage() async throws {
         let engine = Engine()
         var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
@@ -615,6 +653,23 @@ import UnixSignals
         print(response.status.code, response.source, response.body.count)
     }
 }
+
+#if canImport(SwiftUI)
+struct CityList: View {
+    @State private var cities: ObservedQuery<[City]>
+
+    typealias City = `Code in the documentation`.City
+    typealias ListCities = `Code in the documentation`.ListCities
+
+    init(engine: Engine) { _cities = State(initialValue: ObservedQuery(engine.updates(ListCities()))) }
+
+    var body: some View {
+        List(cities.value ?? []) { city in Text(city.name) }
+            .overlay { if cities.isFetching { ProgressView() } }
+            .task { await cities.run() }
+    }
+}
+#endif
 
 extension String {
     /// Lines without white space at either end, empty ones left out.

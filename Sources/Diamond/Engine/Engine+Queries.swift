@@ -15,8 +15,8 @@ extension Engine {
     /// other than 2xx, does not remove the last value. The engine is retained while a query is observed.
     ///
     /// - Parameters:
-    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). Another method is the error `badRequest` in
-    ///     the state. It is never queued.
+    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). For another method, the only state has the
+    ///     error `badRequest`. A query is never queued.
     ///   - interval: the time after the end of a fetch until the next one; `nil`, the default, for none by time. The shortest
     ///     interval among the query's observers counts.
     ///   - occasions: the events at which a stale value is fetched again; by default the return of the network, and of the app
@@ -26,16 +26,14 @@ extension Engine {
         every interval: Duration? = nil,
         on occasions: QueryOccasions = .all
     ) -> QueryUpdates<Call.Output> {
-        let source = QuerySource<Call.Output> { [self] () throws(ConnectionError) in
-            request(of: call)
-        } load: { [self] request throws(ConnectionError) in
+        let source = QuerySource<Call.Output>(request: request(of: call)) { [self] request throws(ConnectionError) in
             let handler = handler(of: call)
             let connection = enqueueIfSerial(request, handler: handler)
             let response = try await response(to: request, handler: handler, connection: connection)
             return (try output(of: call, from: response, handler: handler), response)
         }
-        let key = QueryKey(call: ObjectIdentifier(Call.self), request: request(of: call))
-        return updates(source, key: key, settings: QuerySettings(interval: interval, occasions: occasions))
+        let settings = QuerySettings(interval: interval, occasions: occasions)
+        return queries.updates(of: source, call: Call.self, settings: settings)
     }
 
     /// Returns the states of a query whose values are responses, as ``updates(_:every:on:)-(Call,_,_)`` does.
@@ -44,23 +42,16 @@ extension Engine {
         every interval: Duration? = nil,
         on occasions: QueryOccasions = .all
     ) -> QueryUpdates<Response> {
-        let source = QuerySource<Response> { () throws(ConnectionError) in
-            request
-        } load: { [self] request throws(ConnectionError) in
+        let source = QuerySource<Response>(request: request) { [self] request throws(ConnectionError) in
             let response = try await successfulResponse(to: request)
             return (response, response)
         }
-        let key = QueryKey(call: ObjectIdentifier(Response.self), request: request)
-        return updates(source, key: key, settings: QuerySettings(interval: interval, occasions: occasions))
+        let settings = QuerySettings(interval: interval, occasions: occasions)
+        return queries.updates(of: source, call: Response.self, settings: settings)
     }
 
-    private func updates<Value: Sendable>(
-        _ source: QuerySource<Value>, key: QueryKey, settings: QuerySettings
-    ) -> QueryUpdates<Value> {
-        QueryUpdates { [self] in queries.states(of: source, key: key, settings: settings) }
-    }
-
-    /// Fetches the observed queries whose values are stale, or whose last fetch has failed, as when the app comes to the
-    /// foreground. Apps with UIKit or AppKit need not call it. Queries without ``QueryOccasions/foreground`` are left out.
-    public func noteForeground() { queries.note(.foreground) }
+    /// Fetches the observed queries whose values are stale, or whose last fetch has failed, except those without
+    /// ``QueryOccasions/foreground``. On Apple platforms the engine itself notices that the app comes to the foreground, except
+    /// on watchOS.
+    public func appDidEnterForeground() { queries.note(.foreground) }
 }

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import HTTPTypes
 
 /// The observed queries of an engine. Without an observer there is none, and nothing runs.
 final class Queries: Sendable {
@@ -14,9 +15,25 @@ final class Queries: Sendable {
 
     init(over pipeline: Pipeline) { self.pipeline = pipeline }
 
+    /// Returns the states of a query from the first iteration on.
+    ///
+    /// - Parameter call: the type of the call.
+    func updates<Value: Sendable>(
+        of source: QuerySource<Value>, call: any Any.Type, settings: QuerySettings
+    ) -> QueryUpdates<Value> {
+        guard source.request.method.isSafe else { return QueryUpdates(failure: Self.unsafe(source.request)) }
+        let key = QueryKey(call: ObjectIdentifier(call), request: source.request)
+        return QueryUpdates { [self] in states(of: source, key: key, settings: settings) }
+    }
+
+    private static func unsafe(_ request: Request) -> ConnectionError {
+        let advice = "observe a request with a safe method, such as GET or QUERY"
+        return ConnectionError(.badRequest, "\(request) cannot be observed, because it may change something: \(advice)")
+    }
+
     /// Returns the states of a query from now on. All observers of a key share one query. The stream keeps only the newest
     /// state. It ends when the engine is closed.
-    func states<Value: Sendable>(
+    private func states<Value: Sendable>(
         of source: QuerySource<Value>, key: QueryKey, settings: QuerySettings
     ) -> AsyncStream<QueryState<Value>> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in

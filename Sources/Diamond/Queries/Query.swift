@@ -129,8 +129,7 @@ final class Query<Value: Sendable>: AnyQuery {
         var epoch = state.withLock { $0.life.epoch }
         let result: Result<Answer, ConnectionError>
         do throws(ConnectionError) {
-            let request = try source.request()
-            guard request.method.isSafe else { throw Self.unsafe(request) }
+            let request = source.request
             let look = try await pipeline.look(at: request)
             let (plan, planned) = state.withLock { state in
                 (state.life.plan(for: need, mode: request.cache.mode, look: look), state.life.epoch)
@@ -172,11 +171,6 @@ final class Query<Value: Sendable>: AnyQuery {
         }
     }
 
-    private static func unsafe(_ request: Request) -> ConnectionError {
-        let advice = "observe a request with a safe method, such as GET or QUERY"
-        return ConnectionError(.badRequest, "\(request) cannot be observed, because it may change something: \(advice)")
-    }
-
     private func answer(to request: Request, mode: CachePolicy.Mode) async throws(ConnectionError) -> Answer {
         var request = request
         request.cache.mode = mode
@@ -193,8 +187,7 @@ final class Query<Value: Sendable>: AnyQuery {
 
 /// The request of a query, and the function that sends and decodes it.
 struct QuerySource<Value: Sendable>: Sendable {
-    /// Returns the request.
-    let request: @Sendable () throws(ConnectionError) -> Request
+    let request: Request
     /// Sends a request, and returns its value and response.
     let load: @Sendable (Request) async throws(ConnectionError) -> (Value, Response)
 }

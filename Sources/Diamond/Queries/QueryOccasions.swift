@@ -7,8 +7,8 @@ public struct QueryOccasions: OptionSet, Hashable, Sendable {
 
     /// The network is reachable again (``Engine/Configuration/reachability``).
     public static let networkReturn = QueryOccasions(rawValue: 1)
-    /// The app comes to the foreground. Programs without UIKit or AppKit report that with
-    /// ``Engine/noteForeground()``.
+    /// The app comes to the foreground. Programs without UIKit and AppKit report that with
+    /// ``Engine/appDidEnterForeground()``.
     public static let foreground = QueryOccasions(rawValue: 2)
     /// Every occasion.
     public static let all: QueryOccasions = [.networkReturn, .foreground]

@@ -1,11 +1,3 @@
-import Foundation
-
-#if canImport(UIKit) && !os(watchOS)
-import UIKit
-#elseif canImport(AppKit)
-import AppKit
-#endif
-
 /// The sources of signals for the queries of an engine, from its creation until it is stopped.
 final class QueryWatch: Sendable {
     /// The time between two reads of other processes' changes.
@@ -56,24 +48,4 @@ final class QueryWatch: Sendable {
             }
         ]
     }
-}
-
-/// The observer of the system's notification that the app comes to the foreground, on platforms that have one.
-private struct ForegroundWatch: Sendable {
-    // Not accessed between the creation and the stop.
-    nonisolated(unsafe) private let token: (any NSObjectProtocol)?
-
-    init(_ notify: @escaping @Sendable () -> Void) {
-        #if canImport(UIKit) && !os(watchOS)
-        let name = UIApplication.willEnterForegroundNotification
-        token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in notify() }
-        #elseif canImport(AppKit)
-        let name = NSApplication.didBecomeActiveNotification
-        token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in notify() }
-        #else
-        token = nil
-        #endif
-    }
-
-    func stop() { if let token { NotificationCenter.default.removeObserver(token) } }
 }

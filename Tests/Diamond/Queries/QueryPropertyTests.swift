@@ -122,7 +122,7 @@ private struct RandomQueries {
         case .send: inBackground { [cities] in try? await engine.send(cities) }
         case .reload: inBackground { [cities] in try? await engine.send(Self.reload(cities)) }
         case .sendElsewhere: inBackground { [cities] in try? await other.send(Self.reload(cities)) }
-        case .foreground: engine.noteForeground()
+        case .foreground: engine.appDidEnterForeground()
         case .time: clock.advance(by: .seconds(random.below(3)))
         case .network: reachability.isReachable.toggle()
         case .yield: for _ in 0..<random.below(50) { await Task.yield() }

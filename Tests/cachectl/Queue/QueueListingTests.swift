@@ -105,6 +105,14 @@ import Testing
         #expect(text.contains("key         cart-7, strict, first job of the key\n") && text.contains("tags        x\n"))
     }
 
+    @Test func `shows the tags that a request makes stale`() async throws {
+        let tags = ["--invalidates", "towns", "--invalidates", "cities"]
+        #expect(try await cachectl(["queue", "add", "-X", "POST", "https://a.example/notes"] + tags).text == "1\n")
+        #expect(try await cachectl("queue", "show", "1").text.contains("invalidates cities, towns\n"))
+        let form = try await cachectl("queue", "show", "1", "--as-request").text
+        #expect(try Request(json: Data(form.utf8)).invalidates == ["cities", "towns"])
+    }
+
     @Test func `shows a request as a curl command, and in the form that it reads`() async throws {
         try await fill()
         let command = try await cachectl("queue", "show", "1", "--as-curl")

@@ -16,7 +16,7 @@ extension ConnectionError {
         let place = RequestURL.masked(Array(response.url.utf8))
         let reason = (error as? DecodingError)?.reason ?? "see the cause"
         self.init(
-            .undecodable, "the answer of \(place) is no \(type): \(reason)".printable, cause: error)
+            .undecodable, "the response of \(place) is no \(type): \(reason)".printable, cause: error)
         self.response = response
         attempts = response.attempts
     }
