@@ -274,7 +274,7 @@ import UnixSignals
         var note = Request("https://api.example.com/notes", method: .post, body: .json(["text": "Hello"]))
         note.replay = .onFailure  // queued when the last attempt fails
         note.replay = .durable  // queued before the first attempt: survives the end of the program
-        do {
+        do throws(ConnectionError) {
             show(try await engine.send(note))
         } catch {
             guard error.code == .queued else { throw error }

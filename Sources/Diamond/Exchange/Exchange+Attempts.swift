@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// Preparing one attempt, and racing two.
@@ -138,7 +139,9 @@ extension Exchange {
         for preparation: Preparation
     ) throws(ConnectionError) -> Transfer {
         let admission = retryCoordinator.admit(to: options.origin)
-        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }
+        if case .refused(let wait) = admission {
+            throw ConnectionError(circuitOpenFor: wait, request, at: environment.now())
+        }
         return Transfer(
             outgoing, of: options, removals: preparation.removals, resuming: preparation.partialResponse,
             resumeWriter: preparation.resumeWriter, history: history, admission: admission, in: environment)
@@ -189,9 +192,10 @@ extension ExchangeOptions {
 }
 
 extension ConnectionError {
-    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest) {
+    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest, at now: Int64) {
         let message =
             "most requests to \(request.originText) failed lately, and none is sent for \(wait.milliseconds) ms"
         self.init(.circuitOpen, message)
+        openUntil = Date(milliseconds: now + wait.milliseconds)
     }
 }

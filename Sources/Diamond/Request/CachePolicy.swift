@@ -55,7 +55,8 @@ public struct CachePolicy: Hashable, Sendable {
     public static let staleWhileRevalidate = CachePolicy(.staleWhileRevalidate)
     /// The stored response if the server confirms it, else the server's new one. Every request goes to the server.
     public static let revalidate = CachePolicy(.revalidate)
-    /// The stored response, however old, or a response with status 504. No request goes to the server.
+    /// The stored response, however old, or a response with status 504 (a typed call throws
+    /// ``ConnectionError/Code-swift.struct/notStored``). No request goes to the server.
     public static let cacheOnly = CachePolicy(.cacheOnly)
     /// A new response from the server, which is stored.
     public static let reload = CachePolicy(.reload)

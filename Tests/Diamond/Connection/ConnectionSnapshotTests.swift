@@ -61,6 +61,15 @@ import Testing
             request: Request("http://h/"), state: .finished(.failure), result: .failure(error))
         let read = try #require(try ConnectionSnapshot(json: snapshot.json()).error)
         #expect(read.response == error.response && read.attempts == error.attempts)
+        #expect(read.openUntil == nil)
+    }
+
+    @Test func `a snapshot includes the time until which a circuit is open`() throws {
+        var error = ConnectionError(.circuitOpen, "no")
+        error.openUntil = Date(timeIntervalSince1970: 1000.25)
+        let snapshot = ConnectionSnapshot(
+            request: Request("http://h/"), state: .finished(.failure), result: .failure(error))
+        #expect(try ConnectionSnapshot(json: snapshot.json()).error?.openUntil == error.openUntil)
     }
 
     @Test func `a snapshot of a canceled connection is a canceled one, finished or not`() async throws {

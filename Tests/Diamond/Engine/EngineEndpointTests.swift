@@ -243,4 +243,25 @@ private struct Settings: Endpoint {
         #expect(problem.type == type && problem.title == title && problem.status == status)
         #expect(problem.detail == detail && problem.extensions == extensions)
     }
+
+    @Test(arguments: [
+        (#"{"title": "Out of stock", "detail": "2 left"}"#, "2 left"),
+        (#"{"title": "Out of stock", "detail": " "}"#, "Out of stock"),
+        (#"{"title": "Out of stock"}"#, "Out of stock"),
+        (#"{"detail": "2 left:\n1 in Bonn\u001b[2J"}"#, "2 left: 1 in Bonn\\u{1B}[2J"),
+        (#"{"detail": "see https://u:p@h/x?token=t0p&page=2"}"#, "see https://h/x?token=•••&page=2"),
+        ("{}", "see the response"), ("[", "see the response"),
+    ])
+    func `a typed call says in its error what the server says of the problem`(
+        body: String,
+        explanation: String
+    ) async throws {
+        let transport = StubTransport(
+            status: 409, headers: [.contentType: "application/problem+json"], body: body)
+        let engine = temporary.engine(transport) { $0.interceptors = [ResponseValidator(statuses: 200...409)] }
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await engine.send(Request("http://h/").decoding([Int].self))
+        }
+        #expect(error?.message == "'http://h/' answered 409: \(explanation)")
+    }
 }

@@ -262,6 +262,18 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
+    @Test(arguments: [
+        Request("http://h/", cache: .cacheOnly), Request("http://h/", headers: [.cacheControl: "only-if-cached"]),
+    ])
+    func `an engine says to a typed call that nothing is stored`(request: Request) async throws {
+        let engine = temporary.engine(StubTransport(), clock: clock)
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await engine.send(request.decoding([Int].self))
+        }
+        #expect(error?.code == .notStored && error?.response?.source == .generated)
+        #expect(error?.message.contains("is stored") == true)
+    }
+
     @Test(arguments: [503, nil] as [Int?])
     func `an engine falls back to the cache when the network fails, where the policy allows it`(status: Int?)
         async throws

@@ -301,7 +301,8 @@ import Testing
             configuration.retry = .never
         }
         for _ in 0..<3 { #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect) }
-        #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .circuitOpen)
+        let refused = await caught { try await engine.send(Request("http://h/")) }
+        #expect(refused?.code == .circuitOpen && refused?.openUntil == wall.now.addingTimeInterval(5))
         #expect(transport.requests.count == 3)
         clock.advance(by: .seconds(5))
         #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect)

@@ -1,5 +1,5 @@
 /// The JSON form of an error, the value of `error` in that of a connection: `code` and `message`, and, if there are any,
-/// `response`, `attempts` and `job`. The cause is not written: it may be of any type, and contain secrets.
+/// `response`, `attempts`, `job` and `openUntil`. The cause is not written: it may be of any type, and contain secrets.
 extension ConnectionError {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the error")
@@ -8,6 +8,7 @@ extension ConnectionError {
         if let value = form.consume("response") { response = try Response(written: value) }
         attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }
         jobID = try form.integer("job", in: 1...Int.max).map(Int64.init)
+        openUntil = try form.date("openUntil")
         try form.finish()
     }
 
@@ -16,6 +17,7 @@ extension ConnectionError {
         if let response { members["response"] = response.written }
         if !attempts.isEmpty { members["attempts"] = .array(attempts.map(\.written)) }
         if let jobID { members["job"] = JSONValue(jobID) }
+        if let openUntil { members["openUntil"] = openUntil.written }
         return .object(members)
     }
 }

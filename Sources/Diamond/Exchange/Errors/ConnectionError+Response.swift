@@ -1,10 +1,15 @@
 import HTTPTypes
 
 extension ConnectionError {
-    /// Creates the error for a response with an unaccepted status.
+    /// Creates the error for a response with an unaccepted status: `notStored` if the engine generated it.
     package init(badStatus response: Response) {
         let url = RequestURL.masked(Array(response.url.utf8))
-        self.init(.badStatus, "\(url) answered \(response.status.code): see the response")
+        if response.source == .generated {
+            self.init(
+                .notStored, "no response to \(url) is stored that may be served: send it with another cache policy")
+        } else {
+            self.init(.badStatus, "\(url) answered \(response.status.code): \(response.explanation)")
+        }
         self.response = response
         attempts = response.attempts
     }
@@ -30,6 +35,23 @@ extension ConnectionError {
         self.init(.badContentType, "the content type of \(url) is \(type), not \(expected): see the response".printable)
         self.response = response
         attempts = response.attempts
+    }
+}
+
+extension Response {
+    /// The server's explanation of an error status in one line, without secrets in URLs (RFC 9457 section 3.1), or a
+    /// reference to the response.
+    var explanation: String {
+        let problem = problem
+        let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine }
+        return texts.first { !$0.isEmpty } ?? "see the response"
+    }
+}
+
+extension String {
+    fileprivate var inOneLine: String {
+        let words = split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return FieldSecrets().masked(urlsIn: words).printable
     }
 }
 

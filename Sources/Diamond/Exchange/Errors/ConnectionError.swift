@@ -4,6 +4,15 @@ public import Foundation
 ///
 /// A response with an error status is no error, except for typed calls and downloads, and if a ``ResponseValidator``
 /// refuses it.
+///
+/// In a closure, such as that of a `Task`, the compiler infers `any Error` for a `do` without a type. With the type,
+/// `error` has its properties:
+///
+/// ```swift
+/// Task {
+///     do throws(ConnectionError) { show(try await engine.send(cities)) } catch { show(error.message) }
+/// }
+/// ```
 public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -28,6 +37,9 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         /// A typed call or a download got a status other than 2xx, or a ``ResponseValidator`` refused the status;
         /// ``ConnectionError/response`` has it.
         public static let badStatus = Code(description: "badStatus")
+        /// Only the cache was allowed to answer, and nothing is stored that may be served. A typed call throws this error; an
+        /// untyped one returns the response, with status 504 and source ``Response/Source/generated``.
+        public static let notStored = Code(description: "notStored")
         /// The body is of a type that a ``ResponseValidator`` does not accept; ``ConnectionError/response`` has it.
         public static let badContentType = Code(description: "badContentType")
         /// An ``Interceptor`` of the engine refused the request or its response; ``ConnectionError/cause`` tells why.
@@ -66,7 +78,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let dependencyFailed = Code(description: "dependencyFailed")
         /// The connection depends on itself; the message names the cycle.
         public static let dependencyCycle = Code(description: "dependencyCycle")
-        /// Most recent exchanges with the origin failed, and nothing is sent to it for a while.
+        /// Most recent exchanges with the origin failed, and nothing is sent to it before ``ConnectionError/openUntil``.
         public static let circuitOpen = Code(description: "circuitOpen")
         /// Any other failure; the message and ``ConnectionError/cause`` tell more.
         public static let other = Code(description: "other")
@@ -79,6 +91,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         var response: Response?
         var attempts: [Attempt] = []
         var jobID: Int64?
+        var openUntil: Date?
         var head = IndirectOptional<ReceivedResponse>.none
     }
 
@@ -123,6 +136,13 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     public internal(set) var jobID: Int64? {
         get { content.value.jobID }
         set { content.change { $0.jobID = newValue } }
+    }
+
+    /// The time from which a request to the origin is tried again, by the engine's clock; `nil` unless the code is
+    /// ``Code-swift.struct/circuitOpen``.
+    public internal(set) var openUntil: Date? {
+        get { content.value.openUntil }
+        set { content.change { $0.openUntil = newValue } }
     }
 
     /// The head of the last response, if only its body is missing. It decides the state of a durable request's job.

@@ -32,7 +32,7 @@ public struct ResponseValidator: Interceptor, Hashable {
         let status = response.status.code
         if let statuses, !statuses.contains(status) {
             let expected = "\(statuses.lowerBound) to \(statuses.upperBound)"
-            let message = "the server answered \(status), not one of \(expected): see the response"
+            let message = "the server answered \(status), not one of \(expected): \(response.explanation)"
             throw ConnectionError(.badStatus, message)
         }
         let type = MediaType(response.headers.single(.contentType))

@@ -4,7 +4,7 @@ import HTTPTypes
 /// A server's description of an error, in `application/problem+json` (RFC 9457).
 ///
 /// ```swift
-/// do { show(try await engine.send(order)) } catch {
+/// do throws(ConnectionError) { show(try await engine.send(order)) } catch {
 ///     show(error.problem?.detail ?? error.message)
 /// }
 /// ```
