@@ -26,11 +26,13 @@ extension Engine {
         every interval: Duration? = nil,
         on occasions: QueryOccasions = .all
     ) -> QueryUpdates<Call.Output> {
-        let source = QuerySource<Call.Output>(request: request(of: call)) { [self] request throws(ConnectionError) in
-            let handler = handler(of: call)
-            let connection = enqueueIfSerial(request, handler: handler)
-            let response = try await response(to: request, handler: handler, connection: connection)
-            return (try output(of: call, from: response, handler: handler), response)
+        let request: Request
+        do throws(ConnectionError) { request = try handler(of: call).request } catch {
+            return QueryUpdates(failure: error)
+        }
+        let source = QuerySource<Call.Output>(request: request) { [self] request throws(ConnectionError) in
+            let typed = try await response(to: request, by: handler(of: call))
+            return (typed.value, typed.response)
         }
         let settings = QuerySettings(interval: interval, occasions: occasions)
         return queries.updates(of: source, call: Call.self, settings: settings)
