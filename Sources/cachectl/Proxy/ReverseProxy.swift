@@ -91,7 +91,10 @@ struct ProxyChannel: ServerChildChannel {
         try? await value.connection.executeThenClose { inbound, outbound in
             let connection = ProxyConnection(
                 proxy: proxy, channel: value.channel, phase: value.phase, presence: value.presence, outbound: outbound)
-            await connection.run(inbound)
+            // Exchanges with the origin run elsewhere: they read and write files.
+            await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+                await connection.run(inbound)
+            }
         }
     }
 }
