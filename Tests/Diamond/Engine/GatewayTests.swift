@@ -99,6 +99,20 @@ private final class CollectingClient: GatewayClient {
         #expect(isStored.withLock { $0 } && client.body == "body")
     }
 
+    @Test func `has a small response in memory after its first hit`() async throws {
+        let transport = StubTransport(headers: Self.fresh)
+        let first = engine(transport)
+        _ = try await forward("/a", over: first)
+        await first.close()
+        // Another engine has it on disk only.
+        let second = engine(transport)
+        for isInMemory in [false, true] {
+            #expect((second.responseInMemory(to: request("/a")) != nil) == isInMemory)
+            #expect(try await forward("/a", over: second).heads.first?.source == .cache)
+        }
+        await second.close()
+    }
+
     @Test func `stores a response whose client has left, and passes nothing on`() async throws {
         let transport = StubTransport(headers: Self.fresh)
         let engine = engine(transport)

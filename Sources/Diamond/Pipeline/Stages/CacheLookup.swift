@@ -102,19 +102,26 @@ struct CacheLookup: Sendable {
         for context: RequestContext
     ) -> StoredCandidate? {
         guard let cache else { return nil }
-        guard context.caller.sink != nil else {
+        guard let sink = context.caller.sink else {
             return cache.find(identity, for: kind).map { StoredCandidate($0, of: identity) }
         }
         do throws(CacheError) {
             let reader = try cache.bodyReader(
                 identity.key, request: identity.canonicalForm, url: identity.knownURL)
             guard let reader, reader.stored.isOf(kind) else { return nil }
+            // What a gateway has stored is on disk only. The next request finds a small body in memory.
+            if sink.takesEveryStatus, reader.stored.sizeElsewhere > 0, reader.count <= Self.memoryLimit {
+                _ = cache.find(identity, for: kind)
+            }
             return StoredCandidate(reader.stored, of: identity, reader: .some(reader))
         } catch {
             report(error)
             return nil
         }
     }
+
+    /// The most bytes of a body that a gateway reads into memory.
+    private static let memoryLimit = 64 << 10
 
     /// Reports a failure of the cache, except a lost entry, which is reported when it is removed.
     func report(_ error: CacheError) {
