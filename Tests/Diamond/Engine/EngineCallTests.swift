@@ -199,11 +199,13 @@ private struct Search: Endpoint {
         #expect(try response.decode(Person.self) == Person(fullName: "Eve"))
     }
 
-    @Test func `the engine's decoder does not decode problems, whose names are fixed`() async throws {
+    @Test func `the engine's decoder does not decode problems, which are always JSON`() async throws {
         let transport = StubTransport(
             status: 409, headers: [.contentType: "application/problem+json"],
             body: #"{"detail":"sold out","items_left":0}"#)
-        let problem = try await engine(transport).send(Request("a")).problem
+        var configuration = Engine.Configuration(testing: transport)
+        configuration.decoder = PropertyListDecoder()
+        let problem = try await Engine(configuration).send(Request("http://h/")).problem
         #expect(problem?.detail == "sold out" && problem?.extensions["items_left"] == 0)
     }
 

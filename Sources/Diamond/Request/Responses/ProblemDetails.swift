@@ -52,7 +52,7 @@ extension Response {
     /// The problem that the body describes; `nil` if the body is not `application/problem+json`.
     public var problem: ProblemDetails? {
         guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
-        // The engine's decoder may convert names.
+        // The engine's decoder may read another format.
         return try? decode(ProblemDetails.self, using: JSONDecoder())
     }
 }
