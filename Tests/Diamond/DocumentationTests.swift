@@ -11,9 +11,6 @@ import Testing
 #if AsyncHTTPClient
 import AsyncHTTPClient
 #endif
-#if canImport(SwiftUI)
-import SwiftUI
-#endif
 #if Tools
 import ServiceLifecycle
 import UnixSignals
@@ -40,7 +37,7 @@ import UnixSignals
         "Sources/DiamondCurlCommand/Documentation.docc/DiamondCurlCommand.md",
     ]) func `the documentation shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        let sources = ["DocumentationTests.swift", "DocumentationTests+Calls.swift"]
+        let sources = ["", "+Calls", "+Queries"].map { "DocumentationTests\($0).swift" }
         let compiled = Set(
             try sources.flatMap {
                 try String(contentsOf: root.appending(path: "Tests/Diamond/\($0)"), encoding: .utf8).lines
@@ -611,40 +608,6 @@ import UnixSignals
     }
     #endif
 
-    struct City: Decodable, Sendable, Identifiable {
-        let id: Int
-        let name: String
-    }
-
-    struct ListCities: Endpoint {
-        typealias Output = [City]
-        var request: Request {
-            var request = Request("cities", cache: .automatic(maxAge: .seconds(60)))
-            request.tags = ["cities"]
-            return request
-        }
-    }
-
-    private func observing(_ engine: Engine) async throws {
-        func show(_ cities: [City], isLoading: Bool, problem: String?) {}
-
-        for await state in engine.updates(ListCities()) {
-            show(state.value ?? [], isLoading: state.isFetching, problem: state.error?.message)
-        }
-
-        var request = Request("cities/7", method: .put, body: .json(["name": "Bern"]))
-        request.invalidates = ["cities"]
-        request.replay = .durable  // also when it is sent days later
-        _ = try await engine.send(request)
-
-        try await engine.invalidate(.tag("cities"))
-        try await engine.invalidate(Request("cities"))  // such as pull to refresh
-
-        engine.appDidEnterForeground()
-        let prices = engine.updates(Request("prices"), every: .seconds(30), on: [.networkReturn])
-        for await state in prices { print(state.date ?? .now) }
-    }
-
     private func landingPage() async throws {
         let engine = Engine()
         var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
@@ -653,24 +616,6 @@ import UnixSignals
         print(response.status.code, response.source, response.body.count)
     }
 }
-
-#if canImport(SwiftUI)
-struct CityList: View {
-    @State private var cities: ObservedQuery<[City]>
-
-    typealias City = `Code in the documentation`.City
-    typealias ListCities = `Code in the documentation`.ListCities
-
-    init(engine: Engine) { _cities = State(initialValue: ObservedQuery(engine.updates(ListCities()))) }
-
-    var body: some View {
-        List(cities.value ?? []) { city in Text(city.name) }
-            .overlay { if cities.isFetching { ProgressView() } }
-            .task { await cities.run() }
-    }
-}
-#endif
-
 extension String {
     /// Lines without white space at either end, empty ones left out.
     fileprivate var lines: [String] {

@@ -15,8 +15,8 @@ extension Engine {
     /// other than 2xx, does not remove the last value. The engine is retained while a query is observed.
     ///
     /// - Parameters:
-    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). For another method, the only state has the
-    ///     error `badRequest`. A query is never queued.
+    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). For another method, and for a call
+    ///     that cannot make its request, the only state has the error `badRequest`. A query is never queued.
     ///   - interval: the time after the end of a fetch until the next one; `nil`, the default, for none by time. The shortest
     ///     interval among the query's observers counts.
     ///   - occasions: the events at which a stale value is fetched again; by default the return of the network, and of the app
