@@ -86,8 +86,8 @@ import UnixSignals
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
 
         var note = Request("http://127.0.0.1:8080/notes", method: .post, body: .json(["text": "milk"]))
-        note.replay = .durable  // on disk at once; offline, send throws `queued`, and engine.replayer() sends it later
-        _ = try await engine.send(note)
+        note.replay = .durable  // on disk at once; if it cannot be sent now, engine.replayer() sends it later
+        if case .queued(let job) = try await engine.submit(note) { print(job) }
         await engine.close()  // before the program ends: cancels running requests, and writes the rest to disk
     }
 
@@ -271,11 +271,9 @@ import UnixSignals
         var note = Request("https://api.example.com/notes", method: .post, body: .json(["text": "Hello"]))
         note.replay = .onFailure  // queued when the last attempt fails
         note.replay = .durable  // queued before the first attempt: survives the end of the program
-        do throws(ConnectionError) {
-            show(try await engine.send(note))
-        } catch {
-            guard error.code == .queued else { throw error }
-            print("queued as job \(error.jobID ?? 0)")
+        switch try await engine.submit(note) {
+        case .sent(let response): show(response)
+        case .queued(let job): print("\(job)")
         }
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.run() }  // until the task is canceled
