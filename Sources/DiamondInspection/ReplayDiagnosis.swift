@@ -19,6 +19,8 @@ package struct ReplayDiagnosis: Sendable {
     package var damagedJobs: [ReplayJob.ID] = []
     /// The number of jobs with impossible times: they wait for too long, or were added or changed in the future.
     package var untimelyJobs = 0
+    /// The number of jobs that could have been sent for a minute, if no process sends any; 0 otherwise.
+    package var unsentJobs = 0
     /// The milliseconds by which the wall clock is ahead of the queue's time; 0 if the clock was not changed.
     package var lead: Int64 = 0
     private let clockReading: QueueClock.Reading
@@ -80,6 +82,7 @@ package struct ReplayDiagnosis: Sendable {
         let moment = QueueTime.Moment(record, at: clockReading)
         lead = moment.lead
         untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)
+        unsentJobs = try ReplayTable.unsentCount(at: moment.time, uptime: clockReading.uptime, on: connection)
         damagedJobs = try ReplayInspection(jobsOn: connection).findings.compactMap(\.id)
     }
 }

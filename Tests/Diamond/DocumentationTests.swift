@@ -286,6 +286,16 @@ import UnixSignals
         print(replaying, summary)
     }
 
+    private func replayingAutomatically() {
+        var configuration = Engine.Configuration()
+        configuration.replays = .automatically
+        configuration.onReplay(CreateNote.self) { job, result in
+            print("note of job \(job):", result)
+        }
+        let engine = Engine(configuration)
+        print(engine)
+    }
+
     private func callbacks(of engine: Engine, request: Request) async throws {
         let connection = engine.send(request, on: .main) { result in
             guard case .success(let response) = result else { return }

@@ -10,6 +10,7 @@ import HTTPTypes
 // QueueHammer produce DIRECTORY BASE RUN LANE   adds 40 jobs, and says each when it is durable: its id and its text
 // QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time,
 //                                              or stops there until it is let go on, where DIAMOND_FAULT_STOPS is set
+// QueueHammer serve DIRECTORY                   does the work of an engine that replays automatically, and ends alike
 // QueueHammer save DIRECTORY BASE TEXT held|live   makes one object and changes it twice, by saves that are queued; goes on
 //                                              where an earlier process of this was killed
 // QueueHammer network                           ends when it is told of a link that comes up, in a network of its own
@@ -50,6 +51,19 @@ func work(_ directory: String) async throws {
     if let error = summary.error { fail("\(error)") }
 }
 
+/// An engine that replays automatically, until the process is killed.
+func serve(_ directory: String) async throws {
+    let fault = Fault()
+    var configuration = Engine.Configuration(store: Store(directory: URL(filePath: directory)))
+    configuration.observers = []
+    configuration.replays = .automatically
+    configuration.replayPass = { fault.pass($0.rawValue) }
+    let engine = Engine(configuration)
+    if fault.isNone { try await engine.queue().allowSuddenTermination(true) }
+    try await Task.sleep(for: .seconds(3600))
+    await engine.close()
+}
+
 func watchNetwork() async throws {
     let changes = SystemReachability().changes
     let process = try ChildProcess(URL(filePath: "/bin/sh"), ["-c", "PATH=$PATH:/sbin:/usr/sbin ip link set lo up"])
@@ -61,13 +75,14 @@ do {
     switch (arguments.first, arguments.count) {
     case ("produce", 5): try await produce(arguments[1], arguments[2], arguments[3], arguments[4])
     case ("work", 2): try await work(arguments[1])
+    case ("serve", 2): try await serve(arguments[1])
     case ("save", 5):
         try await Saver(arguments[1], arguments[2], arguments[3], isHeld: arguments[4] == "held").save()
     case ("network", 1): try await watchNetwork()
     default:
         FileHandle.standardError.write(
             Data(
-                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | save DIRECTORY BASE TEXT held|live | network\n"
+                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | serve DIRECTORY | save DIRECTORY BASE TEXT held|live | network\n"
                     .utf8))
         exit(64)
     }

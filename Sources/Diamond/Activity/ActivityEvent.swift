@@ -38,4 +38,7 @@ public enum ActivityEvent: Sendable {
     case job(ReplayTransition)
     /// The queue could not be opened, read or written. A request that could not be queued fails with an error.
     case queueFailed(reason: String)
+    /// The queue has jobs that could have been sent for a minute. This engine has run no replayer
+    /// (``Engine/Configuration/replays``), and no other process sends a job. Noticed when a job is added, and reported once.
+    case replayerMissing(jobs: Int)
 }

@@ -20,6 +20,7 @@ extension Engine {
     @concurrent
     public func close(within limit: Duration = .zero) async {
         queries.close()
+        automaticReplay?.stop()
         if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()

@@ -69,6 +69,8 @@ extension Engine {
         public var retryBudget = RetryBudgetPolicy()
         /// The source of the network's state; `nil`, the default, for the system's. See <doc:Replaying>.
         public var reachability: (any Reachability)?
+        /// The sender of the queue's jobs: the app's replayers, the default, or the engine itself. See <doc:Replaying>.
+        public var replays = Replays.manually
         /// The policy of a circuit breaker for origins where most exchanges fail; `nil`, the default, for none. Requests to them
         /// fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
@@ -93,6 +95,10 @@ extension Engine {
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
         /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
         package var cancellationTimeout = Duration.seconds(5)
+        /// The handlers for the results of queued calls, by the kind of the call.
+        var replayHandlers: [ExactText: ReplayHandlers.Handler] = [:]
+        /// Called at the points of the engine's own replayer at which a test may end the process.
+        package var replayPass: @Sendable (ReplayFaultPoint) -> Void = { _ in }
         /// The settings of a gateway; `nil`, the default, for the engine of an app.
         package var gateway: Gateway?
         /// Draws a number from 0 up to 1, for random delays.

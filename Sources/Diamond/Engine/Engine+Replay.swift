@@ -44,19 +44,44 @@ extension Engine {
         identities: (@Sendable () async -> Set<String>)? = nil,
         passing pass: @escaping @Sendable (ReplayFaultPoint) -> Void
     ) throws(ReplayError) -> Replayer {
-        let queue = try queue()
+        Self.replayer(
+            of: try queue(), width: width, identities: identities, pipeline: pipeline, handlers: replayHandlers,
+            passing: pass)
+    }
+
+    /// Makes a replayer that does not retain its engine.
+    private static func replayer(
+        of queue: ReplayQueue,
+        width: Int,
+        identities: (@Sendable () async -> Set<String>)? = nil,
+        pipeline: Pipeline,
+        handlers: ReplayHandlers,
+        passing pass: @escaping @Sendable (ReplayFaultPoint) -> Void
+    ) -> Replayer {
         let sender = JobSender(pipeline: pipeline)
         return Replayer(
             queue, width: width, reachability: pipeline.reachability,
             identities: { if let identities { .only(await identities()) } else { .all } },
             lanes: pipeline.lanes, pass: pass
-        ) { [replayHandlers] attempt in
+        ) { attempt in
             let sent = await sender.replay(attempt)
             let id = attempt.id
             let policy = attempt.request.replay
             return sent.result(policy, in: queue) { state in
-                await replayHandlers.report(sent.response, of: id, kind: policy.kind, state: state)
+                await handlers.report(sent.response, of: id, kind: policy.kind, state: state)
             }
+        }
+    }
+
+    /// Starts the engine's own replayer, if there is one.
+    ///
+    /// - Parameter pass: called at the points at which a test may end the process.
+    func startReplays(passing pass: @escaping @Sendable (ReplayFaultPoint) -> Void) {
+        guard let automaticReplay, let replays = pipeline.replays else { return }
+        automaticReplay.start { [pipeline, handlers = replayHandlers] () throws(ReplayError) in
+            Self.replayer(of: try replays.open(), width: 8, pipeline: pipeline, handlers: handlers, passing: pass)
+        } reportingFailure: { [activity] error in
+            activity.report(.queueFailed(reason: error.message))
         }
     }
 
@@ -89,8 +114,6 @@ extension Engine {
         decoder: (any ResponseDecoder)? = nil,
         _ handle: @escaping @Sendable (ReplayJob.ID, Result<Call.Output, ConnectionError>) async -> Void
     ) {
-        replayHandlers.add(kind: Call.kind) { [engineDecoder = self.decoder] id, response in
-            await handle(id, response.flatMap { $0.replayed(as: type, using: decoder ?? engineDecoder) })
-        }
+        replayHandlers.add(kind: Call.kind, handler: ReplayHandlers.handler(of: type, decoder: decoder, handle))
     }
 }

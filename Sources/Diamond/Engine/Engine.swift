@@ -23,7 +23,9 @@ public final class Engine: Sendable {
 
     let transport: any Transport
     let members: ConnectionRegistry
-    let replayHandlers = ReplayHandlers()
+    let replayHandlers: ReplayHandlers
+    /// The replayer that the engine runs itself; `nil` if the app runs replayers.
+    let automaticReplay: AutomaticReplay?
     let sharedStreams = SharedStreams()
     let queries: Queries
 
@@ -48,7 +50,11 @@ public final class Engine: Sendable {
         )
         queries = Queries(over: members.pipeline)
         self.activity = activity
+        replayHandlers = ReplayHandlers(configuration.replayHandlers, decoder: configuration.decoder)
+        automaticReplay =
+            configuration.replays == .automatically ? AutomaticReplay(clock: configuration.clock) : nil
         applyHolds()
+        startReplays(passing: configuration.replayPass)
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
@@ -214,5 +220,8 @@ public final class Engine: Sendable {
         return try await cache?.purge(.identity(identity)) ?? 0
     }
 
-    deinit { members.abandon() }
+    deinit {
+        automaticReplay?.stop()
+        members.abandon()
+    }
 }

@@ -60,11 +60,14 @@ extension Pipeline {
         clock.sleep = configuration.clock
         clock.draw = configuration.draw
         clock.endTimeout = configuration.cancellationTimeout
+        let isAutomatic = configuration.replays == .automatically
         return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
             let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }
             queue.watchHolds { lanes.setHeld(LanePauses($0)) }
+            // The engine's own replayer begins a moment later.
+            if isAutomatic { queue.noteReplayer() }
             return queue
         }
     }

@@ -30,6 +30,8 @@ public struct LogObserver: ActivityObserver {
         case .malformedRedirect(let reason): warn("a redirect was malformed", reason: reason)
         case .job(let transition): logger.debug("\(transition)")
         case .queueFailed(let reason): warn("the queue failed", reason: reason)
+        case .replayerMissing(let jobs):
+            logger.warning("no replayer sends the jobs of the queue", metadata: ["jobs": "\(jobs)"])
         }
     }
 

@@ -48,6 +48,7 @@ public final class MetricsObserver: ActivityObserver {
         case .job(let transition):
             count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
+        case .replayerMissing: break
         case .malformedRedirect: count("diamond.redirects.malformed")
         }
     }

@@ -89,6 +89,8 @@ private struct HealthReport: Encodable {
         var pageSize: Int64?
         var logPages: Int64
         var counts: CountsForm?
+        /// The number of jobs that could have been sent for a minute, if no process sends any. Absent for none.
+        var unsentJobs: Int?
 
         init(_ diagnosis: ReplayDiagnosis) {
             logPages = diagnosis.logPages
@@ -97,6 +99,7 @@ private struct HealthReport: Encodable {
             pages = diagnosis.settings?.pages
             pageSize = diagnosis.settings?.pageSize
             counts = diagnosis.counts.isEmpty ? nil : CountsForm(diagnosis.counts)
+            unsentJobs = diagnosis.unsentJobs > 0 ? diagnosis.unsentJobs : nil
         }
     }
 
@@ -160,7 +163,12 @@ extension HealthReport {
         return [
             "queue     schema \(version), \(pages), journal_mode \(queue.journalMode ?? "")",
             "jobs      \(counts.text)",
-        ] + (queue.logPages > 0 ? [log(queue.logPages)] : [])
+        ] + unsent + (queue.logPages > 0 ? [log(queue.logPages)] : [])
+    }
+
+    private var unsent: [String] {
+        guard let count = queue?.unsentJobs else { return [] }
+        return ["unsent    \(count), which no process sends now: run the program, or 'cachectl queue replay'"]
     }
 
     private func log(_ pages: Int64) -> String {

@@ -27,6 +27,17 @@ import Testing
         #expect(try await cachectl("doctor").text.contains("\nentries   1, "))
     }
 
+    @Test func `names the jobs that no process sends, which is no fault of the store`() async throws {
+        try await fill()
+        try cachectl.rewriteQueue("UPDATE job SET run_at = run_at - 60000, changed_at = changed_at - 60000")
+        let outcome = try await cachectl("doctor")
+        // The two others come after it.
+        let line = "\nunsent    1, which no process sends now: run the program, or 'cachectl queue replay'\nhealthy\n"
+        #expect(outcome.status == 0 && outcome.text.contains(line), "\(outcome.text)")
+        let report = try #require(try await cachectl.object("doctor"))
+        #expect((report["queue"] as? [String: Any])?["unsentJobs"] as? Int == 1)
+    }
+
     private static let move = "end the programs that use the store, run 'cachectl queue export', move replay.sqlite* "
 
     private static let ills: [(what: String, remedy: String, cause: @Sendable (Shell) throws -> Void)] = [

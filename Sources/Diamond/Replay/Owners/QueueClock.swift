@@ -50,7 +50,7 @@ package struct QueueClock: Hashable, Sendable {
     package struct Reading: Hashable, Sendable {
         var boot: String
         /// Milliseconds since the boot.
-        var uptime: Int64
+        package var uptime: Int64
         /// Milliseconds since 1970.
         var wall: Int64
     }

@@ -26,6 +26,7 @@ extension ReplayQueue {
         }
         do throws(ReplayError) {
             let added = try await add(draft, by: me, isWanted: isWanted)
+            reportUnsentJobs()
             if let claim = added.claim { return .claimed(claim) }
             owner.leave()
             return .queued(added.id)

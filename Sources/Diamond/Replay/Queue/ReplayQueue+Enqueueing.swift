@@ -86,7 +86,9 @@ extension ReplayQueue {
                 return (additions.map { ids in ids.map { _ in nil } }, false)
             }
         }
-        return try additions.get()
+        let ids = try additions.get()
+        reportUnsentJobs()
+        return ids
     }
 
     /// Adds drafts up to the first that is refused.

@@ -34,6 +34,8 @@ public final class ReplayQueue: Sendable {
     private let ownRetention = Guarded(ReplayRetention())
     /// The time of the next maintenance, in milliseconds since the boot.
     private let nextMaintenance = Guarded(Int64.min)
+    /// The time of the next check for jobs that no process sends, in milliseconds since the boot; `.max` for never.
+    private let nextAttendanceCheck: Guarded<Int64>
 
     /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue
     /// if it is missing. Requests are written as they are, without an engine's base URL and headers.
@@ -70,6 +72,8 @@ public final class ReplayQueue: Sendable {
         self.rules = rules
         self.resolve = resolve
         self.activity = activity
+        // A program that has just started may be about to make its replayer.
+        nextAttendanceCheck = Guarded(clock.uptime() + ReplayTable.unsentAge)
         let wakeFile = QueueWakeFile(store.wakePath, create: create)
         self.wakeFile = wakeFile
         holdsWakeFile = QueueWakeFile(store.holdsPath, create: create)
@@ -144,6 +148,33 @@ public final class ReplayQueue: Sendable {
                 try ReplayTable.deleteEnded(beyond: retention, on: connection, ledger: &ledger)
             }
         }
+    }
+
+    // MARK: Unsent jobs
+
+    /// Notes that this process runs a replayer.
+    func noteReplayer() { nextAttendanceCheck.withLock { $0 = .max } }
+
+    /// Reports jobs that no process sends, if this queue has had no replayer in this process. It is checked at most once
+    /// a minute, and reported once.
+    func reportUnsentJobs() {
+        let now = clock.uptime()
+        let isTime = nextAttendanceCheck.withLock { next in
+            guard next <= now else { return false }
+            next = now + ReplayTable.unsentAge
+            return true
+        }
+        guard let activity, isTime, let time = try? moment().time else { return }
+        let owner = owner.id
+        let count = try? read { (connection) throws(SQLiteError) in
+            try ReplayTable.unsentCount(at: time, uptime: now, besides: owner, on: connection)
+        }
+        guard let count, count > 0 else { return }
+        let isFirst = nextAttendanceCheck.withLock { next in
+            defer { next = .max }
+            return next != .max
+        }
+        if isFirst { activity.report(.replayerMissing(jobs: count)) }
     }
 
     /// Observes the holds that also apply to connections and calls (``ReplayHold/isForEngines``), added by this and

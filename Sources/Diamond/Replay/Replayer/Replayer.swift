@@ -92,6 +92,11 @@ public final class Replayer: Sendable {
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
+    /// Runs as ``run()`` does, unless the replayer was stopped before.
+    ///
+    /// - Parameter isStopped: whether it was; read after a later ``stop()`` would end the run.
+    func runUnlessStopped(_ isStopped: @Sendable () -> Bool) async { await work(until: nil, unless: isStopped) }
+
     /// Sends the jobs that can be sent now, and returns when none of them is left, or at `deadline`. For a background
     /// task, or a cron job. Attempts that run at the deadline are canceled. An outcome that cannot be written does not
     /// delay the return: it is written later, in the background.
@@ -119,11 +124,14 @@ public final class Replayer: Sendable {
     // MARK: The loop
 
     @concurrent
-    private func work(until date: Date?) async -> Summary {
+    @discardableResult
+    private func work(until date: Date?, unless isStopped: @Sendable () -> Bool = { false }) async -> Summary {
+        queue.noteReplayer()
         let signal = Signal()
         let changes = Signal()
         let (number, stops) = register(signal, changes)
         let run = ReplayRun(until: date.map { uptime(at: $0) }, stops: stops, changes: changes)
+        if isStopped() { run.cancel() }
         let loop = Task {
             await self.loop(run, signal: signal)
             loops.withLock { $0.signals[number] = nil }

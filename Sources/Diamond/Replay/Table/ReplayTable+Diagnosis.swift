@@ -31,6 +31,44 @@ extension ReplayTable {
         }
     }
 
+    /// The time, in milliseconds, for which a job could have been sent before it counts as unsent. A replayer looks at
+    /// least every 15 seconds.
+    package static let unsentAge: Int64 = 60_000
+
+    /// Returns the number of jobs that could have been sent for a minute, if no other process sends any job. Returns 0
+    /// while the queue is held.
+    ///
+    /// - Parameters:
+    ///   - now: the queue's time, in milliseconds since 1970.
+    ///   - uptime: the time since the boot, in milliseconds.
+    ///   - owner: the owner whose running jobs do not count as sent by a replayer; `nil` for none.
+    package static func unsentCount(
+        at now: Int64,
+        uptime: Int64,
+        besides owner: Int64? = nil,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(
+            """
+            SELECT (
+                SELECT count(*) FROM job INDEXED BY job_by_turn
+                WHERE state = 0 AND is_head = 1 AND run_at <= ?1 AND changed_at <= ?1
+            ) + (
+                SELECT count(*) FROM job INDEXED BY job_by_time
+                WHERE state = 1 AND is_head = 1 AND run_at <= ?1 AND changed_at <= ?1
+            )
+            WHERE NOT EXISTS (
+                SELECT 1 FROM job INDEXED BY job_of_owner WHERE owner IS NOT NULL AND state = 2 AND owner IS NOT ?2
+                    AND owner IN (SELECT id FROM owner WHERE lease_until > ?3)
+            ) AND NOT EXISTS (SELECT 1 FROM hold WHERE kind IN ('queue', 'engine'))
+            """
+        )
+        try statement.bind(now - unsentAge, at: 1)
+        try statement.bind(owner, at: 2)
+        try statement.bind(uptime, at: 3)
+        return try statement.step() ? Int(statement.int64(0)) : 0
+    }
+
     package static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Settings {
         let mode = try connection.statement("PRAGMA journal_mode")
         return Settings(

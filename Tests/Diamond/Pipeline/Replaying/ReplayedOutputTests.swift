@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTesting
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -93,10 +94,10 @@ import Testing
     }
 
     @Test func `a replaced output handler is released where no lock is held`() {
-        let (calls, count) = (ReplayHandlers(), Guarded(0))
+        let (calls, count) = (ReplayHandlers([:], decoder: JSONDecoder()), Guarded(0))
         for _ in 0..<2 {
-            calls.add(kind: "CreateNote") { [adder = HandlerAdder(calls, count)] _, _ in withExtendedLifetime(adder) {}
-            }
+            let adder = HandlerAdder(calls, count)
+            calls.add(kind: "CreateNote") { [adder] _, _, _ in withExtendedLifetime(adder) {} }
         }
         #expect(count.withLock { $0 } == 1)
     }
@@ -108,7 +109,7 @@ import Testing
         init(_ calls: ReplayHandlers, _ count: Guarded<Int>) {
             add = { [weak calls] in
                 guard let calls else { return }
-                calls.add(kind: "DeleteNote") { _, _ in }
+                calls.add(kind: "DeleteNote") { _, _, _ in }
                 count.withLock { $0 += 1 }
             }
         }

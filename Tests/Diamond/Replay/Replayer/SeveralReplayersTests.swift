@@ -33,8 +33,15 @@ import Testing
         try hammer(["produce", temporary.directory.path, server.base, run, lane])
     }
 
-    private func worker(fault: String? = nil, stops: Bool = false) throws -> (process: ChildProcess, output: Pipe) {
-        try hammer(["work", temporary.directory.path], fault: fault, stops: stops)
+    /// A process that sends jobs: by a replayer of its own, or by an engine that replays automatically.
+    enum Worker: String, CaseIterable {
+        case work, serve
+    }
+
+    private func worker(
+        _ worker: Worker = .work, fault: String? = nil, stops: Bool = false
+    ) throws -> (process: ChildProcess, output: Pipe) {
+        try hammer([worker.rawValue, temporary.directory.path], fault: fault, stops: stops)
     }
 
     /// The output of a producer in this run, whole lines only.
@@ -96,7 +103,7 @@ import Testing
             try Task.checkCancellation()
             rounds -= 1
             let producers = [try producer("o1", server), try producer("s1", server)]
-            let workers = try (0..<3).map { _ in try worker() }
+            let workers = try [Worker.work, .serve, .serve].map { try worker($0) }
             for (process, _) in workers {
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 150...500, using: &random))
                 process.kill(after: delay)
@@ -123,8 +130,10 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.store.ownersDirectory.path).isEmpty)
     }
 
-    @Test(arguments: ReplayFaultPoint.allCases)
-    func `a shared queue is whole when a process ends in the middle of a job`(_ point: ReplayFaultPoint) async throws {
+    @Test(arguments: ReplayFaultPoint.allCases, Worker.allCases)
+    func `a shared queue is whole when a process ends in the middle of a job`(
+        _ point: ReplayFaultPoint, _ kind: Worker
+    ) async throws {
         let server = try await SampleServer.shared
         var said: Set<String> = []
         let queue = try ReplayQueue(temporary.store)
@@ -136,7 +145,7 @@ import Testing
             said.insert(text)
         }
         for time in 1...2 {
-            let (process, output) = try worker(fault: "\(point.rawValue):\(time)")
+            let (process, output) = try worker(kind, fault: "\(point.rawValue):\(time)")
             _ = await output.readAll()
             #expect(await process.ended() == .killed(by: SIGKILL))
         }
@@ -144,10 +153,10 @@ import Testing
         try await expectSound(said, server)
     }
 
-    @Test(arguments: [ReplayFaultPoint.afterClaim, .beforeSend, .afterSend, .beforeFinish])
-    func `a shared queue ignores a process that was stopped for longer than a lease`(_ point: ReplayFaultPoint)
-        async throws
-    {
+    @Test(arguments: [ReplayFaultPoint.afterClaim, .beforeSend, .afterSend, .beforeFinish], Worker.allCases)
+    func `a shared queue ignores a process that was stopped for longer than a lease`(
+        _ point: ReplayFaultPoint, _ kind: Worker
+    ) async throws {
         let server = try await SampleServer.shared
         let queue = try ReplayQueue(temporary.store)
         let text = "\(run)/o1/0"
@@ -155,7 +164,7 @@ import Testing
         request.replay = ReplayPolicy(.durable, orderingKey: "o1")
         let id = try #require(try await queue.enqueue(request))
 
-        let (stopped, output) = try worker(fault: "\(point.rawValue):1", stops: true)
+        let (stopped, output) = try worker(kind, fault: "\(point.rawValue):1", stops: true)
         await untilTrue { stopped.isStopped }
         #expect(try queue.job(id)?.state == .running)
         // A minute later.
