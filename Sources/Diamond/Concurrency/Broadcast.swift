@@ -1,7 +1,7 @@
 import DiamondSQLite
 
 /// A broadcaster that sends elements to all its listeners, on the sender's thread.
-final class Broadcast<Element: Sendable>: Sendable {
+package final class Broadcast<Element: Sendable>: Sendable {
     private let listeners = Guarded(Listeners<@Sendable (Element) -> Void>())
 
     /// Adds a listener.

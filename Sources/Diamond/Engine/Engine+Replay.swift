@@ -60,7 +60,7 @@ extension Engine {
     ) -> Replayer {
         let sender = JobSender(pipeline: pipeline)
         return Replayer(
-            queue, width: width, reachability: pipeline.reachability,
+            queue, width: width, reachability: pipeline.reachability, answers: pipeline.answers,
             identities: { if let identities { .only(await identities()) } else { .all } },
             lanes: pipeline.lanes, pass: pass
         ) { attempt in

@@ -104,7 +104,11 @@ extension Pipeline {
         var exchange = Exchange(
             try options(for: admitted, resumeWriter: resumeWriter, recorder: recorder, report: report),
             in: exchangeEnvironment)
-        do throws(ConnectionError) { return try await exchange.receivedResponse(&permit) } catch {
+        do throws(ConnectionError) {
+            let received = try await exchange.receivedResponse(&permit)
+            if (200..<400).contains(received.status.code) { answers.send(plan.context.permitScope.origin) }
+            return received
+        } catch {
             await recorder?.discard()
             await invalidate(after: error, to: plan.context)
             throw error

@@ -40,6 +40,8 @@ final class Pipeline: Sendable {
     /// The queue of durable requests; `nil` without a store.
     let replays: JobSlot?
     let reachability: any Reachability
+    /// Reports the origins that have answered with success, for jobs that wait because they could not be reached.
+    let answers = Broadcast<String>()
 
     let time: RequestTime
     let resolver: RequestResolver

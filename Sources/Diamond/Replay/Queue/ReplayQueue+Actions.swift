@@ -10,6 +10,16 @@ extension ReplayQueue {
     ///   ready.
     public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
 
+    /// Makes the waiting jobs that match a filter ready now, whatever they wait for.
+    ///
+    /// - Parameter filter: the filter of the jobs. Jobs in other states than waiting and ready are skipped.
+    /// - Returns: the number of jobs.
+    /// - Throws: ``ReplayError`` if the file cannot be read or written. Jobs may be ready by then.
+    @discardableResult
+    public func retry(_ filter: ReplayFilter) async throws(ReplayError) -> Int {
+        try await apply(.retry, to: filter).done.count
+    }
+
     /// Holds a job until it is released.
     public func hold(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.hold, to: id) }
 

@@ -39,6 +39,25 @@ extension ReplayQueue {
         return true
     }
 
+    /// Makes jobs ready before the end of their backoff. If there are none, nothing is written.
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult
+    func retryEarly(_ retry: EarlyRetry) async throws(ReplayError) -> Bool {
+        var last: Int64 = 0
+        while true {
+            let now = try moment().time
+            let ids = try read { (connection) throws(SQLiteError) in
+                try ReplayTable.early(retry, after: last, at: now, on: connection)
+            }
+            guard let end = ids.last else { return last > 0 }
+            try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.retryEarly(retry, ids, on: connection, ledger: &ledger)
+            }
+            last = end
+        }
+    }
+
     /// Claims up to `limit` jobs that may be sent now.
     ///
     /// - Parameter report: receives the states of the jobs that cannot be sent: they have expired, or need review.

@@ -26,17 +26,18 @@ final class NetworkReturn: Sendable {
     /// - Parameters:
     ///   - uptime: the time since the boot, in milliseconds.
     ///   - isReachable: whether the network may be reached; evaluated only if needed.
-    ///   - attempt: tries the jobs, and returns whether there were any. If it throws, the next call tries again.
+    ///   - attempt: tries the jobs, and returns whether there were any. If it throws, the next call tries again. Its
+    ///     parameter is `false` if only the start counts as a change.
     func handle(
         at uptime: Int64,
         isReachable: @autoclosure () -> Bool,
-        _ attempt: () async throws(ReplayError) -> Bool
+        _ attempt: (_ hasChanged: Bool) async throws(ReplayError) -> Bool
     ) async throws(ReplayError) {
         let changes: Int? = state.withLock { state in
             state.changes > state.handled && state.notBefore <= uptime ? state.changes : nil
         }
         guard let changes else { return }
-        let hasTried = isReachable() ? try await attempt() : false
+        let hasTried = isReachable() ? try await attempt(changes > 1) : false
         state.withLock { state in
             state.handled = max(state.handled, changes)
             if hasTried { state.notBefore = uptime + Self.pause }

@@ -40,6 +40,8 @@ public final class Replayer: Sendable {
     public let width: Int
     let queue: ReplayQueue
     private let reachability: any Reachability
+    /// Reports the origins that have answered requests of any kind; `nil` if none is reported.
+    private let answers: Broadcast<String>?
     private let identities: @Sendable () async -> ReplayTable.Identities
     let lanes: (any JobLanes)?
     let send: Send
@@ -61,6 +63,8 @@ public final class Replayer: Sendable {
     ///
     /// - Parameters:
     ///   - reachability: the reachability of the network, for jobs that wait for it.
+    ///   - answers: reports the origins that have answered requests of any kind, for jobs that wait because an origin
+    ///     could not be reached; `nil` if none is reported.
     ///   - identities: returns the identities whose jobs may be sent here. It is called before each claim.
     ///   - lanes: the lanes in which jobs are sent; `nil` if none is ever paused.
     ///   - pass: called at each point where a test may end the process.
@@ -70,6 +74,7 @@ public final class Replayer: Sendable {
         _ queue: ReplayQueue,
         width: Int,
         reachability: any Reachability,
+        answers: Broadcast<String>? = nil,
         identities: @escaping @Sendable () async -> ReplayTable.Identities = { .all },
         lanes: (any JobLanes)? = nil,
         pass: @escaping @Sendable (ReplayFaultPoint) -> Void = { _ in },
@@ -77,6 +82,7 @@ public final class Replayer: Sendable {
     ) {
         self.queue = queue
         self.reachability = reachability
+        self.answers = answers
         self.width = max(1, width)
         self.identities = identities
         self.lanes = lanes
@@ -100,8 +106,17 @@ public final class Replayer: Sendable {
     /// Sends the jobs that can be sent now, and returns when none of them is left, or at `deadline`. For a background
     /// task, or a cron job. Attempts that run at the deadline are canceled. An outcome that cannot be written does not
     /// delay the return: it is written later, in the background.
+    ///
+    /// - Parameters:
+    ///   - deadline: the time of the return; by default there is none.
+    ///   - isIgnoringBackoff: whether jobs that wait after a failure, or for the network, are sent at once. Each is sent
+    ///     once: if it fails again, it waits. Jobs that were added for later, or whose server has set the time, wait.
     @discardableResult
-    public func replay(until deadline: Date = .distantFuture) async -> Summary { await work(until: deadline) }
+    public func replay(
+        until deadline: Date = .distantFuture, ignoringBackoff isIgnoringBackoff: Bool = false
+    ) async -> Summary {
+        await work(until: deadline, ignoringBackoff: isIgnoringBackoff)
+    }
 
     /// Ends the current runs. Running attempts finish, and no more jobs are claimed. An outcome that cannot be written
     /// does not delay the end.
@@ -125,7 +140,10 @@ public final class Replayer: Sendable {
 
     @concurrent
     @discardableResult
-    private func work(until date: Date?, unless isStopped: @Sendable () -> Bool = { false }) async -> Summary {
+    private func work(
+        until date: Date?, ignoringBackoff isIgnoringBackoff: Bool = false,
+        unless isStopped: @Sendable () -> Bool = { false }
+    ) async -> Summary {
         queue.noteReplayer()
         let signal = Signal()
         let changes = Signal()
@@ -133,18 +151,21 @@ public final class Replayer: Sendable {
         let run = ReplayRun(until: date.map { uptime(at: $0) }, stops: stops, changes: changes)
         if isStopped() { run.cancel() }
         let loop = Task {
-            await self.loop(run, signal: signal)
+            await self.loop(run, ignoringBackoff: isIgnoringBackoff, signal: signal)
             loops.withLock { $0.signals[number] = nil }
             run.endLoop()
         }
         return await end(of: run, loop: loop)
     }
 
-    private func loop(_ run: ReplayRun, signal: Signal) async {
+    private func loop(_ run: ReplayRun, ignoringBackoff isIgnoringBackoff: Bool, signal: Signal) async {
         let deadline = run.deadline
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
         let network = NetworkReturn()
+        let origins = OriginAnswers()
+        let answerNumber = answers?.add { origin in if origins.note(origin) { signal.wake() } }
+        var ignoresBackoff = isIgnoringBackoff
         let listeners = [listenToReachability(for: network, signal: signal), listenToLanes(signal)].compactMap(\.self)
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled, !mustEnd(run), !run.hasFailed {
@@ -152,6 +173,11 @@ public final class Replayer: Sendable {
                     let hasOthers = try await queue.owner.rescue { run.count($0) }
                     try await queue.maintainIfNeeded()
                     try await retryOffline(network)
+                    if let answered = origins.take(at: queue.clock.uptime()) {
+                        try await queue.retryEarly(.originsAnswered(answered))
+                    }
+                    if ignoresBackoff { try await queue.retryEarly(.requested) }
+                    ignoresBackoff = false
                     // Read before the claim: a job that ends during the claim may have made another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim { run.count($0) }
@@ -169,7 +195,7 @@ public final class Replayer: Sendable {
                         let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
                         await wait(
                             for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
-                            network: network)
+                            network: network, origins: origins)
                     }
                 } catch {
                     queue.report(error)
@@ -189,6 +215,7 @@ public final class Replayer: Sendable {
         await queue.owner.releaseLockIfSuspended()
         for listener in listeners { listener.cancel() }
         queue.listeners.remove(number)
+        if let answerNumber { answers?.remove(answerNumber) }
         withExtendedLifetime(watch) {}
     }
 
@@ -216,7 +243,10 @@ public final class Replayer: Sendable {
     /// Makes the jobs that wait for the network ready, if it may be reachable again.
     private func retryOffline(_ network: NetworkReturn) async throws(ReplayError) {
         try await network.handle(at: queue.clock.uptime(), isReachable: reachability.isReachable) {
-            () async throws(ReplayError) in try await queue.retryOffline()
+            (hasChanged) async throws(ReplayError) in
+            // At the start, jobs that wait after a failure keep their backoff: a program may start often.
+            let hasEarly = hasChanged ? try await queue.retryEarly(.networkReturned) : false
+            return try await queue.retryOffline() || hasEarly
         }
     }
 
@@ -231,10 +261,14 @@ public final class Replayer: Sendable {
 
     /// Waits until the signal is woken, a job reaches its time, or the limit or the deadline is reached.
     private func wait(
-        for signal: Signal, atMost limit: Duration, until deadline: Int64?, network: NetworkReturn
+        for signal: Signal, atMost limit: Duration, until deadline: Int64?, network: NetworkReturn,
+        origins: OriginAnswers
     ) async {
         var limit = limit
-        if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }
+        let now = queue.clock.uptime()
+        for delay in [network.delay(at: now), origins.delay(at: now)].compactMap(\.self) {
+            limit = min(limit, .milliseconds(max(1, delay)))
+        }
         if !isFull, let next = try? queue.nextTime() {
             limit = min(limit, .milliseconds(max(1, next - queue.now())))
         }

@@ -1,0 +1,43 @@
+import DiamondSQLite
+
+/// The origins that have answered since jobs were last sent early because of that. It happens at most once in 5 seconds.
+final class OriginAnswers: Sendable {
+    private struct State {
+        var origins: Set<String> = []
+        var notBefore: Int64 = 0
+    }
+
+    /// The minimum time between two reads of the waiting jobs, in milliseconds. Most answers concern no waiting job.
+    private static let pause: Int64 = 5_000
+    /// The maximum number of origins. More are noted again by their next answers.
+    private static let limit = 1_000
+
+    private let state = Guarded(State())
+
+    /// Notes that an origin has answered.
+    ///
+    /// - Returns: whether it is the first since the last ``take(at:)``.
+    func note(_ origin: String) -> Bool {
+        state.withLock { state in
+            let isFirst = state.origins.isEmpty
+            if state.origins.count < Self.limit { state.origins.insert(origin) }
+            return isFirst
+        }
+    }
+
+    /// Returns the origins, and removes them; `nil` for none, or before the minimum time has passed.
+    ///
+    /// - Parameter uptime: the time since the boot, in milliseconds.
+    func take(at uptime: Int64) -> Set<String>? {
+        state.withLock { state in
+            guard !state.origins.isEmpty, state.notBefore <= uptime else { return nil }
+            defer { state = State(notBefore: uptime + Self.pause) }
+            return state.origins
+        }
+    }
+
+    /// Returns the time until the next ``take(at:)`` returns origins, in milliseconds; `nil` if none has answered.
+    func delay(at uptime: Int64) -> Int64? {
+        state.withLock { $0.origins.isEmpty ? nil : max(0, $0.notBefore - uptime) }
+    }
+}
