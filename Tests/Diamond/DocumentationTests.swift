@@ -286,6 +286,12 @@ import UnixSignals
         print(replaying, summary)
     }
 
+    private func observing(_ queue: ReplayQueue) async throws {
+        let open = try queue.jobs(ReplayFilter(states: [.ready, .waiting, .running, .held]))
+        for try await job in queue.changes { print("\(job)") }
+        print(open)
+    }
+
     private func replayingAutomatically() {
         var configuration = Engine.Configuration()
         configuration.replays = .automatically

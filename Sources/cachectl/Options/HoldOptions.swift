@@ -31,7 +31,7 @@ struct HoldOptions: ParsableArguments {
 
     private var hasOnlyName: Bool {
         let filter = jobs.filter
-        return filter.state == nil && filter.host == nil && filter.tag == nil && filter.olderThan == nil
+        return filter.state.isEmpty && filter.host == nil && filter.tag == nil && filter.olderThan == nil
     }
 
     func check() throws {

@@ -5,8 +5,8 @@ import Foundation
 
 /// The options that filter jobs. A job must match all of them.
 struct JobFilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only jobs in this state.", valueName: "STATE"))
-    var state: ReplayState?
+    @Option(help: ArgumentHelp("Only jobs in this state; give it again for several states.", valueName: "STATE"))
+    var state: [ReplayState] = []
 
     @Option(help: ArgumentHelp("Only jobs with this ordering key.", valueName: "KEY"))
     var key: String?
@@ -29,11 +29,11 @@ struct JobFilterOptions: ParsableArguments {
         }
     }
 
-    var isEmpty: Bool { state == nil && olderThan == nil && [key, identity, host, tag].allSatisfy { $0 == nil } }
+    var isEmpty: Bool { state.isEmpty && olderThan == nil && [key, identity, host, tag].allSatisfy { $0 == nil } }
 
     var filter: ReplayFilter {
         ReplayFilter(
-            state: state, orderingKey: key, identity: identity, host: host, tag: tag,
+            states: Set(state), orderingKey: key, identity: identity, host: host, tag: tag,
             enqueuedBefore: olderThan.map { Date(timeIntervalSinceNow: -Double($0.milliseconds) / 1000) })
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 /// A poller for changes of jobs, made by any process. Each call of ``next()`` returns the changes since the last one.
 ///
 /// A job that has changed twice between two calls is returned once, in its latest state.
-package struct JobPoller {
+package struct JobPoller: Sendable {
     /// A job's last transition.
     private struct Mark: Hashable {
         var state: ReplayState

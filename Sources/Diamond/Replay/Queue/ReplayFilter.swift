@@ -2,8 +2,8 @@ public import Foundation
 
 /// A filter of jobs. A job has to match every property that is set. If none is set, all jobs match.
 public struct ReplayFilter: Hashable, Sendable {
-    /// The state of the jobs.
-    public var state: ReplayState?
+    /// The states of the jobs; empty for all states.
+    public var states: Set<ReplayState>
     /// The ordering key of the jobs.
     public var orderingKey: String?
     /// The identity on whose behalf the jobs are sent.
@@ -17,18 +17,21 @@ public struct ReplayFilter: Hashable, Sendable {
 
     /// Creates a filter that requires all the given values.
     public init(
-        state: ReplayState? = nil,
+        states: Set<ReplayState> = [],
         orderingKey: String? = nil,
         identity: String? = nil,
         host: String? = nil,
         tag: String? = nil,
         enqueuedBefore: Date? = nil
     ) {
-        self.state = state
+        self.states = states
         self.orderingKey = orderingKey
         self.identity = identity
         self.host = host
         self.tag = tag
         self.enqueuedBefore = enqueuedBefore
     }
+
+    /// Creates a filter of jobs in one state.
+    public init(state: ReplayState) { self.init(states: [state]) }
 }

@@ -127,11 +127,14 @@ extension ReplayFilter {
     /// The SQL condition of the filter. Its ``values`` are bound from the third parameter on.
     var condition: String { (["TRUE"] + conditions.map(\.sql)).numbered }
 
-    var values: [String] { conditions.map(\.value) }
+    var values: [String] { conditions.compactMap(\.value) }
 
-    private var conditions: [(sql: String, value: String)] {
-        var conditions: [(String, String)] = []
-        if let state { conditions.append(("state = CAST(? AS INTEGER)", String(state.rawValue))) }
+    private var conditions: [(sql: String, value: String?)] {
+        var conditions: [(String, String?)] = []
+        if !states.isEmpty {
+            let numbers = states.map { String($0.rawValue) }.sorted().joined(separator: ", ")
+            conditions.append(("state IN (\(numbers))", nil))
+        }
         if let orderingKey { conditions.append(("ordering_key = ?", orderingKey)) }
         if let identity { conditions.append(("identity = ?", identity)) }
         if let host { conditions.append(("host = ?", host.lowercased())) }
