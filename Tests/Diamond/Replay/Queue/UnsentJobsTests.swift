@@ -46,6 +46,23 @@ import Testing
         #expect(notices.counts.withLock { $0 }.isEmpty)
     }
 
+    @Test(arguments: [Engine.Configuration.Replays.manually, .automatically])
+    func `an engine that has just started does not say so, whoever replays`(
+        _ replays: Engine.Configuration.Replays
+    ) async throws {
+        let first = engine()
+        _ = try await first.submit(fixture.note(.durable))
+        await first.close()
+        fixture.clock.advance(by: .seconds(90))
+        let second = fixture.engine { configuration in
+            configuration.replays = replays
+            configuration.observers = [notices]
+        }
+        _ = try await second.submit(fixture.note(.durable))
+        #expect(notices.counts.withLock { $0 }.isEmpty)
+        await second.close()
+    }
+
     // MARK: The count
 
     private func unsentCount(_ queue: ReplayQueueFixture, besides owner: Int64? = nil) throws -> Int {
