@@ -8,6 +8,9 @@ public import Foundation
 /// configuration.now = { clock.date }
 /// configuration.clock = clock
 /// clock.advance(by: .seconds(61))  // a response that was fresh for a minute is stale
+///
+/// let delay = await clock.nextSleep()  // until a retry waits
+/// clock.advance(by: delay)
 /// ```
 public final class TestClock: Clock {
     public typealias Duration = Swift.Duration
@@ -33,6 +36,10 @@ public final class TestClock: Clock {
         var sleepers: [Int: Sleeper] = [:]
         var count = 0
         var canceled: Set<Int> = []
+        /// Those who wait for a task to sleep, by number.
+        var watchers: [Int: CheckedContinuation<Duration, Never>] = [:]
+
+        var shortest: Duration? { sleepers.values.map { now.duration(to: $0.deadline) }.min() }
     }
 
     private let state = Guarded(State())
@@ -56,11 +63,37 @@ public final class TestClock: Clock {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
     }
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let number = state.withLock { state in
+    /// Waits until a task sleeps, and returns the remaining time of the sleep that ends first; zero if the calling task is
+    /// canceled. Returns at once if a task sleeps already.
+    public func nextSleep() async -> Duration {
+        let number = nextNumber()
+        defer { state.withLock { _ = $0.canceled.remove(number) } }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { watch(number, $0) }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    private func watch(_ number: Int, _ watcher: CheckedContinuation<Duration, Never>) {
+        let duration = state.withLock { state -> Duration? in
+            if state.canceled.remove(number) != nil { return .zero }
+            if let shortest = state.shortest { return shortest }
+            state.watchers[number] = watcher
+            return nil
+        }
+        if let duration { watcher.resume(returning: duration) }
+    }
+
+    private func nextNumber() -> Int {
+        state.withLock { state in
             state.count += 1
             return state.count
         }
+    }
+
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let number = nextNumber()
         defer { state.withLock { _ = $0.canceled.remove(number) } }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in sleep(number, until: deadline, waiter: waiter) }
@@ -76,15 +109,28 @@ public final class TestClock: Clock {
             state.sleepers[number] = Sleeper(deadline: deadline, waiter: waiter)
             return nil
         }
-        if let outcome { waiter.resume(with: outcome) }
+        if let outcome { waiter.resume(with: outcome) } else { tellWatchers() }
+    }
+
+    private func tellWatchers() {
+        let (shortest, watchers) = state.withLock { state in
+            guard let shortest = state.shortest else {
+                return (Duration.zero, [CheckedContinuation<Duration, Never>]())
+            }
+            defer { state.watchers.removeAll() }
+            return (shortest, Array(state.watchers.values))
+        }
+        for watcher in watchers { watcher.resume(returning: shortest) }
     }
 
     private func cancel(_ number: Int) {
-        let sleeper = state.withLock { state in
-            if state.sleepers[number] == nil { state.canceled.insert(number) }
-            return state.sleepers.removeValue(forKey: number)
+        let (sleeper, watcher) = state.withLock { state in
+            let found = (state.sleepers.removeValue(forKey: number), state.watchers.removeValue(forKey: number))
+            if found.0 == nil, found.1 == nil { state.canceled.insert(number) }
+            return found
         }
         sleeper?.waiter.resume(throwing: CancellationError())
+        watcher?.resume(returning: .zero)
     }
 
     /// Advances the clock, and wakes the tasks whose deadlines are reached, in the order of their deadlines.

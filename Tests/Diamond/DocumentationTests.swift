@@ -204,11 +204,11 @@ import UnixSignals
         try await cache?.purge(where: { $0.bodySize > 1 << 20 })
 
         var request = Request("https://api.example.com/cities")
-        request.cache = .staleWhileRevalidate
+        request.cache = .staleWhileRevalidate(maxAge: .seconds(60))  // if the server sends no lifetime
         request.tags = ["cities"]  // to invalidate by
         let shown = try await engine.send(request)
         if shown.source == .stale {
-            await engine.settle()  // until background refreshes have ended
+            await engine.settle(request)  // until its refresh in the background has ended
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
 
@@ -349,7 +349,7 @@ import UnixSignals
 
     private func retrying() {
         var order = Request("https://api.example.com/orders", method: .post, body: .json(["city": "Berlin"]))
-        if let key = HTTPField.Name("Idempotency-Key") { order.headers[key] = UUID().uuidString }  // may repeat
+        order.headers[.idempotencyKey] = UUID().uuidString  // may be repeated
         order.retry = .interactive  // 10 seconds an attempt, 30 in all
         order.retry?.attempts = 5
 

@@ -38,10 +38,15 @@ final class TaskSet: Sendable {
 
     /// Waits until all tasks added before have ended, or the waiting task is canceled.
     func waitForAll() async {
-        for task in running where !Task.isCancelled {
-            let end = Promise<Void>()
-            Task { end.fulfill(with: await task.value) }
-            await end.value {}
-        }
+        for task in running where !Task.isCancelled { await task.ended() }
+    }
+}
+
+extension Task<Void, Never> {
+    /// Waits until the task has ended, or the waiting task is canceled.
+    func ended() async {
+        let end = Promise<Void>()
+        Task { end.fulfill(with: await value) }
+        await end.value {}
     }
 }

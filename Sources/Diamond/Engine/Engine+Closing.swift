@@ -1,8 +1,17 @@
+import DiamondSQLite
+
 /// Closes an engine.
 extension Engine {
     /// Waits until all background refreshes have ended (`staleWhileRevalidate`), or the calling task is canceled. A
     /// refresh in a paused lane waits until the lane is resumed.
     public func settle() async { await pipeline.refreshes.waitForAll() }
+
+    /// Waits until the background refresh of a request's stale response has ended, or the calling task is canceled; returns at
+    /// once if none is under way. A refresh of a URL to which the request was redirected has another key.
+    public func settle(_ request: Request) async {
+        guard let key = try? await key(of: request) else { return }
+        await pipeline.refreshing.withLock { $0[key] }?.ended()
+    }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the network
     /// fail.

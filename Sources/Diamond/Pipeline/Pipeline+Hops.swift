@@ -52,7 +52,8 @@ extension Pipeline {
     private func refresh(_ stored: StoredCandidate, for context: RequestContext, at instant: InvalidationLog.Instant) {
         // One refresh at a time: while it waits, thousands of callers may get the same stale response.
         let key = stored.identity.key
-        guard refreshing.withLock({ $0.insert(key).inserted }) else { return }
+        let end = Promise<Void>()
+        guard refreshing.withLock({ $0.add(end, for: key) }) else { return }
         let token = context.begin(.refresh, in: activity)
         let plan = ExchangePlan(
             context.inBackground, stored: stored.withoutReader,
@@ -60,8 +61,9 @@ extension Pipeline {
             parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
             let outcome = await outcome(of: plan, progress: HopProgress(begin: nil))
-            _ = refreshing.withLock { $0.remove(key) }
+            _ = refreshing.withLock { $0.removeValue(forKey: key) }
             token.end(ActivityOutcome(ofRefresh: outcome))
+            end.fulfill(with: ())
         }
     }
 
@@ -223,5 +225,16 @@ extension ActivityOutcome {
         case .failure(let error): self.init(error)
         case .unreadable, .superseded, .dismissed: self.init()
         }
+    }
+}
+
+extension [RequestKey: Task<Void, Never>] {
+    /// Adds the end of a refresh, for any number of waiters.
+    ///
+    /// - Returns: `false` if a refresh with the key is under way.
+    fileprivate mutating func add(_ end: Promise<Void>, for key: RequestKey) -> Bool {
+        guard self[key] == nil else { return false }
+        self[key] = Task { await end.value() }
+        return true
     }
 }

@@ -28,8 +28,8 @@ final class Pipeline: Sendable {
     let resumeStore: ResumeStore
     /// The refreshes of responses that were served stale.
     let refreshes = TaskSet()
-    /// The keys of those refreshes: there is one at a time for a key.
-    let refreshing = Guarded<Set<RequestKey>>([])
+    /// The ends of those refreshes by key: there is one at a time for a key.
+    let refreshing = Guarded<[RequestKey: Task<Void, Never>]>([:])
     /// The exchanges whose bodies are streamed.
     let streams = TaskSet()
     let environment: Environment

@@ -41,16 +41,13 @@ public struct CachePolicy: Hashable, Sendable {
         self.maxAge = maxAge?.bounded
     }
 
-    /// Returns the policy that follows HTTP (RFC 9111), with `maxAge` for responses without a lifetime of their own.
-    public static func automatic(maxAge: Duration?) -> CachePolicy { CachePolicy(.automatic, maxAge: maxAge) }
-
     /// The policy that follows HTTP (RFC 9111), the default of a request.
     public static let automatic = CachePolicy(.automatic)
     /// The stored response, however old; the server's if nothing is stored.
     public static let cacheElseNetwork = CachePolicy(.cacheElseNetwork)
     /// The server's response; the stored one if the server or the network fails.
     public static let networkElseCache = CachePolicy(.networkElseCache)
-    /// The stored response, at once. A stale one is then revalidated in the background (``Engine/settle()`` waits for
+    /// The stored response, at once. A stale one is then revalidated in the background (``Engine/settle(_:)`` waits for
     /// that).
     public static let staleWhileRevalidate = CachePolicy(.staleWhileRevalidate)
     /// The stored response if the server confirms it, else the server's new one. Every request goes to the server.
@@ -62,6 +59,34 @@ public struct CachePolicy: Hashable, Sendable {
     public static let reload = CachePolicy(.reload)
     /// A new response from the server, which is not stored. A response stored before stays.
     public static let noStore = CachePolicy(.noStore)
+}
+
+/// The policies that tell fresh from stale, with a ``CachePolicy/maxAge``.
+extension CachePolicy {
+    /// Returns ``automatic``, with `maxAge` for responses without a lifetime of their own.
+    public static func automatic(maxAge: Duration?) -> CachePolicy { CachePolicy(.automatic, maxAge: maxAge) }
+
+    /// Returns ``cacheElseNetwork``, with `maxAge` for responses without a lifetime of their own: older ones have the source
+    /// `stale`.
+    public static func cacheElseNetwork(maxAge: Duration?) -> CachePolicy {
+        CachePolicy(.cacheElseNetwork, maxAge: maxAge)
+    }
+
+    /// Returns ``networkElseCache``, with `maxAge` for responses without a lifetime of their own: older ones replace no
+    /// failure if they have `must-revalidate`.
+    public static func networkElseCache(maxAge: Duration?) -> CachePolicy {
+        CachePolicy(.networkElseCache, maxAge: maxAge)
+    }
+
+    /// Returns ``staleWhileRevalidate``, with `maxAge` for responses without a lifetime of their own: older ones are
+    /// revalidated.
+    public static func staleWhileRevalidate(maxAge: Duration?) -> CachePolicy {
+        CachePolicy(.staleWhileRevalidate, maxAge: maxAge)
+    }
+
+    /// Returns ``cacheOnly``, with `maxAge` for responses without a lifetime of their own: older ones have the source
+    /// `stale`.
+    public static func cacheOnly(maxAge: Duration?) -> CachePolicy { CachePolicy(.cacheOnly, maxAge: maxAge) }
 }
 
 extension CachePolicy: CustomStringConvertible {

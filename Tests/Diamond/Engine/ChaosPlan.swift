@@ -35,9 +35,7 @@ struct ChaosPlan: Sendable {
         if method == .post || method == .put {
             request.body = .bytes(Data(ChaosServer.upload(target.number, size: target.size)))
         }
-        if method == .post, isRepeatable, let name = HTTPField.Name.idempotencyKey {
-            request.headers[name] = "\(number)"
-        }
+        if method == .post, isRepeatable { request.headers[.idempotencyKey] = "\(number)" }
         // A response that never ends is canceled, or ends by its time limit.
         if target.behavior == .silent {
             request.retry = RetryPolicy(attempts: 1, attemptTimeout: .milliseconds(50))

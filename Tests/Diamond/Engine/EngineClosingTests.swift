@@ -128,6 +128,31 @@ import Testing
         #expect(connection.isFinished && clock.sleeping.isEmpty)
     }
 
+    @Test func `an engine settles one request, and does not wait for the refresh of another`() async throws {
+        let temporary = TemporaryStore()
+        server.headers = [.cacheControl: "max-age=0"]
+        let requests = (0..<2).map { Request("http://h/\($0)", cache: .staleWhileRevalidate) }
+        let engine = Engine(.init(testing: server.transport, clock: clock, store: temporary))
+        for request in requests {
+            let first = engine.enqueue(request)
+            await untilTrue { server.flying.count == 1 }
+            server.landAll()
+            _ = try await first.response
+        }
+        await engine.settle(requests[0])
+        clock.advance(by: .seconds(1))
+        for request in requests { #expect(try await engine.send(request).source == .stale) }
+        await untilTrue { server.flying.count == 2 }
+        let waiting = (0..<3).map { _ in Task { await engine.settle(requests[0]) } }
+        server.land(server.flying.first { $0.hasSuffix("/0") } ?? "")
+        for task in waiting { await task.value }
+        #expect(server.flying.count == 1)
+        let canceled = Task { await engine.settle(requests[1]) }
+        canceled.cancel()
+        await canceled.value
+        await engine.close()
+    }
+
     @Test func `a closed engine has ended every refresh`() async throws {
         let temporary = TemporaryStore()
         server.headers = [.cacheControl: "max-age=0"]

@@ -22,6 +22,11 @@ actor CityStore {
         return (try CityPage(sorted, query), lastModified)
     }
 
+    /// Returns the cities behind an id, in the order of their ids.
+    func cities(after id: Int, atMost count: Int) -> [City] {
+        records.lazy.map(\.city).drop { $0.id <= id }.prefix(count).map(\.self)
+    }
+
     func record(_ id: Int) throws(Problem) -> CityRecord {
         guard let index = index(of: id) else { throw .notFound("city \(id)") }
         return records[index]

@@ -18,8 +18,11 @@ struct Server {
     private func router(_ cities: CityStore) -> Router<SampleContext> {
         let router = Router(context: SampleContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SwitchMiddleware())
+        GuideRoute().add(to: router)
         CityRoutes(store: cities).add(to: router)
         NoteRoutes().add(to: router)
+        SessionRoutes().add(to: router)
+        FeedRoutes(store: cities).add(to: router)
         WireRoutes().add(to: router)
         return router
     }

@@ -108,11 +108,10 @@ extension ReplayQueue {
     ) async throws(ReplayError) -> ReplayJob.ID {
         var request = new
         try Self.refuseMove(of: id, from: old, to: request)
-        let key = HTTPField.Name.idempotencyKey
-        let oldKey = key.flatMap { old.headers[$0] }
+        let oldKey = old.headers[.idempotencyKey]
         // A server would answer the new request with the response to the old one if both had the same key. Without a
         // key, the new request gets one of its own.
-        if let key, request.headers[key] == oldKey { request.headers[key] = nil }
+        if request.headers[.idempotencyKey] == oldKey { request.headers[.idempotencyKey] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
         // If the request becomes another job, that job gets the unique name.
         var copy = draft

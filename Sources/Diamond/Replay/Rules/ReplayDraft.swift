@@ -69,7 +69,7 @@ struct ReplayDraft: Hashable, Sendable {
             policy = request.replay
             isIdempotent = wire.method.isIdempotent
             let keyed = request.keyed(else: freshKey)
-            idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { keyed.headers[$0] }
+            idempotencyKey = keyed.headers[.idempotencyKey]
             self.request = try keyed.json()
         } catch {
             throw ReplayError(error)
@@ -156,20 +156,13 @@ struct ReplayDraft: Hashable, Sendable {
     }
 }
 
-extension HTTPField.Name {
-    /// The `Idempotency-Key` field (draft-ietf-httpapi-idempotency-key-header).
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")
-}
-
 extension Request {
     /// Returns the request with an `Idempotency-Key`, if its method needs one to be sent again and the server honors
     /// it.
     func keyed(else freshKey: () -> String) -> Request {
-        guard let name = HTTPField.Name.idempotencyKey, headers[name] == nil, !method.isIdempotent,
-            replay.keyLifetime != nil
-        else { return self }
+        guard headers[.idempotencyKey] == nil, !method.isIdempotent, replay.keyLifetime != nil else { return self }
         var request = self
-        request.headers[name] = freshKey()
+        request.headers[.idempotencyKey] = freshKey()
         return request
     }
 }

@@ -71,6 +71,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (CachePolicy.automatic(maxAge: .seconds(60)), CachePolicy.Mode.automatic),
+        (.cacheElseNetwork(maxAge: .seconds(60)), .cacheElseNetwork),
+        (.networkElseCache(maxAge: .seconds(60)), .networkElseCache),
+        (.staleWhileRevalidate(maxAge: .seconds(60)), .staleWhileRevalidate),
+        (.cacheOnly(maxAge: .seconds(60)), .cacheOnly),
+    ])
+    func `a policy has the spelling of its mode`(policy: CachePolicy, mode: CachePolicy.Mode) {
+        #expect(policy == CachePolicy(mode, maxAge: .seconds(60)))
+    }
+
     @Test func `takes an age on arrival into account`() {
         let old = StoredResponse.stub(lifetime: 60_000, initialAge: 55_000)
         #expect(CacheDecision(now: 4000, stored: old, policy: .automatic) == .serve(.cache))
