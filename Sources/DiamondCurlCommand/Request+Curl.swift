@@ -20,6 +20,9 @@ extension Request {
     /// - `-F` becomes `RequestBody.multipart(_:)`. Each part has the type that curl would send. A file (`name=@path`,
     ///   `name=<path`) is read when the request is sent, relative to the current directory.
     /// - As in curl, `[]` in a URL is literal.
+    /// - The items of the query become ``Diamond/Request/parameters``, so that changing one changes what is sent. A parameter
+    ///   escapes all characters but letters, digits and `-._~`. An item that has others unescaped (`at=10:00`, `q=a+b`) stays
+    ///   in the URL, and so do the items before it: the request sends the bytes of the command.
     ///
     /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for text that a shell expands,
     ///   such as a variable; any other option, such as `-k`; a pattern for several URLs; data or headers in a file; and
@@ -37,6 +40,7 @@ extension Request {
         headers = line.headers.all
         let sent = isQuery ? nil : line.data.bytes
         method = try line.method(hasBody: sent != nil || !line.parts.isEmpty)
+        moveQueryIntoParameters()
         if line.data.isJSON { addJSONHeaders(line.headers) }
         if !line.parts.isEmpty { try setForm(line) }
         if let sent { body = RequestBody(sent, contentType: contentType(line.headers)) }

@@ -91,9 +91,13 @@ import UnixSignals
         await engine.close()  // before the program ends: cancels running requests, and writes the rest to disk
     }
 
-    private func curlCommands() throws {
-        let copied = try Request(curl: "curl https://api.example.com/cities -H 'Accept: application/json'")
+    private func curlCommands(of engine: Engine) throws {
+        var copied = try Request(curl: "curl 'https://api.example.com/cities?page=1' -H 'Accept: application/json'")
+        copied.parameters["page"] = 2  // the query of the command is in the parameters
         print(try copied.curlCommand())
+
+        let relative = Request("cities", parameters: ["country": "DE"])
+        print(try engine.curlCommand(of: relative))  // with the engine's base URL and headers
     }
 
     private func dependencies(of engine: Engine) async throws {

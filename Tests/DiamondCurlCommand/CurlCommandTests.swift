@@ -41,7 +41,52 @@ import Testing
             ("http://me:pw@h/", "http://me:pw@h/"),
         ])
     func `has curl's URL`(arguments: String, url: String) throws {
-        #expect(try Self.request(arguments).url == url)
+        let request = try Self.request(arguments)
+        let query = try request.parameters.items(request.encoding).items.map {
+            String(decoding: $0.text, as: UTF8.self)
+        }
+        let parts = request.url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let mark = query.isEmpty ? "" : parts[0].contains("?") ? "&" : "?"
+        let fragment = parts.count == 2 ? "#" + parts[1] : ""
+        #expect(parts[0] + mark + query.joined(separator: "&") + fragment == url)
+    }
+
+    @Test(
+        arguments: [
+            ("'http://h/a?q=M%C3%BCnchen&page=2'", "http://h/a", ["q": "München", "page": "2"]),
+            ("'http://h/?flag&empty=#f'", "http://h/#f", ["flag": .null, "empty": ""]),
+            ("'http://h/?a=1&at=10:00&b=2'", "http://h/?a=1&at=10:00", ["b": "2"]),
+            ("'http://h/?b=2&q=a+b'", "http://h/?b=2&q=a+b", [:]),
+            ("'http://h/?x=%2f'", "http://h/?x=%2f", [:]), ("'http://h/?x=%7E'", "http://h/?x=%7E", [:]),
+            ("'http://h/?x=%FF&y=1'", "http://h/?x=%FF", ["y": "1"]), ("'http://h/?x=%'", nil, [:]),
+            ("'http://h/?'", "http://h/?", [:]), ("'http://h/?&a=1'", "http://h/?", ["a": "1"]),
+            ("-X POST 'http://h/?a=1'", "http://h/", ["a": "1"]), ("-d b 'http://h/?a=1'", "http://h/", ["a": "1"]),
+            ("-G -d a=1 'http://h/?b=2'", "http://h/", ["b": "2", "a": "1"]),
+        ] as [(String, String?, Parameters)])
+    func `has its query in the parameters, as far as they are sent as the same bytes`(
+        arguments: String,
+        url: String?,
+        parameters: Parameters
+    ) throws {
+        guard let url else { return _ = #expect(throws: RequestError.self) { try Self.request(arguments) } }
+        let request = try Self.request(arguments)
+        #expect(request.url == url && request.parameters == parameters)
+        var changed = request
+        changed.parameters["a"] = "changed"
+        let sent = try WireRequest(changed)
+        #expect(sent.url.text(adding: sent.parameterItems).contains("a=changed"))
+    }
+
+    @Test func `is made by an engine with its base URL and its headers`() throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.baseURL = "https://api.example.com/v1"
+        configuration.headers = [.userAgent: "App/1.0", .acceptLanguage: "de"]
+        let engine = Engine(configuration)
+        let command = try engine.curlCommand(of: Request("cities", parameters: ["page": 2]))
+        #expect(command.hasPrefix("curl 'https://api.example.com/v1/cities?page=2'"))
+        #expect(command.contains("-H 'User-Agent: App/1.0'"))
+        let error = #expect(throws: ConnectionError.self) { try engine.curlCommand(of: Request("../../x")) }
+        #expect(error?.code == .badRequest && error?.cause is RequestError)
     }
 
     @Test(

@@ -63,6 +63,15 @@ extension Engine {
         try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }
 
+    /// Returns a request with the engine's base URL and headers, for this package's other targets.
+    ///
+    /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.
+    package func completed(_ request: Request) throws(ConnectionError) -> Request {
+        var completed = request
+        try pipeline.environment.complete(&completed)
+        return completed
+    }
+
     /// Returns the absolute URL of a request, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.

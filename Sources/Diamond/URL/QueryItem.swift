@@ -6,7 +6,7 @@ package struct QueryItem: Hashable {
     package var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
 
     /// The bytes after the first `=`; empty if there is none.
-    var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
+    package var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
 
     /// Whether there is an `=`. An empty value counts as a value.
     package var hasValue: Bool { name.endIndex < text.endIndex }
