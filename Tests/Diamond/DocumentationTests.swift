@@ -34,7 +34,10 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
         "Sources/Diamond/Documentation.docc/Uploading.md",
         "Sources/Diamond/Documentation.docc/DescribingAnAPI.md", "Sources/Diamond/Documentation.docc/LoadingPages.md",
+        "Sources/Diamond/Documentation.docc/IsolatedToTheMainActor.md",
+        "Sources/Diamond/Documentation.docc/ComingFromAlamofire.md",
         "Sources/DiamondCurlCommand/Documentation.docc/DiamondCurlCommand.md",
+        "Sources/DiamondCurlCommand/Documentation.docc/ImportingAndExportingCurl.md",
     ]) func `the documentation shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let sources = ["", "+Calls", "+Queries"].map { "DocumentationTests\($0).swift" }
@@ -60,12 +63,12 @@ import UnixSignals
 
     /// Never called: compiling it is the test.
     private func readme() async throws {
-        struct City: Decodable {
+        nonisolated struct City: Decodable {
             let name: String
             let population: Int
         }
 
-        struct Cities: Decodable {
+        nonisolated struct Cities: Decodable {
             let items: [City]
         }
 
@@ -98,6 +101,70 @@ import UnixSignals
 
         let relative = Request("cities", parameters: ["country": "DE"])
         print(try engine.curlCommand(of: relative))  // with the engine's base URL and headers
+    }
+
+    private func importingCurl(into engine: Engine) async throws {
+        var search = try Request(
+            curl: "curl 'https://api.example.com/cities?q=ber&page=1' -H 'Accept: application/json'")
+        search.parameters["page"] = 2
+        search.headers[.accept] = nil
+        print(try await engine.send(search).text)
+
+        search.headers[.authorization] = nil
+        search.credentials = [.bearer(.secret("access"))]
+
+        print(try search.curlCommand())  // … -H "Authorization: Bearer $ACCESS"
+        print(try engine.curlCommand(of: Request("cities")))  // with the engine's base URL and headers
+    }
+
+    nonisolated struct Town: Codable, Sendable {  // is decoded away from the main actor
+        var name: String
+    }
+
+    nonisolated struct TownList: Endpoint {  // a value for the engine
+        typealias Output = [Town]
+        var country: String
+        var request: Request { Request("towns", parameters: ["country": .string(country)]) }
+    }
+
+    @MainActor final class TownScreen {  // such a project implies `@MainActor`
+        private let engine: Engine
+        private var connection: Connection?
+        private(set) var towns: [Town] = []
+        private(set) var message: String?
+
+        init(engine: Engine) { self.engine = engine }
+
+        func load() async {
+            do throws(ConnectionError) {
+                towns = try await engine.send(TownList(country: "DE"))
+            } catch {
+                message = error.message
+            }
+        }
+
+        func reload() {
+            connection = engine.send(Request("towns", cache: .reload), on: .main) { result in
+                self.towns = (try? result.get().decode([Town].self)) ?? self.towns
+            }
+        }
+    }
+
+    private func comingFromOthers(to engine: Engine) async throws {
+        let show: @Sendable (Result<Response, ConnectionError>) -> Void = { _ in }
+
+        let towns = try await engine.send(Request("towns", parameters: ["country": "DE"]).decoding([Town].self))
+        print(towns)
+
+        var creation = Request("towns", method: .post, body: .json(["name": "Bonn"]))
+        creation.headers[.idempotencyKey] = UUID().uuidString  // the server acts once, so it may be repeated
+        engine.send(creation, on: .main) { result in show(result) }
+
+        let town = try await engine.send(Request("towns/1").decoding(Town.self))
+        print(town)
+
+        let stored = try await engine.send(Request("towns", cache: .networkElseCache))  // the network first
+        print(stored.source, stored.text)
     }
 
     private func dependencies(of engine: Engine) async throws {
@@ -222,12 +289,12 @@ import UnixSignals
         print(found.cacheStatus?.isStored ?? false)  // whether GETs of the URL are now answered from the cache
     }
 
-    struct Tokens: Decodable, Sendable {
+    nonisolated struct Tokens: Decodable, Sendable {
         let access: String
         let refresh: String
     }
 
-    struct SignedOut: Error {}
+    nonisolated struct SignedOut: Error {}
 
     actor Session: RefreshableCredentialProvider {
         private let login = Engine(.init(store: nil))  // without this provider
@@ -325,7 +392,7 @@ import UnixSignals
     }
 
     // @unchecked: a lock guards its own state.
-    final class UserConnection: Connection, @unchecked Sendable {
+    nonisolated final class UserConnection: Connection, @unchecked Sendable {
         struct User: Decodable, Sendable { let name: String }
         let id: Int
         let user = Mutex<User?>(nil)
@@ -367,7 +434,7 @@ import UnixSignals
     }
 
     private func intercepting(sign: @escaping @Sendable (TransportRequest) async throws -> String) {
-        struct Signing: Interceptor {
+        nonisolated struct Signing: Interceptor {
             let sign: @Sendable (TransportRequest) async throws -> String
 
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
@@ -419,8 +486,8 @@ import UnixSignals
     }
 
     private func problems(of engine: Engine) async {
-        struct Order: Decodable {}
-        struct Fault: Decodable { let code: Int }
+        nonisolated struct Order: Decodable {}
+        nonisolated struct Fault: Decodable { let code: Int }
 
         do throws(ConnectionError) {
             let order = try await engine.send(Request("https://api.example.com/orders/7").decoding(Order.self))
@@ -458,7 +525,7 @@ import UnixSignals
         print(response.body == again.body, replayer.unused.isEmpty)
     }
 
-    private struct Archive {
+    private nonisolated struct Archive {
         let size: Int64 = 0
 
         func pieces() -> AsyncStream<Data> { AsyncStream { $0.finish() } }
@@ -545,7 +612,7 @@ import UnixSignals
     }
 
     private func events(of engine: Engine) async throws {
-        struct Answer: Decodable { let text: String }
+        nonisolated struct Answer: Decodable { let text: String }
 
         for try await event in engine.events(Request("https://api.example.com/prices")) {
             print(event.type, event.data, event.lastEventID)
@@ -560,7 +627,7 @@ import UnixSignals
     }
 
     private func lines(of engine: Engine) async throws {
-        struct City: Decodable { let name: String }
+        nonisolated struct City: Decodable { let name: String }
 
         let export = try await engine.stream(Request("https://api.example.com/cities.ndjson"))
         for try await city in export.values(of: City.self) {

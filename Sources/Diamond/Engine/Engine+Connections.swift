@@ -93,11 +93,38 @@ extension Engine {
     ///   - executor: the executor of `callback`; `nil` for ``Configuration/callbackExecutor``.
     ///   - callback: called once, also if the connection is canceled.
     /// - Returns: the connection, to be canceled or paused.
+    // Disfavored, so that `.main` means the executor whose callbacks are isolated to the main actor.
     @discardableResult
+    @_disfavoredOverload
     public func send(
         _ request: Request,
         on executor: CallbackExecutor? = nil,
         then callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
+    ) -> Connection {
+        let connection = connection(for: request).onResult(on: executor, callback)
+        enqueue(connection)
+        return connection
+    }
+
+    /// Sends a request and calls back once on the main actor, with its response or the error. The callback may use what is
+    /// isolated to the main actor. On Linux it is called only in programs that run their main queue or main actor.
+    ///
+    /// ```swift
+    /// engine.send(request, on: .main) { result in
+    ///     self.isLoading = false
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: the request. In a serial lane, later requests wait until `callback` has returned.
+    ///   - executor: `.main`.
+    ///   - callback: called once, also if the connection is canceled.
+    /// - Returns: the connection, to be canceled or paused.
+    @discardableResult
+    public func send(
+        _ request: Request,
+        on executor: MainCallbackExecutor,
+        then callback: @escaping @MainActor @Sendable (Result<Response, ConnectionError>) -> Void
     ) -> Connection {
         let connection = connection(for: request).onResult(on: executor, callback)
         enqueue(connection)

@@ -1,5 +1,6 @@
 public import Foundation
-public import HTTPTypes
+// The names of HTTPTypes stand in the interface of this module: `.post`, `HTTPField.Name`. They come with `import Diamond`.
+@_exported public import HTTPTypes
 
 /// A request to a web API, as a value that can be copied, changed, compared, encoded as JSON and sent again.
 ///

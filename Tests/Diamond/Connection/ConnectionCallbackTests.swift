@@ -57,6 +57,23 @@ import Testing
         #expect(calls.withLock { $0 } == ["second", "third"])
     }
 
+    @MainActor private final class Screen {
+        var text = ""
+    }
+
+    @Test @MainActor func `a callback on the main actor changes what is isolated to it, once`() async throws {
+        let (screen, calls) = (Screen(), Gate())
+        let connection = engine.send(Request("http://h/"), on: .main) { result in
+            screen.text += (try? result.get().text) ?? "failed"
+        }
+        connection.onResult(on: .main) { _ in
+            screen.text += "!"
+            calls.open()
+        }
+        await calls.wait()
+        #expect(screen.text == "\(try await connection.response.text)!")
+    }
+
     @Test func `a connection passes a callback to its executor before it finishes, whoever ends it`() async {
         let connection = engine.connection(for: Request("http://h/"))
         let (wasFinished, last) = (Guarded<Bool?>(nil), Gate())

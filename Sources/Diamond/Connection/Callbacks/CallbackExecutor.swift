@@ -45,3 +45,17 @@ public struct CallbackExecutor: Sendable {
 
     func call(_ callback: @escaping @Sendable () -> Void) { schedule(callback) }
 }
+
+/// The main queue as the executor of callbacks that are isolated to the main actor, written `.main`:
+/// `engine.send(request, on: .main) { self.result = $0 }`.
+public struct MainCallbackExecutor: Sendable {
+    /// The main queue.
+    public static let main = MainCallbackExecutor()
+
+    /// Returns a callback for ``CallbackExecutor/main``, which calls it on the main actor.
+    func callback<Value: Sendable>(
+        _ callback: @escaping @MainActor @Sendable (Value) -> Void
+    ) -> @Sendable (Value) -> Void {
+        { value in MainActor.assumeIsolated { callback(value) } }
+    }
+}

@@ -22,7 +22,9 @@ extension Connection {
     ///   - callback: the callback, which is retained until it is called. One that captures the connection forms a retain
     ///     cycle until then.
     /// - Returns: the connection.
+    // Disfavored, so that `.main` means the executor whose callbacks are isolated to the main actor.
     @discardableResult
+    @_disfavoredOverload
     public func onResult(
         on executor: CallbackExecutor? = nil,
         _ callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
@@ -34,6 +36,24 @@ extension Connection {
         }
         dispatch(callbacks)
         return self
+    }
+
+    /// Adds a callback that is called on the main actor, as ``onResult(on:_:)-(CallbackExecutor?,_)`` adds others.
+    ///
+    /// ```swift
+    /// engine.connection(for: request).onResult(on: .main) { result in label.text = "\(result)" }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - executor: `.main`.
+    ///   - callback: the callback, which may use values that are isolated to the main actor.
+    /// - Returns: the connection.
+    @discardableResult
+    public func onResult(
+        on executor: MainCallbackExecutor,
+        _ callback: @escaping @MainActor @Sendable (Result<Response, ConnectionError>) -> Void
+    ) -> Self {
+        onResult(on: CallbackExecutor.main, executor.callback(callback))
     }
 
     /// Calls a closure once, when the outcome is known, and the callbacks and the completion block have returned. If
