@@ -376,7 +376,7 @@ extension `The model's documentation` {
         print(answer, portrait, log)
     }
 
-    private final class Tweet: Model {
+    private nonisolated final class Tweet: Model {
         override class var idKey: String { "_id" }  // +IDKey
         override class func object(in response: Response) throws -> JSONValue? {  // json, without its envelope
             try response.decode([String: JSONValue].self)["status"]
@@ -550,7 +550,7 @@ extension `The model's documentation` {
         static let districts = Property(\City.districts, "districts")  // mtl_JSONArrayTransformerWithModelClass:
     }
 
-    private class Pet: Model {
+    private nonisolated class Pet: Model {
         // +classForParsingJSONDictionary:
         override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
             object["kind"] == "dog" ? Dog.self : self
@@ -573,7 +573,7 @@ extension `The model's documentation` {
 
     // MARK: Backbone, RestKit
 
-    private final class Village: Model {
+    private nonisolated final class Village: Model {
         override class var resource: Request? { Request("cities") }  // urlRoot, url
         override func request(for call: ModelCall, body: JSONValue?) throws -> Request {  // Backbone.sync
             try super.request(for: call, body: body.map { ["city": $0] })  // toJSON
@@ -647,7 +647,7 @@ extension Dog: Representable {  // a category of the model class, in the target 
 
 private func showAlert(_ message: String) async {}
 
-private struct Picture: Sendable {
+private nonisolated struct Picture: Sendable {
     init() {}
     init(_ data: Data) throws {}
 }
@@ -661,7 +661,7 @@ private final class CityCell {
     var isEmphasized = false
 }
 
-private final class Shop: Model {
+private nonisolated final class Shop: Model {
     var latitude = 0.0
     var name = ""
     var founded = Date.distantPast

@@ -42,7 +42,7 @@ import Testing
     }
 
     private enum Readme {
-        final class Town: Model {
+        nonisolated final class Town: Model {
             static let name = Property(\Town.name, "name", rules: [.nonEmpty])
             private var _name = ""
             var name: String {
@@ -298,7 +298,7 @@ extension District: Representable {
     func representation(in context: RepresentationContext, state: RowState) -> String? { "· \(name)" }
 }
 
-final class City: Model {
+nonisolated final class City: Model {
     static let id = Property(\City.id, "id", access: .server)
     static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
     static let population = Property(\City.population, "population", rules: [.range(0...)])
@@ -349,7 +349,7 @@ final class City: Model {
 
 private func readForecast() async throws -> String { "" }
 
-private struct Picture: Sendable {
+private nonisolated struct Picture: Sendable {
     init() {}
     init(_ data: Data) throws {}
 }
@@ -373,7 +373,7 @@ final class Forecast: Loadable {
     func apply(_ text: String, of load: Load) { self.text = text }
 }
 
-private final class WrappedCity: Model {
+private nonisolated final class WrappedCity: Model {
     override func request(for call: ModelCall, body: JSONValue?) throws -> Request {
         var request = try super.request(for: call, body: body.map { ["city": $0] })
         request.headers[.accept] = "application/vnd.example+json"
@@ -385,7 +385,7 @@ private final class WrappedCity: Model {
     }
 }
 
-final class Person: Model {
+nonisolated final class Person: Model {
     static let name = Property(\Person.name, "name")
 
     private var _name = ""
@@ -401,7 +401,7 @@ final class Person: Model {
     }
 }
 
-final class District: Model {
+nonisolated final class District: Model {
     static let name = Property(\District.name, "name")
     static let city = Property(\District.city, "city_id")
 
@@ -425,7 +425,7 @@ final class District: Model {
     }
 }
 
-class Animal: Model {
+nonisolated class Animal: Model {
     static let name = Property(\Animal.name, "name")
 
     private var _name = "nameless"
@@ -447,7 +447,7 @@ class Animal: Model {
     }
 }
 
-final class Dog: Animal {
+nonisolated final class Dog: Animal {
     static let breed = Property(\Dog.breed, "breed")
 
     private var _breed = "mutt"
@@ -463,7 +463,7 @@ final class Dog: Animal {
     }
 }
 
-private final class Crest: Model {
+private nonisolated final class Crest: Model {
     static let motto = Property(nullable: \Crest.motto, "motto")
 
     private var _motto: String?
@@ -482,7 +482,7 @@ private final class Crest: Model {
 #if Macros
 /// The classes above as a macro writes them.
 enum ByMacro {
-    @Modeled final class City: Model {
+    @Modeled nonisolated final class City: Model {
         @Server var id = 0
         @Key("name", or: "title") @Rule(.nonEmpty) var name = ""
         @Rule(.range(0...)) var population = 0
@@ -492,16 +492,16 @@ enum ByMacro {
         @Transient var isExpanded = false
     }
 
-    @Modeled final class Person: Model {
+    @Modeled nonisolated final class Person: Model {
         var name = ""
     }
 
-    @Modeled final class District: Model {
+    @Modeled nonisolated final class District: Model {
         var name = ""
         @Key("city_id") var city = ParentReference<City>()
     }
 
-    @Modeled class Animal: Model {
+    @Modeled nonisolated class Animal: Model {
         var name = "nameless"
 
         override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
@@ -511,11 +511,11 @@ enum ByMacro {
         override class var identityClass: Model.Type { Animal.self }
     }
 
-    @Modeled final class Dog: Animal {
+    @Modeled nonisolated final class Dog: Animal {
         var breed = "mutt"
     }
 
-    @Modeled final class House: Model {
+    @Modeled nonisolated final class House: Model {
         @Rule(.postalCode, policy: .reject) var code = "00000"
         @Rule(Rule<Int>("even") { $0.isMultiple(of: 2) }) var storeys = 2
         @Nullable @Key(codec: .iso8601) var closed: Date?
@@ -523,7 +523,7 @@ enum ByMacro {
 }
 
 extension Rule where Value == String {
-    fileprivate static var postalCode: Rule { Rule("postalCode") { $0.count == 5 } }
+    nonisolated fileprivate static var postalCode: Rule { Rule("postalCode") { $0.count == 5 } }
 }
 #endif
 
