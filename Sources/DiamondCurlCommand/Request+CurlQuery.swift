@@ -1,6 +1,5 @@
 import Diamond
 import Foundation
-import HTTPTypes
 
 extension Request {
     /// Moves the items of the URL's query into ``parameters``, from the first one behind the last that would be sent as
@@ -15,7 +14,8 @@ extension Request {
         let query = kept.isEmpty ? "" : "?" + kept.joined(separator: "&")
         url = url[..<mark] + query + url[end...]
         parameters = Parameters(elements.reversed().compactMap(\.self))
-        if method != .get { destination = .query }
+        // Also if the method is changed later.
+        destination = .query
     }
 }
 

@@ -72,21 +72,10 @@ import Testing
         let request = try Self.request(arguments)
         #expect(request.url == url && request.parameters == parameters)
         var changed = request
+        if !parameters.isEmpty, changed.body == nil { changed.method = .post }
         changed.parameters["a"] = "changed"
         let sent = try WireRequest(changed)
         #expect(sent.url.text(adding: sent.parameterItems).contains("a=changed"))
-    }
-
-    @Test func `is made by an engine with its base URL and its headers`() throws {
-        var configuration = Engine.Configuration(store: nil)
-        configuration.baseURL = "https://api.example.com/v1"
-        configuration.headers = [.userAgent: "App/1.0", .acceptLanguage: "de"]
-        let engine = Engine(configuration)
-        let command = try engine.curlCommand(of: Request("cities", parameters: ["page": 2]))
-        #expect(command.hasPrefix("curl 'https://api.example.com/v1/cities?page=2'"))
-        #expect(command.contains("-H 'User-Agent: App/1.0'"))
-        let error = #expect(throws: ConnectionError.self) { try engine.curlCommand(of: Request("../../x")) }
-        #expect(error?.code == .badRequest && error?.cause is RequestError)
     }
 
     @Test(
@@ -299,6 +288,18 @@ import Testing
         request.credentials = [.header(.init("X-Whatever") ?? .te, .unnamed("s3cret"))]
         request.rules.secrets = ["whatever"]
         return request
+    }
+
+    @Test func `is written by an engine with its base URL and its headers`() throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.baseURL = "https://api.example.com/v1"
+        configuration.headers = [.userAgent: "App/1.0", .acceptLanguage: "de"]
+        let engine = Engine(configuration)
+        let command = try engine.curlCommand(of: Request("cities", parameters: ["page": 2]))
+        #expect(command.hasPrefix("curl 'https://api.example.com/v1/cities?page=2'"))
+        #expect(command.contains("-H 'User-Agent: App/1.0'"))
+        let error = #expect(throws: ConnectionError.self) { try engine.curlCommand(of: Request("../../x")) }
+        #expect(error?.code == .badRequest && error?.cause is RequestError)
     }
 
     @Test(
