@@ -229,7 +229,7 @@ extension `The model's documentation` {
         print(response.body)  // TTURLDataResponse
         print(try response.decode(JSONValue.self))  // TTURLJSONResponse
         let picture = try await images.value(of: "https://example.com/kyoto.jpg")  // TTURLImageResponse
-        do {
+        do throws(ConnectionError) {
             print(try await engine.send(request.decoding([String].self)))
         } catch {
             print(error.response?.status ?? .ok, error.problem?.detail ?? "")  // processErrorResponse:, responsedata
@@ -503,7 +503,7 @@ extension `The model's documentation` {
             engine.enqueue(batch)
             for await progress in batch.progress { print(progress.completed, progress.count) }  // progressBlock
             print(await batch.results.count)  // completionBlock: after all callbacks
-            do {
+            do throws(ConnectionError) {
                 print(try await engine.send(request.decoding([String].self)))  // responseJSON, responseObject
             } catch {
                 print(error.response?.body ?? Data())  // AFNetworkingOperationFailingURLResponseDataErrorKey
