@@ -104,8 +104,7 @@ import UnixSignals
     }
 
     private func importingCurl(into engine: Engine) async throws {
-        var search = try Request(
-            curl: "curl 'https://api.example.com/cities?q=ber&page=1' -H 'Accept: application/json'")
+        var search = try Request(curl: "curl 'https://api.example.com/cities?q=ber&page=1' -H 'Accept: */*'")
         search.parameters["page"] = 2
         search.headers[.accept] = nil
         print(try await engine.send(search).text)
