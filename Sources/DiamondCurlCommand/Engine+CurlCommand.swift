@@ -2,7 +2,7 @@ public import Diamond
 
 extension Engine {
     /// Returns the `curl` command of a request as this engine sends it: with the base URL for a relative URL, and with the
-    /// engine's headers. What a ``CredentialProvider`` or an ``Interceptor`` adds is left out.
+    /// engine's headers. What a `CredentialProvider` or an `Interceptor` adds is left out.
     ///
     /// ```swift
     /// print(try engine.curlCommand(of: Request("cities", parameters: ["page": 2])))

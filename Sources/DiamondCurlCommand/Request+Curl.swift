@@ -20,7 +20,7 @@ extension Request {
     /// - `-F` becomes `RequestBody.multipart(_:)`. Each part has the type that curl would send. A file (`name=@path`,
     ///   `name=<path`) is read when the request is sent, relative to the current directory.
     /// - As in curl, `[]` in a URL is literal.
-    /// - The items of the query become ``Diamond/Request/parameters``, so that changing one changes what is sent. A parameter
+    /// - The items of the query become `parameters`, so that changing one changes what is sent. A parameter
     ///   escapes all characters but letters, digits and `-._~`. An item that has others unescaped (`at=10:00`, `q=a+b`) stays
     ///   in the URL, and so do the items before it: the request sends the bytes of the command.
     ///

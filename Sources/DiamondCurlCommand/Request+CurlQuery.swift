@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 
 extension Request {
-    /// Moves the items of the URL's query into ``parameters``, from the first one behind the last that would be sent as
+    /// Moves the items of the URL's query into `parameters`, from the first one behind the last that would be sent as
     /// other bytes: a parameter's `,`, `:` or `+` is escaped.
     mutating func moveQueryIntoParameters() {
         let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
