@@ -547,7 +547,7 @@ import UnixSignals
         let backup = UploadSource(length: archive.size) { archive.pieces() }  // created again for every attempt
         let request = Request("https://api.example.com/files", method: .put, headers: [.contentType: "application/zip"])
         let response = try await engine.upload(request, from: backup) { progress in
-            print(progress.sent, "of", progress.expectedToSend ?? -1)
+            print(progress.fractionCompleted ?? 0)  // from 0 to 1
         }
         print(response.status)
 

@@ -25,6 +25,18 @@ public struct TransferProgress: Hashable, Sendable {
         self.received = received
         self.expectedToReceive = expectedToReceive
     }
+
+    /// The part of both bodies that was transferred, from 0 to 1; `nil` while a length is unknown.
+    ///
+    /// The length of the response counts as soon as it is known. The fraction of an upload falls a little then. A response
+    /// without a known length makes it `nil` with its first byte.
+    public var fractionCompleted: Double? {
+        guard let expectedToSend, expectedToReceive != nil || received == 0 else { return nil }
+        // As `Double`, because a server may announce any length.
+        let length = Double(expectedToSend) + Double(expectedToReceive ?? 0)
+        guard length > 0 else { return expectedToReceive == nil ? nil : 1 }
+        return min(1, max(0, (Double(sent) + Double(received)) / length))
+    }
 }
 
 extension TransferProgress: CustomStringConvertible {
