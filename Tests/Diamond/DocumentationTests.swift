@@ -537,6 +537,13 @@ import UnixSignals
             print(response.status)
         }
         do {
+            let request = Request("https://api.example.com/videos", method: .post, headers: [.contentType: "video/mp4"])
+            let response = try await engine.upload(request, fromFile: URL(filePath: "video.mp4")) { progress in
+                print(progress.fractionCompleted ?? 0)  // from 0 to 1
+            }
+            print(response.status)
+        }
+        do {
             let form = RequestBody.multipart([
                 MultipartPart("title", "Sunset"),
                 MultipartPart("photo", file: URL(filePath: "photo.jpg"), contentType: "image/jpeg"),

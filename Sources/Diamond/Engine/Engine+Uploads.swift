@@ -1,4 +1,6 @@
-/// Uploads of bodies that are produced while they are sent. See <doc:Uploading>.
+public import Foundation
+
+/// Uploads of files, and of bodies that are produced while they are sent. See <doc:Uploading>.
 extension Engine {
     /// Sends a request with a body that the app produces during the upload, and returns the response.
     ///
@@ -43,5 +45,61 @@ extension Engine {
         let response = try await pipeline.upload(
             try handler.request, from: upload, for: Caller(handler: handler.responses))
         return try handler.output(of: response)
+    }
+
+    /// Sends a request with a file as its body, and returns the response.
+    ///
+    /// ```swift
+    /// let request = Request("https://api.example.com/videos", method: .post, headers: [.contentType: "video/mp4"])
+    /// let response = try await engine.upload(request, fromFile: video) { progress in
+    ///     print(progress.fractionCompleted ?? 0)
+    /// }
+    /// ```
+    ///
+    /// The file is read in pieces while it is sent, and its length is sent as `Content-Length`. Every attempt reads it from
+    /// the start. It must stay unchanged until the call returns. Otherwise it is an upload as
+    /// ``upload(_:from:progress:)->Response`` describes: it has no key. A request that has to be queued needs a
+    /// ``RequestBody/file(_:contentType:)`` instead.
+    ///
+    /// - Parameters:
+    ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the
+    ///     query.
+    ///   - file: the URL of the file.
+    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return quickly.
+    /// - Throws: ``ConnectionError``: `badRequest` if the file is missing or cannot be read, or has changed since the call
+    ///   began. The message names the file, and says what to do. Otherwise as ``upload(_:from:progress:)->Response``.
+    @concurrent
+    public func upload(
+        _ request: Request,
+        fromFile file: URL,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ConnectionError) -> Response {
+        try await upload(request, from: try UploadSource(file: file), progress: progress)
+    }
+
+    /// Sends a call with a file as its body, and decodes the body of its response, as ``send(_:)->Call.Output`` does.
+    ///
+    /// The file is read as ``upload(_:fromFile:progress:)->Response`` describes.
+    @concurrent
+    public func upload<Call: Endpoint>(
+        _ call: Call,
+        fromFile file: URL,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ConnectionError) -> Call.Output {
+        try await upload(call, from: try UploadSource(file: file), progress: progress)
+    }
+}
+
+extension UploadSource {
+    /// Creates a source that reads a file from its start for each attempt.
+    ///
+    /// - Throws: `badRequest` if there is no file, or it cannot be read.
+    fileprivate init(file: URL) throws(ConnectionError) {
+        do throws(RequestError) {
+            let segment = try BodySegment(file: file)
+            self.init(length: segment.length) { BodyPieces(segments: [segment]) }
+        } catch {
+            throw ConnectionError(error)
+        }
     }
 }

@@ -194,7 +194,9 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     init(_ error: TransportError) {
         // A sink that refuses the body is no failure of the transport.
         let cause = error.code == .destinationFailed ? error.cause : error
-        self.init(Self.codes[error.code] ?? .other, error.message, cause: cause)
+        // The message about a file says what to do.
+        let requestError = error.code == .badRequestBody ? error.cause as? RequestError : nil
+        self.init(Self.codes[error.code] ?? .other, requestError?.message ?? error.message, cause: cause)
     }
 
     /// Creates the error of a canceled caller.
