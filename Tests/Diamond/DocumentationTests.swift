@@ -686,6 +686,13 @@ import UnixSignals
             }
         }
         withExtendedLifetime(observation) {}
+
+        let resumptions = engine.activity.observe { event in
+            if case .transferResumed(let origin, let offset, let total) = event {
+                print("\(origin): resumed at \(offset) of \(total) bytes")
+            }
+        }
+        withExtendedLifetime(resumptions) {}
     }
 
     private struct Spinner {

@@ -12,6 +12,14 @@ public enum ActivityEvent: Sendable {
     /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask for. It
     /// is passed on as it came, with the field.
     case unknownContentCoding(_ coding: String, origin: String)
+    /// A transfer that broke, or was paused or ended with its process, continues after the bytes received before. The
+    /// server has confirmed that they belong to the same representation.
+    ///
+    /// - Parameters:
+    ///   - origin: the scheme, host and port of the server.
+    ///   - offset: the number of bytes received before.
+    ///   - total: the length of the whole body in bytes.
+    case transferResumed(origin: String, offset: Int64, total: Int64)
     /// A request was answered from the cache.
     case hit(Response.Source)
     /// Nothing usable was stored.

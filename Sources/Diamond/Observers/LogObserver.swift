@@ -5,8 +5,8 @@ public import Logging
 /// An observer that writes an engine's events to a `Logger` of swift-log. Needs the package's trait `Logging`.
 ///
 /// A problem with the store, the queue or a redirect is a warning. The end of a request, an attempt or a refresh is
-/// `debug`, even with an error, because the caller handles errors. A job's transition and an unknown content coding are
-/// `debug` as well. The rest is `trace`.
+/// `debug`, even with an error, because the caller handles errors. A job's transition, an unknown content coding and a
+/// resumed transfer are `debug` as well. The rest is `trace`.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
@@ -19,6 +19,10 @@ public struct LogObserver: ActivityObserver {
         case .ended(let interval, let outcome): log(endOf: interval, outcome: outcome)
         case .unknownContentCoding(let coding, let origin):
             logger.debug("a content coding was not removed", metadata: ["coding": "\(coding)", "server": "\(origin)"])
+        case .transferResumed(let origin, let offset, let total):
+            logger.debug(
+                "a transfer was resumed",
+                metadata: ["server": "\(origin)", "offset": "\(offset)", "total": "\(total)"])
         case .hit(let source): logger.trace("answered from the cache", metadata: ["source": "\(source.rawValue)"])
         case .miss: logger.trace("nothing usable stored")
         case .stored: logger.trace("stored")

@@ -12,6 +12,7 @@ public import Metrics
 /// | `diamond.permit.wait` | timer of waits for a permit | server, lane |
 /// | `diamond.retries` | counter of attempts after the first, hedges included | server, lane |
 /// | `diamond.codings.unknown` | counter of bodies with a content coding that is not removed | |
+/// | `diamond.transfers.resumed` | counter of transfers that continued after the bytes received before | |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
 /// | `diamond.queue.transitions` | counter of the transitions of replay jobs | verb |
@@ -40,6 +41,7 @@ public final class MetricsObserver: ActivityObserver {
         case .began(let interval): begin(interval)
         case .ended(let interval, let outcome): end(interval, outcome: outcome)
         case .unknownContentCoding: count("diamond.codings.unknown")
+        case .transferResumed: count("diamond.transfers.resumed")
         case .hit(let source): count("diamond.cache.hits", dimensions: [("source", source.rawValue)])
         case .miss: count("diamond.cache.misses")
         case .stored: count("diamond.cache.stores")

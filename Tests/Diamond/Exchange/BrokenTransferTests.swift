@@ -98,6 +98,25 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0)
     }
 
+    @Test(arguments: Successor.allCases, [(rest: true, offsets: ["5 of 10"]), (rest: false, offsets: [])])
+    func `an observer learns from where a transfer was resumed`(
+        successor: Successor,
+        answer: (rest: Bool, offsets: [String])
+    ) async throws {
+        let server = try await server(
+            Self.old, [answer.rest ? Self.rest("bytes 5-9/10") : Self.new], for: successor)
+        let engine = engine()
+        let seen = Guarded<[String]>([])
+        let observation = engine.activity.observe { event in
+            guard case .transferResumed(let origin, let offset, let total) = event else { return }
+            seen.withLock { $0.append("\(origin)/ \(offset) of \(total)") }
+        }
+        _ = try await engine.send(Request(server.url))
+        withExtendedLifetime(observation) {}
+        #expect(seen.withLock { $0 } == answer.offsets.map { "\(server.url) \($0)" })
+        await engine.close()
+    }
+
     /// Records the requests that it is given, as an interceptor that signs sees them.
     private struct RecordingInterceptor: Interceptor {
         let seen: Guarded<[String]>

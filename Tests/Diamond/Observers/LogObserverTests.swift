@@ -45,6 +45,12 @@ import Testing
             handler.entries.map(\.message) == ["request began", "attempt began", "attempt ended", "request ended"])
     }
 
+    @Test func `a log observer tells from where a transfer was resumed`() throws {
+        LogObserver(logger(.debug)).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
+        try #require(handler.entries.map(\.level) == [.debug])
+        #expect(handler.entries[0].metadata == ["server": "http://h:80", "offset": "5", "total": "10"])
+    }
+
     @Test(arguments: [
         ActivityEvent.cacheEntryDropped(reason: "why"), .cacheEntriesLocked(reason: "why"),
         .cacheSetAside(file: "why"), .cacheFailed(reason: "why"),

@@ -80,6 +80,11 @@ import Testing
         #expect(timers.count == 4 && Set(timers.map { $0.dimensions.map(\.0) }).count == 1)
     }
 
+    @Test func `a metrics observer counts resumed transfers`() {
+        MetricsObserver(factory: metrics).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
+        #expect(metrics.counterTotal(label: "diamond.transfers.resumed") == 1)
+    }
+
     @Test func `a metrics observer times several engines at the same time`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activities = (0..<3).map { _ in Activity(observers: [observer]) }

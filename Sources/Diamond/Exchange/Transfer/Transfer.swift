@@ -113,7 +113,9 @@ final class Transfer: Sendable {
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         guard let resumed = resumed.value else { return await receiveNew(body, head: head) }
         switch ResumeDecision(for: resumed.content, status: head.status.code, headers: head.headers) {
-        case .append: return await receiveParts(of: resumed.continued(by: head), body: body, head: head)
+        case .append:
+            reportResumption(of: resumed.content)
+            return await receiveParts(of: resumed.continued(by: head), body: body, head: head)
         case .complete: return Completion(end: .received(resumed.completed(by: head), answered: head.status))
         case .keep: return await receiveAll(body, head: head, leaving: self.resumed)
         case .replace:
@@ -123,6 +125,13 @@ final class Transfer: Sendable {
             await resumeWriter?.discard()
             return Completion(end: .refused(head.status, head.headers))
         }
+    }
+
+    private func reportResumption(of content: PartialContent) {
+        options.scope.activity.report(
+            .transferResumed(
+                origin: options.origin, offset: Int64(content.received.upperBound), total: Int64(content.completeLength)
+            ))
     }
 
     private func receiveNew(_ body: BodyStream, head: ReceivedResponse) async -> Completion {

@@ -45,6 +45,8 @@ final class RunEvents: ActivityObserver {
             case .cacheFailed: state.facts.append("cacheFailed")
             case .queueFailed: state.facts.append("queueFailed")
             case .malformedRedirect: state.facts.append("oddRedirect")
+            // The requests and attempts show it, too.
+            case .transferResumed: break
             default: state.facts.append("\(event)")
             }
         }
