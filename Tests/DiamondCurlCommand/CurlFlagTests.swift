@@ -91,6 +91,6 @@ import Testing
         letter: Character
     ) {
         let error = #expect(throws: RequestError.self) { try Request(curl: "curl -\(letter) http://h/") }
-        #expect(error?.message.contains("-\(letter) is not known") == true)
+        #expect(error?.message.contains("-\(letter) is unknown") == true)
     }
 }

@@ -141,7 +141,7 @@ import Testing
 
     @Test(
         arguments: [
-            (part("a\0b"), "in a file"), (MultipartPart("", "b"), "is empty"), (MultipartPart("a=b", "c"), "'='"),
+            (part("a\0b"), "in a file"), (MultipartPart("", "b"), "an empty name"), (MultipartPart("a=b", "c"), "'='"),
             (MultipartPart("a\0", "c"), "a NUL in its name"), (part("b", "c.png"), "'image/png'"),
             (file("/c", "c", type: nil), "'application/octet-stream'"), (file("/c.gif", nil, type: nil), "'image/gif'"),
             (part("b", type: ""), "type/subtype"), (part("b", type: "c"), "type/subtype"),

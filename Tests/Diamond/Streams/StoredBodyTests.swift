@@ -168,7 +168,7 @@ import Testing
             #expect(way.isStream && outcome.status == 504 && outcome.source == .generated)
         } catch {
             let error = try #require(error as? ConnectionError)
-            #expect(!way.isStream && error.code == .badStatus && error.response?.status == .gatewayTimeout)
+            #expect(!way.isStream && error.code == .notStored && error.response?.status == .gatewayTimeout)
         }
         #expect(server.count == 0)
         await engine.close()
