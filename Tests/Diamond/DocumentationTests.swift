@@ -123,7 +123,7 @@ import UnixSignals
     nonisolated struct TownList: Endpoint {  // a value for the engine
         typealias Output = [Town]
         var country: String
-        var request: Request { Request("towns", parameters: ["country": .string(country)]) }
+        var request: Request { Request("towns", parameters: ["country": country]) }
     }
 
     @MainActor final class TownScreen {  // such a project implies `@MainActor`

@@ -54,7 +54,7 @@ import Testing
     @Test(
         arguments: [
             ("'http://h/a?q=M%C3%BCnchen&page=2'", "http://h/a", ["q": "München", "page": "2"]),
-            ("'http://h/?flag&empty=#f'", "http://h/#f", ["flag": .null, "empty": ""]),
+            ("'http://h/?flag&empty=#f'", "http://h/#f", ["flag": JSONValue.null, "empty": ""]),
             ("'http://h/?a=1&at=10:00&b=2'", "http://h/?a=1&at=10:00", ["b": "2"]),
             ("'http://h/?b=2&q=a+b'", "http://h/?b=2&q=a+b", [:]),
             ("'http://h/?x=%2f'", "http://h/?x=%2f", [:]), ("'http://h/?x=%7E'", "http://h/?x=%7E", [:]),

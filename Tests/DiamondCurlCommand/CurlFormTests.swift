@@ -54,7 +54,7 @@ import Testing
         let request = try Request(
             curl: "curl -F b=1 --form-string a=2 -F b=3 -H 'content-type: Multipart/form-data' -G http://h/?c")
         let parts = [MultipartPart("b", "1"), MultipartPart("a", "2"), MultipartPart("b", "3")]
-        var expected = Request("http://h/", method: .post, parameters: ["c": .null], body: .multipart(parts))
+        var expected = Request("http://h/", method: .post, parameters: ["c": JSONValue.null], body: .multipart(parts))
         expected.destination = .query
         #expect(request == expected)
         #expect(try Request(curl: "curl -X PUT -F a=b http://h/").method == .put)
