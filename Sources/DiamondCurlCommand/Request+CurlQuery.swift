@@ -2,8 +2,8 @@ import Diamond
 import Foundation
 
 extension Request {
-    /// Moves the items of the URL's query into `parameters`, from the first one behind the last that would be sent as
-    /// other bytes: a parameter's `,`, `:` or `+` is escaped.
+    /// Moves the last items of the URL's query into `parameters`, as many as would be sent as the same bytes. A
+    /// parameter's `,`, `:` or `+` is escaped, so an item that has one unescaped stays, and so do those before it.
     mutating func moveQueryIntoParameters() {
         let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
         guard let mark = url.utf8[..<end].firstIndex(of: UInt8(ascii: "?")) else { return }
@@ -14,7 +14,7 @@ extension Request {
         let query = kept.isEmpty ? "" : "?" + kept.joined(separator: "&")
         url = url[..<mark] + query + url[end...]
         parameters = Parameters(elements.reversed().compactMap(\.self))
-        // Also if the method is changed later.
+        // The parameters stay in the query even if the method is changed later.
         destination = .query
     }
 }
@@ -28,7 +28,7 @@ extension QueryItem {
 }
 
 extension ArraySlice<UInt8> {
-    /// The text whose percent-encoded form this is; `nil` if it has another form.
+    /// The text whose percent-encoded form these bytes are; `nil` if that form differs from them.
     fileprivate var decoded: String? {
         guard let text = String(decoding: self, as: UTF8.self).removingPercentEncoding,
             PercentEncoding.encode(text.utf8).elementsEqual(self)

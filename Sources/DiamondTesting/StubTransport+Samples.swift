@@ -8,14 +8,14 @@ extension StubTransport {
     /// let transport = try StubTransport(samplesOf: ListCities(country: "DE"), Login(user: "ann"), baseURL: base)
     /// ```
     ///
-    /// A request gets the sample of the first call with the same method and URL, query included. Every other request gets a
-    /// 404 whose body says so.
+    /// A request gets the sample of the first call with the same method and URL, including the query. Every other
+    /// request gets a 404 whose body says that no call matches.
     ///
     /// - Parameters:
     ///   - call: A call with a ``Diamond/Endpoint/sample``.
     ///   - others: Other such calls.
     ///   - baseURL: The base URL of the engine; `nil` if the calls have absolute URLs.
-    /// - Throws: The error of a call that cannot make its request, `RequestError` for one without a sample.
+    /// - Throws: The error of a call that cannot make its request. `RequestError` for a call without a sample.
     public convenience init(samplesOf call: any Endpoint, _ others: any Endpoint..., baseURL: String? = nil) throws {
         let samples = try ([call] + others).map { try Sample(of: $0, baseURL: baseURL) }
         self.init { request throws(TransportError) in
@@ -27,7 +27,7 @@ extension StubTransport {
     }
 }
 
-/// The sample of a call, with the method and the URL that the call is sent with.
+/// The sample of a call, with the method and the URL of its request.
 private struct Sample: Sendable {
     private let method: HTTPRequest.Method
     private let url: String

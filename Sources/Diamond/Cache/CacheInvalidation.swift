@@ -1,13 +1,13 @@
-/// A completed change by this process: entries were marked stale, or erased.
+/// A completed invalidation or erasure of entries by this process.
 struct CacheInvalidation: Sendable {
     /// The effect on the response to a request.
     enum Effect: Int, Comparable {
         case none
-        /// Only the store can tell whether its entry is concerned.
+        /// The effect is unknown until the store is read.
         case unknown
-        /// It is stale, or erased.
+        /// The response is stale or erased.
         case outdated
-        /// Everything of its user was erased.
+        /// All entries of the response's user were erased.
         case forgotten
 
         static func < (left: Effect, right: Effect) -> Bool { left.rawValue < right.rawValue }
@@ -39,7 +39,8 @@ struct CacheInvalidation: Sendable {
 }
 
 extension CacheSelection {
-    /// Whether the store has to be read for an answer: the selection is by age, or by keys, which may be those of variants.
+    /// Whether only the store can tell which responses are selected. This is so for a selection by age, and by keys,
+    /// which may be those of variants.
     fileprivate var isDecidedByStore: Bool {
         switch criterion {
         case .key, .keys, .storedBefore, .expired, .sealedHost: true

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The connection of a typed call. It fails like ``Engine/send(_:)->Call.Output``: with `badStatus` for a status other than 2xx, and with
-/// `undecodable` if the body cannot be decoded.
+/// The connection of a typed call. It fails like ``Engine/send(_:)->Call.Output``: with `badStatus` for a status other
+/// than 2xx, and with `undecodable` if the body cannot be decoded.
 ///
 /// ```swift
 /// let login = engine.enqueue(Login(user: "ann"))
@@ -32,8 +32,8 @@ public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendab
     // No code of a subclass takes part.
     override var isPlain: Bool { true }
 
-    /// The decoded output. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless
-    /// other tasks wait for it (``CanceledWait/cancelIfAlone``).
+    /// The decoded output. Reading it waits until it is known. Canceling the waiting task cancels the connection,
+    /// unless other tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
     /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection or the waiting task is canceled.
     public var output: Call.Output {
@@ -48,7 +48,8 @@ public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendab
         try handler.output(of: try await response(whenCanceled: effect))
     }
 
-    /// Adds a callback that is called once with the output or the error, like ``Connection/onResult(on:_:)``.
+    /// Adds a callback that is called once with the output or the error, like
+    /// ``Connection/onResult(on:_:)-(CallbackExecutor?,_)``.
     ///
     /// - Parameters:
     ///   - executor: the executor of the callback; `nil` for the engine's.
@@ -67,8 +68,8 @@ public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendab
         }
     }
 
-    /// Returns a connection that is ready to send the same call, whatever the state of this one. It has the engine and the
-    /// settings of this one, and none of its results.
+    /// Returns a new connection for the same call, whatever the state of this one. It has the engine and the
+    /// settings of this one, but not its result.
     public override func copied() -> CallConnection { copySettings(to: CallConnection(call, decoder: handler.decoder)) }
 }
 
@@ -81,17 +82,17 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// A status of the call other than 2xx is its failure: ``failedDependencies`` decides what follows.
+    /// A status of the call other than 2xx counts as a failure. ``failedDependencies`` decides what follows.
     ///
     /// - Parameters:
     ///   - connection: the dependency, of any engine.
-    ///   - update: called before the request is sent, with the output. An error that it throws fails the connection with
-    ///     `dependencyFailed`.
+    ///   - update: the closure that updates the request, called with the output before the request is sent. If it
+    ///     throws, the connection fails with `dependencyFailed`.
     public func addDependency<Call: Endpoint>(
         _ connection: CallConnection<Call>,
         updatingRequest update: @escaping @Sendable (inout Request, Call.Output) throws -> Void
     ) {
-        // Not the connection, which the dependency may release.
+        // The closure captures the handler and not the connection, which the dependency may release.
         depend(on: connection) { [handler = connection.handler] request, response in
             try update(&request, try handler.output(of: response))
         }

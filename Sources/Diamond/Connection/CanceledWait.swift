@@ -1,10 +1,10 @@
 /// The effect on a connection when a task that waits for its response is canceled. The task itself gets the error
-/// `cancelled` at once.
+/// `cancelled` at once in every case.
 public enum CanceledWait: Sendable {
     /// The connection is canceled unless other tasks wait for its response. Callbacks, dependents and batches do not
     /// count.
     case cancelIfAlone
-    /// The connection is canceled for all who wait.
+    /// The connection is canceled, also for other tasks that wait.
     case cancel
     /// The connection continues.
     case leave
@@ -38,7 +38,7 @@ struct ConnectionWaiters {
 
     mutating func add(_ continuation: Continuation, number: Int) { waiting.append((number, continuation)) }
 
-    /// Removes all, to be resumed outside of the lock.
+    /// Removes all tasks. The caller resumes them outside of the lock.
     mutating func removeAll() -> [Continuation] {
         defer { waiting = [] }
         return waiting.map(\.continuation)

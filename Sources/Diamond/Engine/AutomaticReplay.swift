@@ -20,7 +20,7 @@ final class AutomaticReplay: Sendable {
     /// Runs a replayer in a task of its own.
     ///
     /// - Parameters:
-    ///   - open: opens the queue, and makes the replayer.
+    ///   - open: opens the queue and makes the replayer.
     ///   - report: receives the errors of `open`.
     func start(
         _ open: @escaping @Sendable () throws(ReplayError) -> Replayer,

@@ -1,5 +1,5 @@
 extension Engine {
-    /// Returns the pages of a list. Each is requested when it is asked for.
+    /// Returns the pages of a list. Each page is requested when the loop reaches it.
     ///
     /// ```swift
     /// for try await page in engine.pages(ListCities(country: "DE"), next: .cursor(\.nextCursor)) {
@@ -8,11 +8,11 @@ extension Engine {
     /// ```
     ///
     /// - Parameters:
-    ///   - call: the call of the first page. The requests of the others differ in parameters or URL only. They are cached like
-    ///     every other, and never queued.
+    ///   - call: the call of the first page. The requests of the other pages differ from it in parameters or URL only.
+    ///     Pages are cached like other responses, and their requests are never queued.
     ///   - next: the rule by which the next page is found.
-    ///   - position: the position of the first page to request; by default the start. ``TypedPage/next`` of an earlier page
-    ///     continues after that.
+    ///   - position: the position of the first page to request; by default the start. Pass ``TypedPage/next`` of a page
+    ///     to continue after it.
     public func pages<Call: Endpoint>(
         _ call: Call,
         next: NextPage<Call.Output>,
@@ -24,10 +24,13 @@ extension Engine {
 
 /// The pages of a list. Made by ``Engine/pages(_:next:from:)``.
 ///
-/// Each iteration starts at the beginning. It ends after the last page, and where a server refers to a page that it has
-/// sent already. It throws ``ConnectionError``: the errors of ``Engine/send(_:)->Call.Output``, and `badResponse` if the next page
-/// has another origin, which would receive the credentials, with a ``PagingError`` as the cause. After an error,
-/// ``Iterator/next()`` requests the same page again.
+/// Each iteration starts at the position passed to that method. It ends after the last page, or when the server refers
+/// to a page that the iteration has requested already.
+///
+/// An iteration throws ``ConnectionError``: the errors of ``Engine/send(_:)->Call.Output``; `badRequest` if the
+/// position does not fit the rule or has another origin; `badResponse` if the next page has another origin, which would
+/// receive the credentials. A ``PagingError`` is the cause of the last two. After an error, ``Iterator/next()``
+/// requests the same page again.
 public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
     public typealias Element = TypedPage<Call.Output>
     public typealias Failure = ConnectionError

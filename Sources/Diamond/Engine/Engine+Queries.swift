@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// Observed queries. See <doc:ObservingQueries>.
 extension Engine {
-    /// Returns the states of a query: its stored value, then the server's, then a new one whenever the query is invalidated, or
-    /// its stored response is changed by another process.
+    /// Returns the states of a query: first with the stored value, then with the server's. The value is updated
+    /// whenever the query is invalidated, or another caller or process changes its stored response.
     ///
     /// ```swift
     /// for await state in engine.updates(ListCities()) {
@@ -11,16 +11,16 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// ``Request/cache`` decides whether the stored response suffices. Later fetches ask the server. An error, also a status
-    /// other than 2xx, does not remove the last value. The engine is retained while a query is observed.
+    /// ``Request/cache`` decides whether the stored response suffices. Later fetches ask the server. After an error,
+    /// which includes a status other than 2xx, the last value stays. The engine is retained while a query is observed.
     ///
     /// - Parameters:
-    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). For another method, and for a call
-    ///     that cannot make its request, the only state has the error `badRequest`. A query is never queued.
-    ///   - interval: the time after the end of a fetch until the next one; `nil`, the default, for none by time. The shortest
-    ///     interval among the query's observers counts.
-    ///   - occasions: the events at which a stale value is fetched again; by default the return of the network, and of the app
-    ///     to the foreground.
+    ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). With another method, or if the
+    ///     call cannot make its request, the only state has the error `badRequest`. A query is never queued.
+    ///   - interval: the time after the end of a fetch until the next one; `nil`, the default, for no fetches by time.
+    ///     The shortest interval of the query's observers counts.
+    ///   - occasions: the events at which a stale value, or one whose last fetch has failed, is fetched again; by
+    ///     default all.
     public func updates<Call: Endpoint>(
         _ call: Call,
         every interval: Duration? = nil,
@@ -52,8 +52,8 @@ extension Engine {
         return queries.updates(of: source, call: Response.self, settings: settings)
     }
 
-    /// Fetches the observed queries whose values are stale, or whose last fetch has failed, except those without
-    /// ``QueryOccasions/foreground``. On Apple platforms the engine itself notices that the app comes to the foreground, except
-    /// on watchOS.
+    /// Fetches the observed queries whose values are stale, or whose last fetch has failed, except queries observed
+    /// without ``QueryOccasions/foreground``. Call it on Linux and watchOS. On other platforms the engine itself
+    /// notices that the app comes to the foreground.
     public func appDidEnterForeground() { queries.note(.foreground) }
 }

@@ -1,4 +1,4 @@
-/// Requests whose place in the queue is an outcome, not an error.
+/// Requests that return their job if they are queued, instead of an error.
 extension Engine {
     /// Sends a request, as ``send(_:)->Response`` does, and returns its response or its job.
     ///
@@ -9,14 +9,14 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// A request is queued as its ``Request/replay`` says. A request without a replay policy is always sent.
+    /// ``Request/replay`` decides whether the request is queued. A request without a replay policy is never queued.
     ///
     /// - Parameter request: the request.
-    /// - Returns: the response, whatever its status; or the job in its current state, read after it was queued.
-    ///   ``ReplayQueue/failures(of:)`` has the failure because of which it was queued.
-    /// - Throws: ``ConnectionError``: the errors of ``send(_:)->Response``. The error is `queued` only if there is no job
-    ///   to return: a merge with a waiting job (``ReplayPolicy/Uniqueness/merge``) has left nothing to send, or the job
-    ///   cannot be read.
+    /// - Returns: the response, whatever its status; or the job, as read after it was queued.
+    ///   ``ReplayQueue/failures(of:)`` returns the failure that led to the queue.
+    /// - Throws: ``ConnectionError``: the errors of ``send(_:)->Response``. The error is `queued` only if there is no
+    ///   job to return: a merge with a waiting job (``ReplayPolicy/Uniqueness/merge``) has left nothing to send, or the
+    ///   job cannot be read.
     public func submit(_ request: Request) async throws(ConnectionError) -> Submission<Response> {
         do throws(ConnectionError) { return .sent(try await send(request)) } catch {
             return .queued(try await job(of: error))
@@ -28,7 +28,8 @@ extension Engine {
     /// - Parameter call: the call. Its job stores its ``Endpoint/kind``, so that a handler receives the output later
     ///   (``onReplay(_:decoder:_:)``).
     /// - Returns: the decoded output, or the job.
-    /// - Throws: ``ConnectionError``: the errors of ``send(_:)->Call.Output``, and `queued` as above.
+    /// - Throws: ``ConnectionError``: the errors of ``send(_:)->Call.Output``. `queued` as for
+    ///   ``submit(_:)-(Request)``.
     public func submit<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Submission<Call.Output> {
         do throws(ConnectionError) { return .sent(try await send(call)) } catch {
             return .queued(try await job(of: error))

@@ -1,8 +1,8 @@
 /// The outcome of a request that may be queued: it was sent, or it is a job of the queue.
 public enum Submission<Value: Sendable>: Sendable {
-    /// The request was sent: its ``Response``, or the output of a typed call.
+    /// The request was sent. The value is its ``Response``, or the output of a typed call.
     case sent(Value)
-    /// The request is in the queue. A replayer sends it (``Engine/replayer(width:identities:)``).
+    /// The request is in the queue, and a replayer sends it later (``Engine/replayer(width:identities:)``).
     case queued(ReplayJob)
 }
 

@@ -1,4 +1,4 @@
-/// The rule by which the page after another is found, for ``Engine/pages(_:next:from:)``.
+/// The rule that finds the next page of a list, for ``Engine/pages(_:next:from:)``.
 ///
 /// | rule | the next page is named by |
 /// |---|---|
@@ -8,7 +8,7 @@
 /// | ``offset(limit:parameter:limitParameter:total:count:)`` | the number of items received so far |
 /// | ``page(size:first:parameter:sizeParameter:total:count:)`` | the number of the page |
 ///
-/// A rule for another API is made from a ``Paging``: ``init(_:page:)``.
+/// For any other API, create a rule from a ``Paging`` with ``init(_:page:)``.
 public struct NextPage<Output: Sendable>: Sendable {
     let paging: Paging
     private let read: @Sendable (TypedResponse<Output>) throws -> Page
@@ -23,15 +23,16 @@ public struct NextPage<Output: Sendable>: Sendable {
         read = page
     }
 
-    /// The link `next` of the response.
+    /// The rule of the link `next` of the response.
     public static var link: NextPage { link(relation: "next") }
 
-    /// Returns the rule of a link of the response. A page without it is the last.
+    /// Returns the rule of a link of the response. A page without the link is the last.
     ///
     /// The link must have the origin of the request, because the credentials are sent there.
     public static func link(relation: String) -> NextPage { NextPage(.link(relation)) { _ in Page(items: []) } }
 
-    /// Returns the rule of a URL in the output, absolute or relative to that of the response. A page without one is the last.
+    /// Returns the rule of a URL in the output. The URL is absolute, or relative to that of the response. A page
+    /// without a URL is the last.
     ///
     /// The URL must have the origin of the request, because the credentials are sent there.
     public static func url(_ url: @escaping @Sendable (Output) -> String?) -> NextPage {
@@ -49,8 +50,8 @@ public struct NextPage<Output: Sendable>: Sendable {
         }
     }
 
-    /// Returns the rule of offsets, the number of preceding items: `?offset=100&limit=50`. A page with fewer items than the
-    /// limit is the last, unless the total is larger.
+    /// Returns the rule of offsets, the number of preceding items: `?offset=100&limit=50`. A page with fewer items than
+    /// the limit is the last, unless the total is larger.
     ///
     /// - Parameters:
     ///   - limit: the number of requested items.
@@ -70,8 +71,8 @@ public struct NextPage<Output: Sendable>: Sendable {
         }
     }
 
-    /// Returns the rule of page numbers: `?page=2&per_page=50`. A page with fewer items than its size is the last, unless
-    /// the total is larger than the number of received items.
+    /// Returns the rule of page numbers: `?page=2&per_page=50`. A page with fewer items than its size is the last,
+    /// unless the total is larger than the number of received items.
     ///
     /// - Parameters:
     ///   - size: the number of items of a page.
@@ -114,7 +115,8 @@ public struct TypedPage<Value: Sendable>: Sendable {
     public let response: TypedResponse<Value>
     /// The position of the page.
     public let position: PagePosition
-    /// The position of the next page; `end` after the last one. Stored, it continues the list later, also in another process.
+    /// The position of the next page; `end` after the last one. Store it to continue the list later, also in another
+    /// process.
     public internal(set) var next: PagePosition
 
     /// The decoded output.

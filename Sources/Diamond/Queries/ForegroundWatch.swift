@@ -1,8 +1,8 @@
 import Foundation
 
-/// The observer of the system's notification that the app comes to the foreground, until it is stopped.
+/// An observer of the system's notification that the app comes to the foreground. It observes until it is stopped.
 struct ForegroundWatch: Sendable {
-    // It is only passed back to the notification center, which is thread-safe.
+    // The token is only passed back to the notification center, which is thread-safe.
     nonisolated(unsafe) private let token: (any NSObjectProtocol)?
 
     /// - Parameter name: the name of the notification; `nil` for a platform without one.
@@ -14,7 +14,7 @@ struct ForegroundWatch: Sendable {
 
     func stop() { if let token { NotificationCenter.default.removeObserver(token) } }
 
-    // As text, because an import would load AppKit in every command-line tool.
+    // The names are text, because an import would load AppKit in every command-line tool.
     static var platformName: Notification.Name? {
         #if canImport(UIKit) && !os(watchOS)
         Notification.Name("UIApplicationWillEnterForegroundNotification")

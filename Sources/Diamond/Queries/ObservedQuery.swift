@@ -1,13 +1,13 @@
 #if canImport(Observation)
 public import Observation
 
-/// The newest state of a query, for SwiftUI and other observers of the main actor.
+/// An object with the newest state of a query, for SwiftUI and other observers on the main actor.
 ///
 /// ```swift
 /// @State private var cities = ObservedQuery(engine.updates(ListCities()))
 /// ```
 ///
-/// It observes the query while ``run()`` runs, such as in a view's `task` modifier.
+/// It observes the query while ``run()`` runs. Call that in a view's `task` modifier.
 @MainActor
 @Observable
 public final class ObservedQuery<Value: Sendable> {

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// The observed queries of an engine. Without an observer there is none, and nothing runs.
+/// The observed queries of an engine. A query exists while it has an observer. Without queries, nothing runs.
 final class Queries: Sendable {
     private struct State {
         var open: [QueryKey: any AnyQuery] = [:]
@@ -31,8 +31,8 @@ final class Queries: Sendable {
         return ConnectionError(.badRequest, "\(request) cannot be observed, because it may change something: \(advice)")
     }
 
-    /// Returns the states of a query from now on. All observers of a key share one query. The stream keeps only the newest
-    /// state. It ends when the engine is closed.
+    /// Returns the states of a query from now on. All observers of a key share one query. The stream keeps only the
+    /// newest state. It ends when the engine is closed.
     private func states<Value: Sendable>(
         of source: QuerySource<Value>, key: QueryKey, settings: QuerySettings
     ) -> AsyncStream<QueryState<Value>> {

@@ -8,9 +8,10 @@ protocol AnyQuery: Sendable {
     func finish()
 }
 
-/// An observed query: its observers, and the one task that fetches for all of them.
+/// An observed query: its observers, and the task that fetches for all of them.
 ///
-/// ``Queries`` starts the task with the first observer and cancels it with the last. ``QueryLife`` decides what the task does.
+/// ``Queries`` starts the task with the first observer and cancels it with the last. ``QueryLife`` decides what the
+/// task does.
 final class Query<Value: Sendable>: AnyQuery {
     typealias Observer = AsyncStream<QueryState<Value>>.Continuation
     typealias Answer = QueryLife<Value>.Answer
@@ -74,14 +75,14 @@ final class Query<Value: Sendable>: AnyQuery {
         for observer in observers { observer.finish() }
     }
 
-    /// Changes the life. If its state has changed, all observers get it; they keep only the newest.
+    /// Changes the life. If `body` returns `true`, the state has changed, and all observers get it.
     private func change(_ body: (inout QueryLife<Value>) -> Bool) {
         state.withLock { state in
             if body(&state.life), state.life.isReady { state.observers.yield(state.life.state) }
         }
     }
 
-    /// Changes the life by an answer, unless the user's data was erased since an epoch.
+    /// Changes the life, unless the user's data was erased since an epoch.
     private func change(in epoch: Int, _ body: (inout QueryLife<Value>) -> Void) {
         change { life in
             guard life.epoch == epoch else { return false }
@@ -124,7 +125,7 @@ final class Query<Value: Sendable>: AnyQuery {
         deadline?.cancel()
     }
 
-    /// Looks at the store, shows what is stored, and fetches, as the plan says.
+    /// Looks at the store, then shows the stored response and fetches as the plan says.
     private func perform(_ need: QueryNeed) async {
         var epoch = state.withLock { $0.life.epoch }
         let result: Result<Answer, ConnectionError>
@@ -153,8 +154,9 @@ final class Query<Value: Sendable>: AnyQuery {
 
     /// Shows the stored response.
     ///
-    /// - Parameter isLast: whether nothing is fetched afterwards. Otherwise a response that cannot be shown is no error.
-    /// - Returns: `false` if it was not shown: it was removed after the look, or belongs to a redirect to nothing stored.
+    /// - Parameter isLast: whether no fetch follows. If one follows, a response that cannot be shown is no error.
+    /// - Returns: `false` if the response was not shown: it was removed after the look, it is a redirect whose target
+    ///   is not stored, or it failed and a fetch follows.
     private func show(
         _ stored: StoredResponse, of request: Request, isLast: Bool, in epoch: Int
     ) async throws(ConnectionError) -> Bool {

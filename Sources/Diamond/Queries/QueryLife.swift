@@ -1,21 +1,21 @@
 import Foundation
 import HTTPTypes
 
-/// An event outside a query that may call for work.
+/// An event after which a query may have work to do.
 enum QueryEvent: Equatable, Sendable {
     /// The stored response was marked stale or erased by this process.
     case outdated
-    /// Everything of the value's user was erased.
+    /// All entries of the value's user were erased.
     case forgotten
     /// The stored response may have changed.
     case maybeChanged
-    /// Time has passed in which another process may have stored a response.
+    /// Another process may have stored a response since the last poll.
     case polled
     case network(isReachable: Bool)
     case foreground
 }
 
-/// The state of a query, and the work that it needs next. A value; ``Query`` does the work.
+/// The state of a query, and the work that it needs next: a value that returns steps, which ``Query`` performs.
 struct QueryLife<Value: Sendable>: Sendable {
     /// The next step of a query.
     enum Step: Equatable {
@@ -28,9 +28,9 @@ struct QueryLife<Value: Sendable>: Sendable {
     struct Answer: Sendable {
         let value: Value
         let response: Response
-        /// The time when it arrived, in milliseconds since 1970.
+        /// The time when the response arrived, in milliseconds since 1970.
         let receivedAt: Int64
-        /// The time when the origin made or confirmed it.
+        /// The time when the origin made or confirmed the response, in milliseconds since 1970.
         let originTime: Int64
     }
 
@@ -39,14 +39,14 @@ struct QueryLife<Value: Sendable>: Sendable {
     private(set) var isReady = false
     /// The entry, user and names of the last look; `nil` before.
     private(set) var lastLook: QueryLook?
-    /// The number of times that the user's data was erased. An answer of an earlier epoch is not shown.
+    /// The number of erasures of the user's data and changes of the user. An answer of an earlier epoch is not shown.
     private(set) var epoch = 0
     private var need = QueryNeed.freshen
     private var isOffline = false
     private var receivedAt = Int64.min
     /// Whether the value was stored.
     private var isStored = false
-    /// Whether the value is the response to another caller, or of another process.
+    /// Whether another caller or process has fetched the value.
     private var isOfOthers = false
     /// The uptime at the end of the last fetch, or of the first look.
     private var endedAt: Int64?
@@ -58,7 +58,7 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Returns: whether there is work to do.
     mutating func note(_ event: QueryEvent) -> Bool {
         switch event {
-        // Before the first look, a stored response may be read that is marked only now.
+        // Before the first look, the next look sees the mark.
         case .outdated: require(lastLook == nil ? .freshen : .ask)
         case .forgotten:
             forgetValue()
@@ -73,7 +73,8 @@ struct QueryLife<Value: Sendable>: Sendable {
 
     private mutating func require(_ least: QueryNeed) { need = max(need, least) }
 
-    /// A value that is fresh although the last fetch has failed is fetched again, so that the error does not stay.
+    /// Requires a fetch unless the value is fresh. After a failed fetch a fresh value is fetched, too, so that the
+    /// error does not stay.
     private mutating func refresh() { require(state.error == nil ? .freshen : .ask) }
 
     private mutating func noteNetwork(isReachable: Bool) {
@@ -90,10 +91,10 @@ struct QueryLife<Value: Sendable>: Sendable {
 
     // MARK: Steps
 
-    /// Returns the next step, whose work then counts as begun.
+    /// Returns the next step. Its work counts as begun.
     ///
     /// - Parameters:
-    ///   - interval: the milliseconds between two fetches; `nil` for none by time.
+    ///   - interval: the milliseconds between two fetches; `nil` for no fetches by time.
     ///   - uptime: the milliseconds of a monotonic clock.
     mutating func nextStep(interval: Int64?, at uptime: Int64) -> Step {
         let isDue = interval.map { (endedAt ?? uptime).addingSaturating($0) <= uptime } ?? false
@@ -138,7 +139,7 @@ struct QueryLife<Value: Sendable>: Sendable {
 
     /// Shows a stored answer.
     ///
-    /// - Parameter isLast: whether nothing is fetched afterwards.
+    /// - Parameter isLast: whether no fetch follows.
     mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
         take(answer)
         (isStored, isOfOthers) = (true, true)
@@ -167,11 +168,11 @@ struct QueryLife<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Ends a fetch. A response that was served because the fetch has failed does not replace a value.
+    /// Ends a fetch. A stale response that was served because the fetch has failed does not replace a value.
     mutating func end(_ result: Result<Answer, ConnectionError>, at uptime: Int64) {
         switch result {
         case .success(let answer):
-            // The shared exchange may have begun before that of the shown value: the server is asked again.
+            // The shared exchange may have begun before the exchange of the shown value, so the server is asked again.
             if isOfOthers, answer.response.cacheStatus?.isCollapsed == true,
                 answer.response.body != state.response?.body
             {
@@ -205,12 +206,12 @@ struct QueryLife<Value: Sendable>: Sendable {
 }
 
 extension StoredResponse {
-    /// The time when its request was sent.
+    /// The time when the request was sent, in milliseconds since 1970.
     fileprivate var sentAt: Int64 { storedAt.addingSaturating(-duration) }
 }
 
 extension Response {
-    /// Whether the cache has it.
+    /// Whether the cache has the response.
     fileprivate var isInCache: Bool {
         source == .cache || source == .revalidated || source == .stale || cacheStatus?.isStored == true
     }

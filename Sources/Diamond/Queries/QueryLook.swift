@@ -10,7 +10,7 @@ struct QueryLook: Sendable {
     let user: String?
     /// The subject of invalidations, without the groups of a response.
     let subject: CacheSubject
-    /// The names by which the changes on disk name the entry.
+    /// The names of the entry in reports of changes on disk.
     let names: ChangedNames
     var stored: Stored?
 
@@ -43,7 +43,7 @@ extension Pipeline {
         return .stale
     }
 
-    /// Returns the subject of invalidations, also of a request whose response is neither stored nor shared.
+    /// Returns the subject of invalidations, even for a request whose response is neither stored nor shared.
     private func subject(of context: RequestContext) throws(ConnectionError) -> CacheSubject {
         if let subject = context.subject { return subject }
         do throws(RequestError) {

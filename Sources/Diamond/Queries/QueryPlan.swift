@@ -1,7 +1,8 @@
 /// The most urgent work of a query.
 enum QueryNeed: Int, Comparable, CaseIterable {
     case nothing
-    /// Another caller or process may have changed the entry: a newer one is shown.
+    /// The entry is compared with the value, because another caller or process may have changed it. A newer one is
+    /// shown.
     case compare
     /// The value is fetched, unless the cache has a fresh one.
     case freshen
@@ -18,19 +19,19 @@ struct QueryEntry: Equatable, Sendable {
     enum Relation: CaseIterable {
         /// Observers have this entry, or it was refused before.
         case same
-        /// Its request was sent after the value had arrived, or there is no value.
+        /// The entry's request was sent after the value had arrived, or there is no value.
         case newer
-        /// It is another one, and either may be the newer one.
+        /// The entry and the value differ, and either may be newer.
         case unclear
     }
 
     var condition: Condition
     var relation: Relation
-    /// Whether it has changed since the last look.
+    /// Whether the entry has changed since the last look.
     var isNews = true
 }
 
-/// The steps by which a query gets a value. A value, computed without I/O; ``Query`` obeys it.
+/// The steps by which a query gets a value. They are computed without I/O; ``Query`` performs them.
 struct QueryPlan: Equatable, Sendable {
     /// Whether the stored response is shown first.
     var showsEntry = false
@@ -58,7 +59,7 @@ struct QueryPlan: Equatable, Sendable {
 extension CachePolicy.Mode {
     fileprivate var readsCache: Bool { self != .reload && self != .noStore }
 
-    /// The policy that asks the server; `nil` if it must not be asked.
+    /// The policy that asks the server; `nil` if the server must not be asked.
     var asking: CachePolicy.Mode? {
         switch self {
         case .automatic, .staleWhileRevalidate, .cacheElseNetwork, .revalidate: .revalidate
@@ -67,7 +68,7 @@ extension CachePolicy.Mode {
         }
     }
 
-    /// The policy that fetches what is not fresh; `nil` if the stored entry suffices.
+    /// Returns the policy that fetches a value that is not fresh; `nil` if the stored entry suffices.
     fileprivate func freshening(_ stored: QueryEntry.Condition?) -> CachePolicy.Mode? {
         switch self {
         case .automatic, .staleWhileRevalidate: stored == .fresh ? nil : .automatic

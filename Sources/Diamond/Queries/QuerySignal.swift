@@ -3,12 +3,12 @@ enum QuerySignal: Sendable {
     case invalidation(CacheInvalidation)
     /// Entries were changed on disk; `nil` if any may have changed.
     case change(ChangedNames?)
-    /// Time has passed in which another process may have stored a response.
+    /// Another process may have stored a response since the last poll.
     case poll
     case network(isReachable: Bool)
     case foreground
 
-    /// Returns the event for one query; `nil` if it is not concerned.
+    /// Returns the event for one query; `nil` if the signal does not concern it.
     func event<Value>(for life: QueryLife<Value>, settings: some Collection<QuerySettings>) -> QueryEvent? {
         switch self {
         case .invalidation(let invalidation): life.event(of: invalidation)

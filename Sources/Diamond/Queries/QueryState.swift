@@ -2,14 +2,14 @@ public import Foundation
 
 /// The state of an observed query (``Engine/updates(_:every:on:)-(Call,_,_)``).
 public struct QueryState<Value: Sendable>: Sendable {
-    /// The newest value; `nil` until there is one. It stays while a newer one is fetched, and when that fails.
+    /// The newest value; `nil` until there is one. It stays during a fetch, and after one that fails.
     public internal(set) var value: Value?
     /// The response that the value was made from; `nil` until there is a value.
     public internal(set) var response: Response?
-    /// The time at which the server made or confirmed the value, by the response's `Age` (RFC 9111 section 4.2.3); `nil` until
-    /// there is a value.
+    /// The time when the server made or confirmed the value, computed from the response's `Age` (RFC 9111 section
+    /// 4.2.3); `nil` until there is a value.
     public internal(set) var date: Date?
-    /// The error of the last fetch; `nil` when it has succeeded. A status other than 2xx is the error `badStatus`.
+    /// The error of the last fetch; `nil` if it has succeeded. A status other than 2xx is the error `badStatus`.
     public internal(set) var error: ConnectionError?
     /// Whether a fetch is under way.
     public internal(set) var isFetching: Bool

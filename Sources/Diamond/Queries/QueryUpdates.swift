@@ -1,9 +1,9 @@
 /// The states of a query, made by ``Engine/updates(_:every:on:)-(Call,_,_)``. See <doc:ObservingQueries>.
 ///
-/// Each iteration is an observer, from its first element until its iterator is dropped or its task is canceled. It gets the
-/// current state, and then each new one. An observer that is slow gets the newest state, and misses those before it. All
-/// observers of a query in an engine share its fetches. An iteration ends when the engine is closed, and after the error of a
-/// request that cannot be observed.
+/// Each iteration is an observer, until its iterator is dropped or its task is canceled. It gets the current state,
+/// then each new one. A slow observer gets only the newest state. All observers of a query in an engine share its
+/// fetches. An iteration ends when the engine is closed. For a request that cannot be observed, it ends after one state
+/// with the error.
 public struct QueryUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = QueryState<Value>
     public typealias Failure = Never
@@ -12,7 +12,7 @@ public struct QueryUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
     init(_ open: @escaping @Sendable () -> AsyncStream<QueryState<Value>>) { self.open = open }
 
-    /// Creates the only state of a query that cannot be sent.
+    /// Creates a sequence of one state, for a query that cannot be observed.
     init(failure: ConnectionError) {
         open = {
             AsyncStream { continuation in

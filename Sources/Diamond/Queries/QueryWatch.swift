@@ -1,4 +1,4 @@
-/// The sources of signals for the queries of an engine, from its creation until it is stopped.
+/// The sources of signals for the queries of an engine. They are active from the creation until ``stop()``.
 final class QueryWatch: Sendable {
     /// The time between two reads of other processes' changes.
     static let pollInterval = Duration.seconds(1)
@@ -9,7 +9,7 @@ final class QueryWatch: Sendable {
     private let tasks: [Task<Void, Never>]
     private let foreground: ForegroundWatch
 
-    /// - Parameter notify: called on any thread.
+    /// - Parameter notify: receives the signals, on any thread.
     init(_ pipeline: Pipeline, notify: @escaping @Sendable (QuerySignal) -> Void) {
         self.pipeline = pipeline
         invalidations = pipeline.invalidations.addObserver { notify(.invalidation($0)) }

@@ -9,7 +9,7 @@ public import Foundation
 /// ```
 ///
 /// Text, numbers, Booleans, `UUID`, `URL` and ``JSONValue`` conform, and so do arrays and dictionaries of them. An
-/// enumeration with such a raw value needs only the name of the protocol. `Date` does not conform, because APIs write
+/// enumeration with such a raw value only has to declare the conformance. `Date` does not conform, because APIs write
 /// dates in several forms: format it first.
 public protocol ParameterConvertible {
     /// The value of the parameter.
@@ -22,7 +22,7 @@ extension ParameterConvertible where Self: RawRepresentable, RawValue: Parameter
 }
 
 extension ParameterConvertible where Self: BinaryInteger {
-    /// The integer. One beyond the range of `Int64` is text, because a number would lose digits.
+    /// The integer. An integer outside the range of `Int64` is text, because a number would lose digits.
     public var parameterValue: JSONValue { Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self)) }
 }
 

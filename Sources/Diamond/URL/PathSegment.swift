@@ -7,9 +7,9 @@ extension DefaultStringInterpolation {
     /// Request("cities/\(segment: name)/photos/\(segment: number)")  // cities/S%C3%A3o%20Tom%C3%A9/photos/7
     /// ```
     ///
-    /// Every character with a meaning in a URL is encoded, such as `/`, `?` and `%`. A value that would change the path
-    /// has no encoding that all servers respect: the empty text, `.`, and `..`, also between slashes and backslashes.
-    /// A request with it is refused when it is sent, as a malformed URL.
+    /// Every character with a meaning in a URL is encoded, such as `/`, `?` and `%`. These values change the path on
+    /// some servers, however they are encoded: the empty text, `.`, and `..`, also between slashes and backslashes. A
+    /// request with such a value is refused as a malformed URL when it is sent.
     public mutating func appendInterpolation(segment value: some LosslessStringConvertible) {
         appendLiteral(PathSegment.written(String(value)))
     }
@@ -30,7 +30,7 @@ enum PathSegment {
         return String(decoding: PercentEncoding.encode(value.utf8), as: UTF8.self)
     }
 
-    /// The text for a refused value: no URL has it, because two digits follow every `%` (RFC 3986 section 2.1). It does
-    /// not contain the value, which may be secret.
+    /// The text for a refused value. No valid URL contains it, because two hexadecimal digits follow every `%` (RFC
+    /// 3986 section 2.1). It does not contain the value, which may be secret.
     static let refused: StaticString = "%(segment)"
 }

@@ -1,4 +1,4 @@
-/// A change that is visible before the server has confirmed it, with the states to roll it back.
+/// A change that is visible before the server has confirmed it, with the states that a rollback needs.
 struct VisibleChange {
     private let before: SaveState
     private let after: SaveState

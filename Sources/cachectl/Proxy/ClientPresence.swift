@@ -1,10 +1,11 @@
 #if Tools
 import NIOConcurrencyHelpers
 
-/// Whether the client of a connection is there, and what ends the exchange that runs for it.
+/// The presence of a connection's client. When the client leaves, the exchange that runs for it is canceled, unless it
+/// has to continue.
 ///
-/// The handler next to the socket notes that the client has left. A client that closes only its sending side counts as one that has
-/// left: over TCP the two look the same.
+/// The handler next to the socket notes that the client has left. A client that closes only its sending side counts as
+/// having left, because over TCP the two look the same.
 final class ClientPresence: Sendable {
     private struct State {
         var hasLeft = false
@@ -32,7 +33,7 @@ final class ClientPresence: Sendable {
 
     /// Runs an exchange, and cancels it when the client leaves.
     ///
-    /// - Parameter isNeeded: whether the exchange goes on without the client.
+    /// - Parameter isNeeded: whether the exchange continues without the client.
     func whilePresent(
         unless isNeeded: @escaping @Sendable () async -> Bool, _ exchange: @escaping @Sendable () async throws -> Void
     ) async throws {

@@ -1,8 +1,8 @@
 #if Tools
 import NIOCore
 
-/// Runs the tasks of a connection on its event loop: passing each request to another thread, and its response back, would take
-/// more time than a hit.
+/// An executor that runs the tasks of a connection on its event loop. A change of threads for each request and its
+/// response would take longer than a hit.
 final class EventLoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 

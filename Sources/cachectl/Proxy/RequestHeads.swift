@@ -4,10 +4,11 @@ import NIOHTTP1
 
 /// Finds the heads in the bytes of a connection, and prepares each for swift-nio's parser.
 ///
-/// The parser refuses methods that it does not know, and replaces bytes of fields that are not UTF-8. Therefore it reads a method
-/// that is always known, and the bytes above 0x7F as characters of ISO-8859-1, in UTF-8. ``RequestMethods`` puts the method back.
+/// The parser refuses unknown methods, and replaces bytes of fields that are not UTF-8. Therefore it gets a known
+/// method in place of an unknown one, and each byte above 0x7F as the UTF-8 form of the ISO-8859-1 character.
+/// ``RequestMethods`` restores the method.
 struct RequestHeads {
-    /// The end of a message's body, as the parser has read its head.
+    /// The rule for the end of a message's body, by the head that the parser has read.
     enum Framing {
         case none
         case length(Int64)
@@ -18,7 +19,7 @@ struct RequestHeads {
         /// A whole head, with its method.
         case head(ByteBuffer, method: String)
         case body(ByteBuffer)
-        /// Bytes that are no head: the parser refuses them.
+        /// Bytes that are not a head. The parser refuses them.
         case refused(ByteBuffer)
         /// Chunks that are malformed.
         case malformed
@@ -31,7 +32,7 @@ struct RequestHeads {
         case refused
     }
 
-    /// The most bytes of a head.
+    /// The maximum number of bytes of a head.
     let limit: Int
     private var state = State.head
     /// The beginning of a head.
@@ -41,7 +42,8 @@ struct RequestHeads {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Returns the next step for the bytes received; `nil` if more bytes are needed. After a head, ``begin(_:)`` comes first.
+    /// Returns the next step for the bytes received; `nil` if more bytes are needed. After a head, call ``begin(_:)``
+    /// before this method.
     mutating func next(_ received: inout ByteBuffer) -> Step? {
         switch state {
         case .head: return nextHead(&received)
@@ -62,7 +64,9 @@ struct RequestHeads {
         }
     }
 
-    /// Begins the body that follows the head; `nil` if the parser has refused the head.
+    /// Begins the body that follows the head.
+    ///
+    /// - Parameter framing: the end of the body; `nil` if the parser has refused the head.
     mutating func begin(_ framing: Framing?) {
         state =
             switch framing {
@@ -115,7 +119,8 @@ struct RequestHeads {
         }
     }
 
-    /// Returns the length of the head: to the end of the first empty line. The parser refuses lines that end otherwise than in CRLF.
+    /// Returns the length of the head, up to the end of the first empty line. Lines may end in a bare LF here; the
+    /// parser refuses them.
     private mutating func endOfHead() -> Int? {
         pending.withUnsafeReadableBytes { bytes in
             var index = searched
@@ -153,15 +158,15 @@ struct RequestHeads {
     }
 }
 
-/// Finds the end of a body in chunks (RFC 9112 section 7.1), which swift-nio's parser reads.
+/// Finds the end of a chunked body (RFC 9112 section 7.1). swift-nio's parser reads the chunks themselves.
 struct ChunkScanner {
     private enum State {
-        /// In the line of a chunk's size, of which a number of digits came.
+        /// In the line of a chunk's size, after a number of digits.
         case size(Int64, digits: Int)
         /// In the rest of that line.
         case sizeEnd(Int64)
         case data(Int64)
-        /// At the line end behind the data.
+        /// At the line end after the data.
         case dataEnd
         /// At the beginning of a line of the trailers.
         case line
@@ -171,7 +176,7 @@ struct ChunkScanner {
     private var state = State.size(0, digits: 0)
     private(set) var isAtEnd = false
 
-    /// Returns the number of bytes that belong to the body; `nil` if they are malformed.
+    /// Returns the number of bytes that belong to the body; `nil` if the chunks are malformed.
     mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var index = 0
         while index < bytes.count, !isAtEnd {
@@ -237,8 +242,8 @@ final class RequestHeadPreparer: ChannelInboundHandler {
     }
 }
 
-/// Puts the methods back that the parser has not read, and tells ``RequestHeadPreparer`` where bodies end. It belongs to the
-/// connection's event loop.
+/// Restores the methods that the parser has not read, and determines the framing of bodies for ``RequestHeadPreparer``.
+/// It belongs to the connection's event loop.
 final class RequestMethods: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -18,9 +18,9 @@ struct CallHandler<Call: Endpoint>: Sendable {
         }
     }
 
-    /// The request of the call. A durable one gets the call's kind, by which the handler of such calls is found later.
+    /// The request of the call. A durable request gets the call's kind, by which the handler of the result is found.
     ///
-    /// - Throws: ``ConnectionError`` `badRequest` if the call cannot make it.
+    /// - Throws: ``ConnectionError`` `badRequest` if the call cannot make the request.
     var request: Request {
         get throws(ConnectionError) {
             var request: Request
@@ -30,7 +30,7 @@ struct CallHandler<Call: Endpoint>: Sendable {
         }
     }
 
-    /// Returns the output of a response, which was decoded already or is decoded now.
+    /// Returns the output of a response. It is decoded now unless the handler has decoded it already.
     func output(of response: Response) throws(ConnectionError) -> Call.Output {
         if let decoded = responses.value as? Decoded<Call.Output> { return decoded.output }
         return try response.successfulOutput(as: Call.self, using: decoder)

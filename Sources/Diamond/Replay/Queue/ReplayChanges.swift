@@ -1,11 +1,11 @@
 /// The changes of a queue's jobs from now on, by this and other processes (``ReplayQueue/changes``).
 ///
-/// An element is a job in its latest state. A job that changes several times before the next element is read comes once,
-/// so that a slow reader has no backlog. Changes by this process come at once, changes by others within a second. Jobs
-/// that are deleted do not come.
+/// Each element is a job in its latest state. A job that changes several times between two reads is returned once, so
+/// that a slow reader has no backlog. Changes by this process are reported at once, changes by others within a second.
+/// Deletions are not reported.
 ///
-/// An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task is canceled. Nothing runs while
-/// no iteration waits.
+/// An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task is canceled. The file is read
+/// only while an iteration waits.
 public struct ReplayChanges: AsyncSequence, Sendable {
     public typealias Element = ReplayJob
     public typealias Failure = ReplayError
@@ -16,7 +16,7 @@ public struct ReplayChanges: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: Reader
         fileprivate var poller: Result<JobPoller, ReplayError>
-        /// The changes that were read, and not returned yet, the latest first.
+        /// The changes that were read but not returned yet, the latest first.
         fileprivate var changes: [ReplayJob] = []
 
         public mutating func next() async throws(ReplayError) -> ReplayJob? {
@@ -33,7 +33,7 @@ public struct ReplayChanges: AsyncSequence, Sendable {
 
     /// Returns an iterator of the changes after this call.
     public func makeAsyncIterator() -> Iterator {
-        // Before the poller, so that no change comes between the two.
+        // The reader comes first, so that it is woken by changes after the poller's start.
         let reader = Reader(queue)
         return Iterator(
             reader: reader, poller: Result { () throws(ReplayError) in try JobPoller(queue) })
@@ -65,7 +65,7 @@ extension ReplayChanges {
 
         deinit { queue.listeners.remove(number) }
 
-        /// Reads the changes since the last read, not on the caller's actor.
+        /// Reads the changes since the last read. It does not run on the caller's actor.
         @concurrent
         func read(_ poller: JobPoller) async throws(ReplayError) -> (poller: JobPoller, jobs: [ReplayJob]) {
             var poller = poller
@@ -73,7 +73,7 @@ extension ReplayChanges {
             return (poller, jobs)
         }
 
-        /// Waits for a change by this process, or for the next look at those of others.
+        /// Waits for a change by this process, or for the next read of other processes' changes.
         func wait() async { await signal.wait(for: .seconds(1), by: queue.clock.sleep) }
     }
 }

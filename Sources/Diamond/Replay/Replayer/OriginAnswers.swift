@@ -1,6 +1,7 @@
 import DiamondSQLite
 
-/// The origins that have answered since jobs were last sent early because of that. It happens at most once in 5 seconds.
+/// The origins that have answered since the last early retry of their waiting jobs. Such retries happen at most once in
+/// 5 seconds.
 final class OriginAnswers: Sendable {
     private struct State {
         var origins: Set<String> = []
@@ -9,14 +10,14 @@ final class OriginAnswers: Sendable {
 
     /// The minimum time between two reads of the waiting jobs, in milliseconds. Most answers concern no waiting job.
     private static let pause: Int64 = 5_000
-    /// The maximum number of origins. More are noted again by their next answers.
+    /// The maximum number of origins. Any other origin is noted at a later answer.
     private static let limit = 1_000
 
     private let state = Guarded(State())
 
     /// Notes that an origin has answered.
     ///
-    /// - Returns: whether it is the first since the last ``take(at:)``.
+    /// - Returns: whether the origin is the first since the last ``take(at:)``.
     func note(_ origin: String) -> Bool {
         state.withLock { state in
             let isFirst = state.origins.isEmpty
@@ -27,7 +28,7 @@ final class OriginAnswers: Sendable {
 
     /// Returns the origins, and removes them; `nil` for none, or before the minimum time has passed.
     ///
-    /// - Parameter uptime: the time since the boot, in milliseconds.
+    /// - Parameter uptime: the time since the machine was started, in milliseconds.
     func take(at uptime: Int64) -> Set<String>? {
         state.withLock { state in
             guard !state.origins.isEmpty, state.notBefore <= uptime else { return nil }

@@ -1,17 +1,17 @@
 /// A reason to send jobs before the end of their backoff.
 enum EarlyRetry: Hashable, Sendable {
-    /// The network has returned. Whether the servers can be reached is not known.
+    /// The network has returned. The servers may still be unreachable.
     case networkReturned
     /// These origins have answered.
     case originsAnswered(Set<String>)
     /// A caller does not want to wait.
     case requested
 
-    /// The time since a job's failure before which the job is not sent early, in milliseconds. Without it, a network
-    /// that changes constantly would use up a job's attempts, or its server's patience.
+    /// The minimum time between a job's failure and an early retry, in milliseconds. Without it, a network that changes
+    /// often would use up a job's attempts, or overload its server.
     private static let pause: Int64 = 60_000
 
-    /// The codes of the last failure with which a job is sent early; `nil` for all.
+    /// The codes of last failures after which jobs are sent early; `nil` for all.
     var codes: Set<String>? {
         switch self {
         // A broken connection says nothing about this machine's network.
@@ -25,7 +25,7 @@ enum EarlyRetry: Hashable, Sendable {
     /// The origins whose jobs are sent early; `nil` for all.
     var origins: Set<String>? { if case .originsAnswered(let origins) = self { origins } else { nil } }
 
-    /// Returns the latest time of a failure after which a job is sent early.
+    /// Returns the latest time of a last failure with which a job is sent early, in milliseconds since 1970.
     func failureLimit(at now: Int64) -> Int64 { self == .requested ? now : now - Self.pause }
 
     /// The reasons why the jobs wait. A wait that a server asked for, or that the app has set, is not shortened.
@@ -35,8 +35,8 @@ enum EarlyRetry: Hashable, Sendable {
 extension ReplayRow {
     /// Makes a waiting job ready before its time.
     ///
-    /// After the network's return, the attempt is made in place of the last one, and the count of attempts stays the
-    /// same: the server may still be down. Otherwise a network that changes often would use up all attempts.
+    /// After the network's return, the attempt replaces the last one, and the count of attempts stays the same.
+    /// Otherwise a network that changes often would use up all attempts.
     mutating func retryEarly(_ retry: EarlyRetry, at now: Int64) {
         state = .ready
         reason = retry == .requested ? .retried : .online

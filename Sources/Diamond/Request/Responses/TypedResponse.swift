@@ -24,8 +24,8 @@ public struct TypedResponse<Value: Sendable>: Sendable {
     public var headers: HTTPFields { response.headers }
     /// The source: the server, or the cache.
     public var source: Response.Source { response.source }
-    /// The age as caches tell it; `nil` if no cache has stored the response.
+    /// The age that caches report; `nil` if no cache has stored the response.
     public var age: Duration? { response.age }
-    /// The measurements of the exchange; `nil` if the response comes from the cache without one.
+    /// The measurements of the exchange; `nil` if the response comes from the cache without an exchange.
     public var metrics: ExchangeMetrics? { response.metrics }
 }
