@@ -12,8 +12,8 @@ import DiamondSQLite
 public final class CancellationOwner: Sendable {
     private struct Owned { weak var connection: Connection? }
 
-    /// Whether the callbacks of canceled connections (``Connection/onResult(on:_:)-(CallbackExecutor?,_)``) are dropped. Completion blocks are
-    /// always called.
+    /// Whether the callbacks of canceled connections (``Connection/onResult(on:_:)-(CallbackExecutor?,_)``) are
+    /// dropped. Completion blocks are always called.
     public let isSilent: Bool
     private let owned = Guarded<[ObjectIdentifier: Owned]>([:])
 

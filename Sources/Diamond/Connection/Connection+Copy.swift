@@ -10,8 +10,8 @@ extension Connection {
     /// copy sends the request once more, with an `Idempotency-Key` of its own. To send it only once, wait for the job
     /// (``ReplayQueue/end(of:)``), or discard it first (``ReplayQueue/discard(_:)``).
     ///
-    /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated, and with `noCopy` if
-    /// the connection's class does not override ``copied()``.
+    /// The copy fails with `noEngine` if the connection has no engine, or the engine was deallocated, and with `noCopy`
+    /// if the connection's class does not override ``copied()``.
     @discardableResult
     public func retry() -> Connection {
         let copy = copied()

@@ -5,9 +5,9 @@ import Foundation
 extension Connection {
     /// Performs one step of the connection's life.
     ///
-    /// - Parameter notifiesKVO: whether the step may change a property that the operation's queue observes. The keys are
-    ///   posted as strings, exactly these two: Foundation on Linux knows no others and no key paths. A post without a
-    ///   change is ignored.
+    /// - Parameter notifiesKVO: whether the step may change a property that the operation's queue observes. The keys
+    ///   are posted as strings, exactly these two: Foundation on Linux knows no others and no key paths. A post without
+    ///   a change is ignored.
     func perform(notifyingKVO notifiesKVO: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
         performInCore(notifyingKVO: notifiesKVO) { step(&$0.life) }
     }

@@ -16,8 +16,8 @@ extension Connection {
     /// - a download whose file is complete and about to be renamed
     /// - a request whose outcome the queue is recording (<doc:Replaying>)
     ///
-    /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled. In a serial lane it blocks
-    /// the connections after it. The call has no effect once the connection has finished.
+    /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled. In a serial lane it
+    /// blocks the connections after it. The call has no effect once the connection has finished.
     public func pause() {
         performInCore(notifyingKVO: false) { core in
             // Computed under the same lock: a dependency may have just updated the request.

@@ -2,10 +2,11 @@ import DiamondSQLite
 
 /// The response of a connection, and its state.
 extension Connection {
-    /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless other
-    /// tasks wait for it (``CanceledWait/cancelIfAlone``).
+    /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless
+    /// other tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
-    /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is canceled.
+    /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is
+    ///   canceled.
     public var response: Response {
         get async throws(ConnectionError) { try await response(whenCanceled: .cancelIfAlone) }
     }

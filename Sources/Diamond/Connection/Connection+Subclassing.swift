@@ -34,7 +34,8 @@ extension Connection {
     /// Sets the response handler of a typed call.
     func setHandler(_ handler: ResponseHandler?) { core.withLock { $0.handler = handler } }
 
-    /// Returns a stored outcome after the subclass has validated and decoded its response: the same outcome, or an error.
+    /// Returns a stored outcome after the subclass has validated and decoded its response: the same outcome, or an
+    /// error.
     func validatedOutcome(of stored: ConnectionLife.Outcome) -> ConnectionLife.Outcome {
         guard !isPlain, case .success(let response) = stored else { return stored }
         do throws(ConnectionError) {

@@ -8,10 +8,10 @@ public import Foundation
 /// let response = try await connection.response
 /// ```
 ///
-/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it to
-/// an `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. It finishes exactly
-/// once, also if it is canceled before the start, during the run, during a pause, or twice. A finished connection is
-/// not started again.
+/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it
+/// to an `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. A connection
+/// finishes exactly once, also if it is canceled before the start, during the run, during a pause, or twice. A finished
+/// connection is not started again.
 ///
 /// `@unchecked Sendable`: a lock guards `core`, the lock of `DependencyGraph` guards the dependency edges, and
 /// `Operation` guards its own state.
@@ -190,7 +190,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     ///   of 3xx or 4xx, and for downloads, which are checked when their bytes are in the file.
     open func validate(_ response: Response) throws {}
 
-    /// Decodes a valid response into a value of the subclass, which guards that value with a lock. The default does nothing.
+    /// Decodes a valid response into a value of the subclass, which guards that value with a lock. The default does
+    /// nothing.
     ///
     /// Called on one of the engine's tasks, before the response is reported to callbacks and other waiters. Also called
     /// when a connection is created from a snapshot that has a response (``init(_:)-(ConnectionSnapshot)``). It is
@@ -207,7 +208,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     ///
     /// | copied | not copied |
     /// |---|---|
-    /// | ``request``, as it was given, without the changes of dependencies | dependencies, and their changes to the request |
+    /// | ``request`` as it was given, without the changes of dependencies | dependencies, and their changes to it |
     /// | the engine, for ``retry()`` and for queues of your own | the response or the error, and the attempts |
     /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was enqueued |
     /// | ``file``, if the connection has one | the file's content |
@@ -236,8 +237,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     ///
     /// If another connection fails, ``failedDependencies`` decides what follows. If the dependency would close a cycle,
     /// the order of serial lanes included, nothing is added, and the connection fails with `dependencyCycle` when it is
-    /// run. The call has no effect once the connection has started. An operation that is no connection is retained until it
-    /// finishes.
+    /// run. The call has no effect once the connection has started. An operation that is no connection is retained
+    /// until it finishes.
     ///
     /// The engine reads the `dependencies` of operations that are no connections here, and again when a connection that
     /// depends on one is enqueued. A cycle that their own `addDependency` closes later is not detected: its operations

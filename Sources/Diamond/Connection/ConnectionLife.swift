@@ -119,8 +119,8 @@ struct ConnectionLife {
         return isUnderWay ? .interrupt : .end
     }
 
-    /// - Parameter isRepeatable: whether the request may be sent again. If not, a run that may have sent it continues, and
-    ///   its outcome takes effect when the last pause ends.
+    /// - Parameter isRepeatable: whether the request may be sent again. If not, a run that may have sent it continues,
+    ///   and its outcome takes effect when the last pause ends.
     mutating func pause(isRepeatable: Bool) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
         pauses += 1
@@ -140,8 +140,8 @@ struct ConnectionLife {
         return isUnderWay ? .nothing : begin()
     }
 
-    /// Lets the run send its request, for the first time or again, if it may. A paused run is abandoned instead, because
-    /// it has not yet sent this request.
+    /// Lets the run send its request, for the first time or again, if it may. A paused run is abandoned instead,
+    /// because it has not yet sent this request.
     ///
     /// - Returns: whether the run may send the request.
     mutating func beginIfAllowed() -> Bool {

@@ -23,13 +23,13 @@ extension Engine {
         enqueue(batch.connections)
     }
 
-    /// Sends calls and decodes their bodies, each as ``send(_:)->Response`` would; the results are in the order of the
-    /// calls. Canceling the calling task cancels them.
+    /// Sends calls and decodes their bodies, each as ``send(_:)->Call.Output`` does. The results are in the order of
+    /// the calls. Canceling the calling task cancels them.
     ///
     /// - Parameters:
     ///   - calls: the calls, all of one type.
-    ///   - isFailingFast: whether the first failure cancels the others. A status other than 2xx and a body that cannot be
-    ///     decoded are failures.
+    ///   - isFailingFast: whether the first failure cancels the others. A status other than 2xx and a body that cannot
+    ///     be decoded are failures.
     public func send<Call: Endpoint>(
         _ calls: [Call],
         isFailingFast: Bool = false

@@ -6,19 +6,19 @@ extension Engine {
     /// refresh in a paused lane waits until the lane is resumed.
     public func settle() async { await pipeline.refreshes.waitForAll() }
 
-    /// Waits until the background refresh of a request's stale response has ended, or the calling task is canceled; returns at
-    /// once if none is under way. A refresh of a URL to which the request was redirected has another key.
+    /// Waits until the background refresh of a request's stale response has ended, or the calling task is canceled;
+    /// returns at once if none is under way. A refresh of a URL to which the request was redirected has another key.
     public func settle(_ request: Request) async {
         guard let key = try? await key(of: request) else { return }
         await pipeline.refreshing.withLock { $0[key] }?.ended()
     }
 
-    /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the network
-    /// fail.
+    /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the
+    /// network fail.
     ///
-    /// Responses are written to disk a moment after they are returned: a program that ends soon should close its engine, or
-    /// call `await cache?.flush()`, first. The files of the cache are closed when the last reference to the engine or the
-    /// cache is released.
+    /// Responses are written to disk a moment after they are returned: a program that ends soon should close its
+    /// engine, or call `await cache?.flush()`, first. The files of the cache are closed when the last reference to the
+    /// engine or the cache is released.
     ///
     /// - Parameter limit: the time for running and waiting work to finish, zero by default. Paused work is not waited
     ///   for, but requests that are sent meanwhile are: a server that shuts down should stop accepting requests first.

@@ -10,16 +10,17 @@ extension Engine {
         /// queue's files are always in clear. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
-        /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
-        /// Needs the package's trait `Compression`. Reading accepts both forms. See <doc:CachingResponses> for the price.
+        /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib;
+        /// `false`. Needs the package's trait `Compression`. Reading accepts both forms. See <doc:CachingResponses> for
+        /// the price.
         public var compressesBodies = false
         #endif
         /// The transport that puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the
         /// trait `Curl`, URLSession elsewhere. It is closed with the engine. See <doc:ChoosingATransport>.
         public var transport: (any Transport)?
         /// The proxy and TLS settings of the platform's transport. If they cannot be applied, every request that needs
-        /// the network fails with `badSettings`. It also fails if both they and ``transport`` are set, because that
-        /// transport has its own settings.
+        /// the network fails with `badSettings`. So does every such request if ``transport`` is set as well, because
+        /// that transport has its own settings.
         public var transportSettings = TransportSettings()
         /// The URL that relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the
         /// default, refuses relative URLs.
@@ -29,11 +30,11 @@ extension Engine {
         /// between escaped slashes and backslashes. A URL that begins with one `/` is a path of the same server: `/a`
         /// is `https://host/a`, whatever the path of the base URL. An absolute URL, with its scheme, is used as it is.
         public var baseURL: String?
-        /// The rules for the parts of requests that are excluded from the request key, and for those that are secret, in
-        /// addition to the requests' own rules; empty by default.
+        /// The rules for the parts of requests that are excluded from the request key, and for those that are secret,
+        /// in addition to the requests' own rules; empty by default.
         public var rules = IdentityRules()
-        /// The header fields that identify a stored response: by default all that may select among responses, or those that
-        /// the server's `Vary` names.
+        /// The header fields that identify a stored response: by default all that may select among responses, or those
+        /// that the server's `Vary` names.
         public var identityPreset = IdentityPreset.selectingHeaders
         /// The provider of identities and secrets; `nil`, the default, for none.
         public var credentials: (any CredentialProvider)?
@@ -71,8 +72,8 @@ extension Engine {
         public var reachability: (any Reachability)?
         /// The sender of the queue's jobs: the app's replayers, the default, or the engine itself. See <doc:Replaying>.
         public var replays = Replays.manually
-        /// The policy of a circuit breaker for origins where most exchanges fail; `nil`, the default, for none. Requests to them
-        /// fail with `circuitOpen`.
+        /// The policy of a circuit breaker for origins where most exchanges fail; `nil`, the default, for none.
+        /// Requests to them fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
         /// The interceptors that adapt requests, and validate and transform responses and errors, in this order; none
         /// by default. See <doc:Intercepting>.
@@ -97,7 +98,7 @@ extension Engine {
         package var cancellationTimeout = Duration.seconds(5)
         /// The handlers for the results of queued calls, by the kind of the call.
         var replayHandlers: [ExactText: ReplayHandlers.Handler] = [:]
-        /// Called at the points of the engine's own replayer at which a test may end the process.
+        /// The function that is called at the points of the engine's own replayer at which a test may end the process.
         package var replayPass: @Sendable (ReplayFaultPoint) -> Void = { _ in }
         /// The settings of a gateway; `nil`, the default, for the engine of an app.
         package var gateway: Gateway?

@@ -9,7 +9,8 @@ extension Engine {
         return connection
     }
 
-    /// Creates a connection of this engine that writes the body of its response into a file, as ``Connection/init(_:to:)`` does.
+    /// Creates a connection of this engine that writes the body of its response into a file, as
+    /// ``Connection/init(_:to:)`` does.
     public func connection(for request: Request, to file: URL) -> Connection {
         let connection = connection(for: request)
         connection.write(to: file)
@@ -22,21 +23,22 @@ extension Engine {
         return connection
     }
 
-    /// Creates a connection from the snapshot of another, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this
-    /// engine.
+    /// Creates a connection from the snapshot of another, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for
+    /// this engine.
     public func connection(from snapshot: ConnectionSnapshot) -> Connection {
         let connection = Connection(snapshot)
         connection.setRegistry(members)
         return connection
     }
 
-    /// Runs a connection when its dependencies have finished. Another engine may have made it. Has no effect if an engine runs
-    /// it already.
+    /// Runs a connection when its dependencies have finished. Another engine may have made it. Has no effect if an
+    /// engine runs it already.
     public func enqueue(_ connection: Connection) { members.enqueue(connection) }
 
     /// Adds a connection without starting it.
     ///
-    /// - Returns: `true` if the caller has to start the connection; `false` if an engine runs it already, or it has finished.
+    /// - Returns: `true` if the caller has to start the connection; `false` if an engine runs it already, or it has
+    ///   finished.
     func add(_ connection: Connection) -> Bool { members.add(connection) }
 
     /// Runs a request as a connection, and returns it.
@@ -61,8 +63,8 @@ extension Engine {
         for connection in added { connection.start() }
     }
 
-    /// Runs a request as a connection that writes the body of its response into a file, and returns the connection. Such a
-    /// download can be paused, be a dependency, and have callbacks.
+    /// Runs a request as a connection that writes the body of its response into a file, and returns the connection.
+    /// Such a download can be paused, be a dependency, and have callbacks.
     ///
     /// ```swift
     /// let connection = engine.enqueue(request, to: file).onResult { result in
@@ -106,8 +108,9 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back once on the main actor, with its response or the error. The callback may use what is
-    /// isolated to the main actor. On Linux it is called only in programs that run their main queue or main actor.
+    /// Sends a request and calls back once on the main actor, with its response or the error. The callback may use
+    /// values that are isolated to the main actor. On Linux it is called only in programs that run their main queue or
+    /// main actor.
     ///
     /// ```swift
     /// engine.send(request, on: .main) { result in
@@ -131,8 +134,8 @@ extension Engine {
         return connection
     }
 
-    /// The unfinished connections of the engine, in the order in which they were enqueued, or started by a queue of yours:
-    /// waiting, running and paused ones. Calls to ``send(_:)->Response`` are not included.
+    /// The unfinished connections of the engine, in the order in which they were enqueued, or started by a queue of
+    /// yours: waiting, running and paused ones. Calls to ``send(_:)->Response`` are not included.
     public var connections: [Connection] { members.all }
 
     /// Cancels the unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or

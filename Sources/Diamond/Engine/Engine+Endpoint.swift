@@ -3,18 +3,18 @@ extension Engine {
     /// Sends a call and returns its decoded output.
     ///
     /// Callers that share an exchange each decode for themselves, not on the caller's actor. The caller that opened the
-    /// exchange decodes before the response is stored. If its decoding fails, the response is not stored, and earlier entries
-    /// stay. Other callers do not influence that, even if they decode another type.
+    /// exchange decodes before the response is stored. If its decoding fails, the response is not stored, and earlier
+    /// entries stay. Other callers do not influence that, even if they decode another type.
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
-    ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads; `badRequest`
-    ///   if the call cannot make its request.
+    ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads;
+    ///   `badRequest` if the call cannot make its request.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
         try await response(to: call).value
     }
 
-    /// Sends a call like ``send(_:)->Call.Output``, and returns its decoded output together with the status, the headers, the source, the
-    /// age and the metrics of the response.
+    /// Sends a call like ``send(_:)->Call.Output``, and returns its decoded output together with the status, the
+    /// headers, the source, the age and the metrics of the response.
     ///
     /// - Throws: the errors of ``send(_:)->Call.Output``.
     public func response<Call: Endpoint>(to call: Call) async throws(ConnectionError) -> TypedResponse<Call.Output> {

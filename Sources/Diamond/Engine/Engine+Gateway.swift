@@ -52,7 +52,8 @@ extension Request {
 }
 
 extension RequestURL {
-    /// Whether a URL is its own normal form, also in the key of its request: with the items of its query in the key's order.
+    /// Whether a URL is its own normal form, also in the key of its request: with the items of its query in the key's
+    /// order.
     fileprivate static func isNormal(_ text: String) -> Bool {
         guard let url = RequestURL(normal: text) else { return false }
         let items = url.queryItems()

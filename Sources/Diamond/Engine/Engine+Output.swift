@@ -10,8 +10,8 @@ extension Engine {
         return response
     }
 
-    /// Sends a request and returns an output made from its response, for this package's other targets. If `accept` throws, the
-    /// response is not stored, and earlier entries stay.
+    /// Sends a request and returns an output made from its response, for this package's other targets. If `accept`
+    /// throws, the response is not stored, and earlier entries stay.
     ///
     /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx. Errors of `accept`.
     package func output<Output: Sendable>(

@@ -3,8 +3,8 @@ import Foundation
 
 /// Requests that are queued and sent later. See <doc:Replaying>.
 extension Engine {
-    /// Returns the queue of the engine's store, and opens it on first use. Requests that are added to it get the engine's base
-    /// URL, headers and identity.
+    /// Returns the queue of the engine's store, and opens it on first use. Requests that are added to it get the
+    /// engine's base URL, headers and identity.
     ///
     /// - Throws: ``ReplayError``: `noStore` if the engine has no store.
     public func queue() throws(ReplayError) -> ReplayQueue {
@@ -27,8 +27,8 @@ extension Engine {
     /// - Parameters:
     ///   - width: the maximum number of jobs that are sent at the same time; 8 by default. The engine's lanes limit
     ///     them as well.
-    ///   - identities: returns the identities whose jobs are claimed, in addition to jobs without one. Called before each
-    ///     claim. `nil`, the default, claims all.
+    ///   - identities: returns the identities whose jobs are claimed, in addition to jobs without one. Called before
+    ///     each claim. `nil`, the default, claims all.
     public func replayer(
         width: Int = 8,
         identities: (@Sendable () async -> Set<String>)? = nil
@@ -85,8 +85,8 @@ extension Engine {
         }
     }
 
-    /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened does not prevent
-    /// requests from being sent.
+    /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened does not
+    /// prevent requests from being sent.
     func applyHolds() {
         do throws(ReplayError) { _ = try pipeline.replays?.openIfExists() } catch {
             activity.report(.queueFailed(reason: error.message))
@@ -108,7 +108,8 @@ extension Engine {
     /// - Parameters:
     ///   - type: the type of the call. The job stores its ``Endpoint/kind``.
     ///   - decoder: the decoder; `nil` for the engine's.
-    ///   - handle: called with the decoded output or the error when a job is done, dead or in review, after that is on disk.
+    ///   - handle: called with the decoded output or the error when a job is done, dead or in review. The new state is
+    ///     on disk by then.
     public func onReplay<Call: Endpoint>(
         _ type: Call.Type,
         decoder: (any ResponseDecoder)? = nil,

@@ -27,7 +27,8 @@ extension Engine {
     ///     the slowest: a caller that does not read stops all of them. These are not shared: methods other than GET,
     ///     HEAD and QUERY, bodies in files, the policies `reload` and `noStore`, `If-Match` and `If-Unmodified-Since`,
     ///     named secrets without an identity, and requests of a shared cache.
-    /// - Throws: ``ConnectionError``, as reading the body does later. A response with an error status is returned, not thrown.
+    /// - Throws: ``ConnectionError``, as reading the body does later. A response with an error status is returned, not
+    ///   thrown.
     @concurrent
     public func stream(
         _ request: Request,
@@ -57,8 +58,8 @@ extension Engine {
     /// be retried (`.never`) is sent once.
     ///
     /// - Parameters:
-    ///   - request: the request, which gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has these
-    ///     headers.
+    ///   - request: the request, which gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has
+    ///     these headers.
     ///   - lastEventID: the ID of an event that was received before, to continue after it.
     ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB by default. A larger one is
     ///     the error `bodyTooLarge`.
@@ -96,9 +97,10 @@ extension Engine {
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
     ///   - file: the URL of the file. Its directory has to exist.
     ///   - limit: the greatest size in bytes; none by default.
-    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return quickly.
-    /// - Throws: ``ConnectionError``; no file appears then. `cannotWrite`, before anything is sent if the directory does not
-    ///   exist or is not writable; `badStatus` for a status other than 2xx, with the response.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return
+    ///     quickly.
+    /// - Throws: ``ConnectionError``; no file appears then. `cannotWrite`, before anything is sent if the directory
+    ///   does not exist or is not writable; `badStatus` for a status other than 2xx, with the response.
     @concurrent
     public func download(
         _ request: Request,
@@ -109,8 +111,8 @@ extension Engine {
         try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
     }
 
-    /// Sends a request, and passes the body of its response to a sink piece by piece, each when the sink has processed the one
-    /// before.
+    /// Sends a request, and passes the body of its response to a sink piece by piece, each when the sink has processed
+    /// the one before.
     ///
     /// ```swift
     /// let checksum = Checksum()
@@ -127,10 +129,11 @@ extension Engine {
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.
     ///   - sink: the sink, which must not be used for another download at the same time.
     ///   - limit: the greatest size in bytes; none by default.
-    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return quickly.
-    /// - Throws: ``ConnectionError``: `cannotWrite` if the sink throws, with that error as the cause; `badStatus` for a status
-    ///   other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` if the engine is closed, both
-    ///   without waiting for the sink.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return
+    ///     quickly.
+    /// - Throws: ``ConnectionError``: `cannotWrite` if the sink throws, with that error as the cause; `badStatus` for a
+    ///   status other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` if the engine is
+    ///   closed, both without waiting for the sink.
     @concurrent
     @discardableResult
     public func download(

@@ -9,20 +9,21 @@ extension Engine {
     /// let response = try await engine.upload(Request("https://api.example.com/backup", method: .put), from: source)
     /// ```
     ///
-    /// The request is sent and retried like every other, and every attempt reads the body from the source again. The request
-    /// has no key, because its body is unknown: the cache neither answers it nor stores its response. A PUT or POST still
-    /// invalidates the resources that it changes. Only ``RetryPolicy/attemptTimeout`` and
+    /// The request is sent and retried like every other, and every attempt reads the body from the source again. The
+    /// request has no key, because its body is unknown: the cache neither answers it nor stores its response. A PUT or
+    /// POST still invalidates the resources that it changes. Only ``RetryPolicy/attemptTimeout`` and
     /// ``RetryPolicy/deadline`` limit the time that the source takes for a piece.
     ///
     /// - Parameters:
     ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the
     ///     query. In a serial lane it waits for its permit, but does not keep its order among the lane's connections.
     ///   - source: the source of the body.
-    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return quickly.
-    /// - Throws: ``ConnectionError``: `badRequest` if the request has a body of its own, or a method that carries none, or if
-    ///   the source fails; then the ``ConnectionError/cause`` is a ``TransportError`` with the source's error as its cause.
-    ///   `cannotQueue` if ``Request/replay`` asks for a durable request. A response with an error status is returned, not
-    ///   thrown.
+    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return
+    ///     quickly.
+    /// - Throws: ``ConnectionError``: `badRequest` if the request has a body of its own, or a method that carries none,
+    ///   or if the source fails; then the ``ConnectionError/cause`` is a ``TransportError`` with the source's error as
+    ///   its cause. `cannotQueue` if ``Request/replay`` asks for a durable request. A response with an error status is
+    ///   returned, not thrown.
     @concurrent
     public func upload(
         _ request: Request,
@@ -56,18 +57,20 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// The file is read in pieces while it is sent, and its length is sent as `Content-Length`. Every attempt reads it from
-    /// the start. It must stay unchanged until the call returns. Otherwise it is an upload as
-    /// ``upload(_:from:progress:)->Response`` describes: it has no key. A request that has to be queued needs a
+    /// The file is read in pieces while it is sent, and its length is sent as `Content-Length`. Every attempt reads it
+    /// from the start. It must stay unchanged until the call returns. The request has no key, and the cache treats it
+    /// as in ``upload(_:from:progress:)->Response``. A request that has to be queued needs a
     /// ``RequestBody/file(_:contentType:)`` instead.
     ///
     /// - Parameters:
     ///   - request: the request, with its method and a `Content-Type` header, without a body. Its parameters go to the
     ///     query.
     ///   - file: the URL of the file.
-    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return quickly.
-    /// - Throws: ``ConnectionError``: `badRequest` if the file is missing or cannot be read, or has changed since the call
-    ///   began. The message names the file, and says what to do. Otherwise as ``upload(_:from:progress:)->Response``.
+    ///   - progress: called for every piece that is sent or received, on the thread of the transfer. It must return
+    ///     quickly.
+    /// - Throws: ``ConnectionError``: `badRequest` if the file is missing or cannot be read, or has changed since the
+    ///   call began. The message names the file and a remedy. All other errors are those of
+    ///   ``upload(_:from:progress:)->Response``.
     @concurrent
     public func upload(
         _ request: Request,

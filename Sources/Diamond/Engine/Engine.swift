@@ -121,8 +121,8 @@ public final class Engine: Sendable {
         return try await pipeline.response(to: request, for: Caller(handler: handler))
     }
 
-    /// Returns the key of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
-    /// credential provider names.
+    /// Returns the key of a request as this engine sends it: with its base URL, headers, rules, and the identity that
+    /// its credential provider names.
     ///
     /// - Throws: ``ConnectionError`` if the request cannot be sent.
     public func key(of request: Request) async throws(ConnectionError) -> RequestKey {
@@ -168,8 +168,8 @@ public final class Engine: Sendable {
         return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
     }
 
-    /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are fetched
-    /// again.
+    /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are
+    /// fetched again.
     ///
     /// ```swift
     /// try await engine.purge(.host("api.example.com"))
@@ -183,7 +183,8 @@ public final class Engine: Sendable {
         return try await cache.purge(selection)
     }
 
-    /// Marks the stored entries of a selection stale (``Cache/invalidate(_:)``). Observed queries among them are fetched again.
+    /// Marks the stored entries of a selection stale (``Cache/invalidate(_:)``). Observed queries among them are
+    /// fetched again.
     ///
     /// ```swift
     /// try await engine.invalidate(.tag("cities"))

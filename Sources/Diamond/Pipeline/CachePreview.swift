@@ -37,7 +37,7 @@ extension Pipeline {
 package struct StoredPartPreview: Sendable {
     /// The head of the response.
     package let response: StoredResponse
-    /// The bytes that are stored, of how many: `bytes 2-5/10`.
+    /// The stored range, and the size of the whole representation, such as `bytes 2-5/10`.
     package let range: String
 }
 

@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// Requests and responses with streamed bodies.
 extension Pipeline {
-    /// Returns the response to a request, and streams the body of a success into a sink. A body from a server is not stored, except a
-    /// part in an engine without interceptors.
+    /// Returns the response to a request, and streams the body of a success into a sink. A body from a server is not
+    /// stored, except a part in an engine without interceptors.
     ///
     /// Returns at the end of the body. Until then an exchange holds its permit.
     ///
@@ -25,8 +25,8 @@ extension Pipeline {
         }
     }
 
-    /// Returns the response to a request whose body comes from a source. The body has no key: the response is neither looked up
-    /// nor stored, and the exchange is not shared.
+    /// Returns the response to a request whose body comes from a source. The body has no key: the response is neither
+    /// looked up nor stored, and the exchange is not shared.
     func upload(
         _ request: Request,
         from upload: Upload,

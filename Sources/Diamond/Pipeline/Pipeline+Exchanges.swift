@@ -115,8 +115,8 @@ extension Pipeline {
         }
     }
 
-    /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored one is
-    /// erased, and requested again, once and without its validators (RFC 9111 section 4.3.4).
+    /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored
+    /// one is erased, and requested again, once and without its validators (RFC 9111 section 4.3.4).
     @inline(never)
     private func answered(
         by received: ReceivedResponse,
@@ -197,11 +197,12 @@ extension Pipeline {
         )
     }
 
-    /// Returns the function that begins each attempt of an exchange if its connection's run allows it; `nil` if there is nothing
-    /// to check.
+    /// Returns the function that begins each attempt of an exchange if its connection's run allows it; `nil` if there
+    /// is nothing to check.
     ///
-    /// Only the runs of connections with an unsafe method are checked. A pause ends other runs at once, or leaves the exchange to
-    /// the callers that share it. The hop after a redirect is not given up, because the next run would begin with the first hop.
+    /// Only the runs of connections with an unsafe method are checked. A pause ends other runs at once, or leaves the
+    /// exchange to the callers that share it. The hop after a redirect is not given up, because the next run would
+    /// begin with the first hop.
     private func beginIfAllowed(for context: RequestContext) -> (@Sendable () -> Bool)? {
         guard let run = context.caller.run, !context.wire.method.isSafe, !context.traits.contains(.redirected) else {
             return nil
@@ -209,7 +210,7 @@ extension Pipeline {
         return { run.beginIfAllowed() }
     }
 
-    /// Returns the most bytes of a response's body.
+    /// Returns the maximum number of bytes of a response's body.
     func bodyLimit(of context: RequestContext) -> Int {
         guard let limit = context.resolved.bodyLimit else { return exchangeEnvironment.bodyLimit }
         return context.traits.contains(.afterSink) ? min(limit, exchangeEnvironment.bodyLimit) : limit

@@ -25,8 +25,8 @@ extension Pipeline {
         }
     }
 
-    /// Serves a stale response, and refreshes it in the background. If the body goes into a sink, the refresh begins after its
-    /// last piece, because the new response replaces the body that is read.
+    /// Serves a stale response, and refreshes it in the background. If the body goes into a sink, the refresh begins
+    /// after its last piece, because the new response replaces the body that is read.
     @inline(never)
     func servedStale(
         _ stored: StoredCandidate,
@@ -67,7 +67,8 @@ extension Pipeline {
         }
     }
 
-    /// Returns the context that a request is sent for: one that collects the body, if a gateway completes what is stored.
+    /// Returns the context that a request is sent for: one that collects the body, if a gateway completes what is
+    /// stored.
     @inline(never)
     func sent(_ context: RequestContext, progress: HopProgress) -> RequestContext {
         progress.mayCollect && lookup.isCompleted(context) ? context.collected : context
@@ -96,8 +97,8 @@ extension Pipeline {
         return response
     }
 
-    /// Whether a stored response is returned instead of a response with this status. The body has not been read then, and
-    /// may be of any size.
+    /// Whether a stored response is returned instead of a response with this status. The body has not been read then,
+    /// and may be of any size.
     func isReplaced(_ status: HTTPResponse.Status, for plan: ExchangePlan) -> Bool {
         let context = plan.context
         guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, ServerFailure.isOne(status),
@@ -122,7 +123,8 @@ extension Pipeline {
         }
     }
 
-    /// Whether a gateway has not collected a large body because a stored response replaces it: all others go into the sink.
+    /// Whether a gateway has not collected a large body because a stored response replaces it. All other bodies go into
+    /// the sink.
     private func isTooLargeAndReplaced(_ result: Result<Response, ConnectionError>, for context: RequestContext) -> Bool
     {
         guard context.caller.sink?.takesEveryStatus == true, case .failure(let error) = result else { return false }
@@ -146,12 +148,12 @@ extension Pipeline {
 }
 
 extension CachePolicy.Mode {
-    /// Whether a stored response may stand in for a failure.
+    /// Whether a stored response may be served in place of a failure.
     var mayFallBack: Bool { self == .networkElseCache || self == .automatic }
 }
 
-/// The failures for which `stale-if-error` lets a stored response stand in: the statuses 500, 502, 503 and 504, and all that
-/// would make a gateway answer with one of them (RFC 5861 section 4).
+/// The failures after which `stale-if-error` permits a stored response: the statuses 500, 502, 503 and 504, and all
+/// failures that would make a gateway answer with one of them (RFC 5861 section 4).
 private enum ServerFailure {
     private static let statuses: Set<Int> = [500, 502, 503, 504]
     private static let codes: Set<ConnectionError.Code> = [

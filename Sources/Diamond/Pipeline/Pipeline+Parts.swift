@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// Storing 206 responses to the caller's own range (RFC 9111 sections 3.3 and 3.4).
 extension Pipeline {
-    /// Stores a 206, combined with the stored part of the same representation. If no byte is missing, the response is stored as a
-    /// 200.
+    /// Stores a 206, combined with the stored part of the same representation. If no byte is missing, the response is
+    /// stored as a 200.
     func storePart(_ received: ReceivedResponse, admitted: ExchangeRequest) async {
         guard admitted.plan.context.resolved.conditions.value?.hasRange == true,
             received.body.count <= ResumeStore.partLimit,

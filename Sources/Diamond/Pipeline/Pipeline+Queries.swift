@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// Queries by the engine and its connections that send nothing.
+/// Lookups by the engine and its connections that send nothing.
 extension Pipeline {
-    /// Returns a response in memory that may be served without changes, if no code of the app has to be called. It does not wait,
-    /// and takes less time than a change of threads.
+    /// Returns a response in memory that may be served without changes, if no code of the app has to be called. It does
+    /// not wait, and takes less time than a change of threads.
     ///
     /// - Returns: `nil` in every other case, even after a failure.
     func responseInMemory(to request: Request) -> Response? {
@@ -13,7 +13,8 @@ extension Pipeline {
         return response
     }
 
-    /// Whether no interceptor, jar or observer takes part in a request that the cache can answer, and its key is computed quickly.
+    /// Whether no interceptor, jar or observer takes part in a request that the cache can answer, and its key is
+    /// computed quickly.
     private func isPlain(_ request: Request) -> Bool {
         exchangeEnvironment.interceptors.isEmpty && exchangeEnvironment.cookies == nil && request.body == nil
             && !request.isReplayable
@@ -34,7 +35,8 @@ extension Pipeline {
         }
     }
 
-    /// Notes the logout of an identity: the responses of its running exchanges are not stored, and no caller joins them.
+    /// Notes the logout of an identity: the responses of its running exchanges are not stored, and no caller joins
+    /// them.
     func forget(_ identity: String) {
         invalidations.addLogout(of: identity)
         // With a cache, the erasure of its entries notes this.

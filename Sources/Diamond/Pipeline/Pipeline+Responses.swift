@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// The processing of a response for the cache and for the caller: transformed, validated, decoded.
 extension Pipeline {
-    /// Returns a response as the caller gets it. It is transformed first, so that a response from a server and one from the cache
-    /// are validated and decoded alike.
+    /// Returns a response as the caller gets it. It is transformed first, so that a response from a server and one from
+    /// the cache are validated and decoded alike.
     func handled(_ response: Response, by caller: Caller) async throws(ConnectionError) -> Response {
         var response = response
         response.decoder = exchangeEnvironment.decoder
@@ -52,7 +52,8 @@ extension Pipeline {
         // Before its own invalidations, which are not about it.
         let entry = store.entryForGet(of: received, admitted: admitted)
         await invalidate(after: received, to: admitted.plan.context)
-        // Most responses are processed by no code of the app, and were received in one piece: storing them needs no wait.
+        // Most responses are processed by no code of the app, and were received in one piece: storing them needs no
+        // wait.
         guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
             received.status != .partialContent
         else {
@@ -151,8 +152,9 @@ extension Pipeline {
         Redirect.isFollowed(response, from: context.wire, limit: redirectLimit) && context.canFollow(response)
     }
 
-    /// Returns the error with which the caller refuses a response; `nil` if it accepts it. A response whose body goes into a sink
-    /// is not checked. A caller that has left a shared exchange still decides whether the response is stored, without side effects.
+    /// Returns the error with which the caller refuses a response; `nil` if it accepts it. A response whose body goes
+    /// into a sink is not checked. A caller that has left a shared exchange still decides whether the response is
+    /// stored, without side effects.
     func refusal(of response: Response, for context: RequestContext) async -> ConnectionError? {
         var caller = context.caller
         guard caller.handler != nil, caller.sink == nil, !isFollowed(response, from: context) else { return nil }

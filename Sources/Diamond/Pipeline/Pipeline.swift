@@ -5,14 +5,15 @@ import HTTPTypes
 /// The path of a request to its response. The order of operations:
 ///
 /// 1. **Resolve** the request: URL, headers, identity, policy, key (``RequestResolver``).
-/// 2. **Look up** the stored response, and decide how it may be used (``CacheLookup``): serve it, serve it and refresh it, send
-///    the request, or fail.
+/// 2. **Look up** the stored response, and decide how it may be used (``CacheLookup``): serve it, serve it and refresh
+///    it, send the request, or fail.
 /// 3. **Share** the exchange with callers that send equal requests (``ExchangeSharing``).
 /// 4. **Admit** it to the wire, and update it for changes during the wait (``Admission``).
 /// 5. **Attempt** it, again if the retry policy says so (``Exchange``).
 /// 6. **Store** the response (``ResponseStore``).
 ///
-/// A redirect is another hop through the same stages. A durable request goes through ``durableResponse(to:for:)`` first.
+/// A redirect is another hop through the same stages. A durable request goes through ``durableResponse(to:for:)``
+/// first.
 ///
 /// It is a class because every task of the engine has it.
 // Functions that are not inlined keep the async frames of waiting callers small: thousands may wait at the same time.
@@ -28,7 +29,7 @@ final class Pipeline: Sendable {
     let resumeStore: ResumeStore
     /// The refreshes of responses that were served stale.
     let refreshes = TaskSet()
-    /// The ends of those refreshes by key: there is one at a time for a key.
+    /// The ends of the running refreshes, by key. A key has one refresh at a time.
     let refreshing = Guarded<[RequestKey: Task<Void, Never>]>([:])
     /// The exchanges whose bodies are streamed.
     let streams = TaskSet()

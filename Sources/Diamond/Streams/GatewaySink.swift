@@ -20,8 +20,8 @@ extension GatewayClient {
     package func receive(_ interim: InterimResponse) {}
 }
 
-/// Passes a response to the client of a gateway. If the client leaves while the response is stored, the rest is received for the
-/// cache alone.
+/// Passes a response to the client of a gateway. If the client leaves while the response is stored, the rest is
+/// received for the cache alone.
 ///
 /// The last bytes are held back until the response is stored, so that the client's next request finds it.
 final class GatewaySink: BodySink {
@@ -80,7 +80,7 @@ final class GatewaySink: BodySink {
         if length != 0 { try await passing { try await pass(head) } }
     }
 
-    /// Passes a head on, behind the interim responses.
+    /// Passes a head on, after the interim responses.
     private func pass(_ head: Response) async throws {
         await state.withLock { $0.interim }?.value
         try await client.begin(head)

@@ -3,12 +3,12 @@ public import Foundation
 /// The body of a ``StreamedResponse``, in pieces of any size. It is read from the wire or the store only as fast as it
 /// is consumed. At most a few mebibytes are in memory.
 ///
-/// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is retained. So
-/// does dropping it unread, or canceling the task that reads it. Another iteration fails with `cancelled`.
+/// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is retained.
+/// So does dropping it unread, or canceling the task that reads it. Another iteration fails with `cancelled`.
 ///
-/// An iteration throws ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`; `timedOut` if nothing
-/// came for ``Request/timeout``; `bodyTooLarge`; `cancelled` with the waiting task. It is `connectionLost`, with a
-/// ``CacheError`` as the cause, if a stored body cannot be read to its end.
+/// An iteration throws ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`; `timedOut` if
+/// nothing came for ``Request/timeout``; `bodyTooLarge`; `cancelled` with the waiting task. It is `connectionLost`,
+/// with a ``CacheError`` as the cause, if a stored body cannot be read to its end.
 public struct StreamedBytes: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = ConnectionError

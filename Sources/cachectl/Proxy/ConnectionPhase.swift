@@ -12,7 +12,7 @@ final class ConnectionPhase: Sendable {
         case response
     }
 
-    /// One phase of a connection. All values of a connection differ.
+    /// A phase of a connection. No two phases of a connection are equal.
     struct Value: Hashable {
         let number: Int
         var kind: Kind { Kind(rawValue: number % 4) ?? .response }

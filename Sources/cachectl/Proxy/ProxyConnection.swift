@@ -156,7 +156,7 @@ struct ProxyConnection: Sendable {
         if case .length(let count) = request.content { length = count }
         // A body of HEAD has no meaning (RFC 9110 section 9.3.2). It is not forwarded.
         let upload = request.method == .head ? nil : pipe.map { UploadSource(once: $0, length: length) }
-        // What is being stored is for other clients, too.
+        // A response that is being stored is for other clients, too.
         try await presence.whilePresent(unless: { await client.isStored }) {
             try await proxy.engine.forward(forwarded, target: request.target, upload: upload, to: client)
         }

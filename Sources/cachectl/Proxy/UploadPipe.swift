@@ -14,7 +14,7 @@ final class UploadPipe: AsyncSequence, Sendable {
         var end: Result<Void, any Error>?
         /// Whether the exchange has asked for a piece.
         var isWanted = false
-        /// Whether the exchange takes no more.
+        /// Whether the exchange takes no more pieces.
         var isStopped = false
         var reader: CheckedContinuation<Void, Never>?
         var writer: CheckedContinuation<Void, Never>?

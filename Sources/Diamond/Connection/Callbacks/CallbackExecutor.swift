@@ -10,8 +10,8 @@ public struct CallbackExecutor: Sendable {
 
     /// Creates an executor.
     ///
-    /// - Parameter schedule: a closure that schedules a function to be called once, after the closure has returned. It is
-    ///   called on any thread. Keep it short: the connection finishes only when it has returned.
+    /// - Parameter schedule: a closure that schedules a function to be called once, after the closure has returned. It
+    ///   is called on any thread. Keep it short: the connection finishes only when it has returned.
     public init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.schedule = schedule
     }
@@ -22,8 +22,8 @@ public struct CallbackExecutor: Sendable {
     /// An executor on the global queue. Several callbacks may run at the same time.
     public static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
 
-    /// The platform's default: ``main`` on Apple platforms, ``global`` elsewhere. Many programs on Linux never run their
-    /// main queue, so that their callbacks would never be called.
+    /// The platform's default: ``main`` on Apple platforms, ``global`` elsewhere. Many programs on Linux never run
+    /// their main queue, and callbacks on it would never be called.
     public static var platform: CallbackExecutor {
         #if canImport(Darwin)
         main

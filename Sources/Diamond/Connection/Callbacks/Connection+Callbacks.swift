@@ -4,8 +4,7 @@ import Foundation
 /// Callbacks that report the result of a connection, without a task that waits for it.
 extension Connection {
     /// Adds a callback that is called once with the response or the error, as soon as it is known, also if it is known
-    /// already. After a cancel it is called with `cancelled`. So it is when a connection that was never run is
-    /// deallocated.
+    /// already. The callback gets `cancelled` if the connection is canceled, or is deallocated before it was run.
     ///
     /// ```swift
     /// engine.connection(for: request).onResult { result in show(result) }
@@ -19,8 +18,8 @@ extension Connection {
     /// - Parameters:
     ///   - executor: the executor of the callback; `nil` for the engine's ``Engine/Configuration/callbackExecutor``, or
     ///     ``CallbackExecutor/platform`` if the engine was deallocated.
-    ///   - callback: the callback, which is retained until it is called. One that captures the connection forms a retain
-    ///     cycle until then.
+    ///   - callback: the callback, which is retained until it is called. One that captures the connection forms a
+    ///     retain cycle until then.
     /// - Returns: the connection.
     // Disfavored, so that `.main` means the executor whose callbacks are isolated to the main actor.
     @discardableResult
@@ -103,8 +102,8 @@ extension Connection {
         call(handlers)
     }
 
-    /// Calls the outcome handlers of a connection that was canceled and not enqueued, because it may never be run. A queue
-    /// of the app may still run it, and then call the completion block.
+    /// Calls the outcome handlers of a connection that was canceled and not enqueued, because it may never be run. A
+    /// queue of the app may still run it, and then call the completion block.
     func finishCallbacksIfNeverRun() {
         let isNeverRun = core.withLock { core in
             core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished
@@ -112,8 +111,8 @@ extension Connection {
         if isNeverRun { call(core.withLock { $0.callbacks.close() }) }
     }
 
-    /// Calls the callbacks of a connection that is freed before it was run, which counts as canceled. They get no reference
-    /// to the connection.
+    /// Calls the callbacks of a connection that is freed before it was run, which counts as canceled. They get no
+    /// reference to the connection.
     func cancelIfNeverRun() {
         let callbacks = core.withLock { core -> ConnectionCallbacks? in
             guard !core.life.isSettled, !core.life.isFinished else { return nil }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The callbacks of a connection. Those that get the result are called first, then the completion block, and the
-/// outcome handlers when all others have returned.
+/// The callbacks of a connection. Callbacks that get the result are called first, then the completion block. The
+/// outcome handlers are called when all others have returned.
 struct ConnectionCallbacks {
     typealias OutcomeHandler = @Sendable (ConnectionLife.Outcome) -> Void
 
@@ -12,15 +12,15 @@ struct ConnectionCallbacks {
         let call: OutcomeHandler
     }
 
-    /// The user's completion block. It is not passed to Foundation, which on Linux never releases the block and does not
-    /// report its return.
+    /// The user's completion block. It is not passed to Foundation, which on Linux never releases the block and does
+    /// not report its return.
     private(set) var completionBlock: (@Sendable () -> Void)?
     private var callbacks: [Callback] = []
     private var handlers: [OutcomeHandler] = []
     /// The number of callbacks and blocks that have been dispatched and have not returned.
     private var running = 0
-    /// Whether a thread is dispatching callbacks. One thread at a time does. It also dispatches callbacks that are added
-    /// meanwhile, which keeps the order.
+    /// Whether a thread is dispatching callbacks. One thread at a time does. It also dispatches callbacks that are
+    /// added meanwhile, which keeps the order.
     private var isDispatching = false
     /// Whether the dispatching thread is to finish the connection.
     private var isFinishDeferred = false

@@ -5,8 +5,8 @@ import Foundation
 ///
 /// `@unchecked Sendable`: used only under the lock of ``DependencyGraph``.
 final class DependencyNode: @unchecked Sendable {
-    /// The connection of the node, until it is freed. Its `deinit` takes the lock, so that the reference is valid under the
-    /// lock. Never retain it beyond the lock, because the connection may be about to be freed.
+    /// The connection of the node, until it is freed. Its `deinit` takes the lock, so that the reference is valid under
+    /// the lock. Never retain it beyond the lock, because the connection may be about to be freed.
     unowned(unsafe) private(set) var connection: Connection?
     private(set) var dependencies: [Dependency] = []
     /// The number of dependencies that have not ended.
@@ -50,8 +50,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Counts one dependency as ended.
     ///
-    /// - Returns: the steps to take if it was the last: the gate to end for Foundation, and the connection to start if it
-    ///   waits to be started.
+    /// - Returns: the steps to take if it was the last: the gate to end for Foundation, and the connection to start if
+    ///   it waits to be started.
     func finishOne() -> (gate: (DependencyGate, of: Connection)?, waiting: Connection?) {
         unfinished -= 1
         guard unfinished == 0 else { return (nil, nil) }
@@ -97,7 +97,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Returns the nodes that the connection waits for.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     func awaited(releaseLater: inout [AnyObject]) -> [DependencyNode] {
         let nodes = dependencies.compactMap { $0.isOver ? nil : $0.references.connection?.knownNode }
         return nodes + Self.neighbors(predecessor, releaseLater: &releaseLater)
@@ -113,7 +114,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Marks the node, and all nodes that wait for it, as waiting for an operation that is no connection.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     func markAwaitsForeign(releaseLater: inout [AnyObject]) {
         guard !awaitsForeign else { return }
         var open = [self]
@@ -126,7 +128,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Marks the node, and all nodes that it waits for, as awaited by an operation that is no connection.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     private func markAwaitedByForeign(releaseLater: inout [AnyObject]) {
         var open = [self]
         while let node = open.popLast() {
@@ -138,7 +141,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Updates the marks after the node was placed after another node.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     /// - Returns: whether that may have closed a cycle through an operation that is no connection. Only a node that
     ///   waits for such an operation and is awaited by one can be part of the cycle.
     func follow(_ target: DependencyNode, releaseLater: inout [AnyObject]) -> Bool {
@@ -152,7 +156,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Adds an edge from a dependent.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     func add(_ edge: Dependency, releaseLater: inout [AnyObject]) {
         if dependents.count >= compaction {
             releaseLater += dependents as [AnyObject]
@@ -177,7 +182,8 @@ final class DependencyNode: @unchecked Sendable {
 
     /// Returns the nodes that wait for this one.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     func waiters(releaseLater: inout [AnyObject]) -> [DependencyNode] {
         dependents.compactMap { $0.isOver ? nil : $0.dependent }
             + Self.neighbors(successor, releaseLater: &releaseLater)

@@ -1,4 +1,5 @@
-/// A topological order of the connections, in which each one follows its dependencies. It is updated with each added edge.
+/// A topological order of the connections, in which each one follows its dependencies. It is updated with each added
+/// edge.
 ///
 /// An edge that agrees with the order costs one comparison. So does each edge of a chain that is built from either end.
 /// Any other edge moves the nodes between its two ends, and finds a cycle if it closes one (Pearce and Kelly, "A
@@ -24,8 +25,8 @@ struct DependencyOrder {
             dependent.order = next()
             return nil
         }
-        // Two groups of nodes are affected: those that the target waits for, as far as they follow the dependent, and those
-        // that wait for the dependent, as far as they precede the target.
+        // Two groups of nodes are affected: those that the target waits for, as far as they follow the dependent, and
+        // those that wait for the dependent, as far as they precede the target.
         let awaited = Search(
             from: target, over: { $0.awaited(releaseLater: &$1) }, in: { $0 >= own }, releaseLater: &releaseLater)
         if let path = awaited.path(to: dependent) { return [dependent] + path }
@@ -66,7 +67,8 @@ private struct Search {
     private(set) var reached: [DependencyNode]
     private var origins: [ObjectIdentifier: DependencyNode] = [:]
 
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     init(
         from start: DependencyNode,
         over neighbors: (DependencyNode, inout [AnyObject]) -> [DependencyNode],

@@ -11,14 +11,14 @@ extension Connection {
     /// let download = try await connection.download
     /// ```
     ///
-    /// It works like ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)``: the complete file replaces any file of the same
-    /// name, or no file appears. If the transfer is paused or breaks, only the rest is requested. The ``response`` has no
-    /// body. A status other than 2xx is the error `badStatus`, with the response. A file that cannot be written is the
-    /// error `cannotWrite`, before anything is sent if possible. If the connection is canceled while the file is being
-    /// renamed, the file may exist.
+    /// It works like ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)``: the complete file replaces any file of the
+    /// same name, or no file appears. If the transfer is paused or breaks, only the rest is requested. The ``response``
+    /// has no body. A status other than 2xx is the error `badStatus`, with the response. A file that cannot be written
+    /// is the error `cannotWrite`, before anything is sent if possible. If the connection is canceled while the file is
+    /// being renamed, the file may exist.
     ///
-    /// The received bytes belong to the connection: a connection made from a snapshot, or by another process, starts from
-    /// the beginning. The request is not queued to be sent later, whatever ``Request/replay`` says.
+    /// The received bytes belong to the connection: a connection made from a snapshot, or by another process, starts
+    /// from the beginning. The request is not queued to be sent later, whatever ``Request/replay`` says.
     ///
     /// - Parameters:
     ///   - request: the request. Its ``Request/bodyLimit`` bounds the file; the engine's limit is for bodies in memory.
@@ -31,8 +31,8 @@ extension Connection {
     /// The file to which the body of the response is written; `nil` if the body is collected in memory.
     public var file: URL? { core.withLock { $0.file?.url } }
 
-    /// The downloaded file. Reading it waits until it is complete. Canceling the waiting task has the effect that it has for
-    /// ``response``.
+    /// The downloaded file. Reading it waits until it is complete. Canceling the waiting task has the same effect as
+    /// for ``response``.
     ///
     /// - Throws: the errors of ``response``; `badRequest` if the connection has no ``file``.
     public var download: Download {

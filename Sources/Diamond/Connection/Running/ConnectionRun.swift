@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// A run of a connection, from its start until its outcome, in one task. A pause abandons the run, and the resume begins
-/// another.
+/// A run of a connection, from its start until its outcome, in one task. A pause abandons the run, and the resume
+/// begins another.
 final class ConnectionRun: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -11,7 +11,7 @@ final class ConnectionRun: Sendable {
         var hasLeft = false
         /// The number of waits under way, other than for the wire.
         var waits = 0
-        /// Called when the priority changes while the run waits.
+        /// The closure that is called when the priority changes while the run waits.
         var onPriorityChange: (@Sendable (RequestPriority) -> Void)?
     }
 

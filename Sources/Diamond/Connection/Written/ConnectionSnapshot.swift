@@ -16,8 +16,8 @@ public struct ConnectionSnapshot: Sendable {
     /// is known before the connection has finished. If the request is a job already (<doc:Replaying>), the result is
     /// `queued` with that job, which the queue sends independently of the connection.
     public let result: Result<Response, ConnectionError>?
-    /// The file to which the body is written; `nil` if the body is collected in memory. The bytes of an incomplete body are
-    /// not part of the snapshot.
+    /// The file to which the body is written; `nil` if the body is collected in memory. The bytes of an incomplete body
+    /// are not part of the snapshot.
     public let file: URL?
     /// The size of the file in bytes, if it is complete.
     let size: Int?
@@ -63,11 +63,11 @@ extension Connection {
 
     /// Creates a connection from the snapshot of another, without an engine.
     ///
-    /// If the snapshot has a result, the connection has finished with it, and need not be enqueued. A subclass validates
-    /// and decodes the response first; if it rejects the response, the connection has failed. Without a result the
-    /// connection is ready, or paused if the other was paused. Work that was under way, a download included, starts
-    /// again from its first attempt when the connection is enqueued. Whether the server has acted already is then
-    /// unknown: before you enqueue a connection whose method is not idempotent (RFC 9110 section 9.2.2), check
+    /// If the snapshot has a result, the connection has finished with it, and need not be enqueued. A subclass
+    /// validates and decodes the response first; if it rejects the response, the connection has failed. Without a
+    /// result the connection is ready, or paused if the other was paused. Work that was under way, a download included,
+    /// starts again from its first attempt when the connection is enqueued. Whether the server has acted already is
+    /// then unknown: before you enqueue a connection whose method is not idempotent (RFC 9110 section 9.2.2), check
     /// ``ConnectionSnapshot/state``. A connection whose request was a job has finished with `queued`, so that the
     /// request is not sent in addition to the job: wait for the job with ``ReplayQueue/end(of:)``.
     public convenience init(_ snapshot: ConnectionSnapshot) {

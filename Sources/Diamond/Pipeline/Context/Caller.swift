@@ -96,7 +96,7 @@ struct Caller: Sendable {
         upload?.receive(event)
     }
 
-    /// Runs a body that waits for something else than the wire, so that another connection may start meanwhile.
+    /// Runs a body that waits for something other than the wire, so that another connection may start meanwhile.
     func whileWaiting<Value: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -6,7 +6,7 @@ protocol CallerRun: AnyObject, PriorityWaiter {
     /// Whether the run has ended, or a pause has given it up.
     var isOver: Bool { get }
 
-    /// Notes whether the run waits for something else than the wire: meanwhile another connection may start.
+    /// Notes whether the run waits for something other than the wire. Meanwhile another connection may start.
     func setWaiting(_ isWaiting: Bool)
     func receive(_ event: ExchangeEvent)
 

@@ -16,7 +16,7 @@ final class RequestContext: Sendable {
         /// A redirect has removed credentials. The response is not for callers that send them. With an identity, their
         /// key is the same.
         static let stripped = Traits(rawValue: 4)
-        /// A redirect has led here.
+        /// The hop follows a redirect.
         static let redirected = Traits(rawValue: 8)
         /// The body is collected in the background, after a sink has received the stored body.
         static let afterSink = Traits(rawValue: 16)
@@ -49,8 +49,8 @@ final class RequestContext: Sendable {
 
     /// Creates the context of the first hop.
     ///
-    /// - Parameter cookies: the jar whose cookies are sent. If they are sent without an identity, the user of the response is
-    ///   unknown.
+    /// - Parameter cookies: the jar whose cookies are sent. If they are sent without an identity, the user of the
+    ///   response is unknown.
     convenience init(
         _ resolved: ResolvedRequest,
         for caller: Caller,
@@ -89,8 +89,8 @@ final class RequestContext: Sendable {
         self.init(resolved, caller, traits, begin: begin, resolvedAt: last.resolvedAt)
     }
 
-    /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's limit,
-    /// because the caller's limit is for the sink. The conditions and the range of the caller are left out.
+    /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's
+    /// limit, because the caller's limit is for the sink. The conditions and the range of the caller are left out.
     var inBackground: RequestContext {
         var traits = traits
         if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
@@ -110,8 +110,8 @@ final class RequestContext: Sendable {
     var permitScope: PermitScope { resolved.permitScope }
     var url: String { resolved.url }
 
-    /// The identity of the request; `nil` if the response is for this caller alone. Then the cache is neither read nor written,
-    /// and the exchange is not shared.
+    /// The identity of the request; `nil` if the response is for this caller alone. Then the cache is neither read nor
+    /// written, and the exchange is not shared.
     var identity: ResolvedRequest.Identity? {
         let isForCallerAlone = traits.contains(.uncacheable) || traits.contains(.stripped) && wire.identity != nil
         return isForCallerAlone ? nil : resolved.identity.value

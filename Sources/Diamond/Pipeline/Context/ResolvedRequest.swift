@@ -42,8 +42,8 @@ final class ResolvedRequest: Sendable {
     let url: String
     /// The identity; `nil` if the response can be neither stored nor shared.
     let identity: IndirectOptional<Identity>
-    /// Whether a response that breaks can be continued: the request is a GET without a range or a condition of its own (RFC 9110
-    /// section 14.2).
+    /// Whether a response that breaks can be continued: the request is a GET without a range or a condition of its own
+    /// (RFC 9110 section 14.2).
     let isContinuable: Bool
     /// The conditions and the range of its own that the cache evaluates; few have any.
     let conditions: IndirectOptional<RequestConditions>

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Stores the response of a gateway's exchange while its body goes into the sink. At most a mebibyte of the body is in
 /// memory. A part, and a response to POST that may answer GETs, is in memory as a whole: ``ResumeStore/partLimit``
-/// bytes at most. Of an app's exchanges only parts are stored.
+/// bytes at most. For an app's exchange, only parts are stored.
 ///
 /// Until ``finish(_:admitted:entryForGet:)``, lookups find the previous response. A body that cannot be written is
 /// still passed on.

@@ -48,8 +48,8 @@ final class CredentialRefreshes: Sendable {
     /// ``refresh(_:since:)``.
     var count: Int { state.withLock { $0.count } }
 
-    /// Whether a request is sent by the running refresh of its own secrets, and would wait for itself. A task that such a refresh
-    /// has started may outlive it, and then waits like every other.
+    /// Whether a request is sent by the running refresh of its own secrets, and would wait for itself. A task that such
+    /// a refresh has started may outlive it, and then waits like every other.
     func isRefreshing(_ wire: WireRequest) -> Bool {
         let own = Self.currentSecrets.isEmpty ? [] : Self.currentSecrets.intersection(wire.secrets)
         guard !own.isEmpty else { return false }
@@ -116,7 +116,7 @@ final class CredentialRefreshes: Sendable {
         let current = secrets.union(Self.currentSecrets)
         state.begun += 1
         let number = state.begun
-        // Its end needs the lock, so it cannot end before it is entered here.
+        // The end of the run needs the lock, so the run cannot end before it is recorded.
         let run = Run.detached { [self] in
             do {
                 try await Self.$currentSecrets.withValue(current) {

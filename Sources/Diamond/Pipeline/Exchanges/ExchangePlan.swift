@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// The purpose of an exchange: the request, the stored response that it replaces or confirms, and the instant of the look-up.
+/// The purpose of an exchange: the request, the stored response that it replaces or confirms, and the instant of the
+/// look-up.
 ///
 /// It is a class because every step of the exchange has it.
 final class ExchangePlan: Sendable {

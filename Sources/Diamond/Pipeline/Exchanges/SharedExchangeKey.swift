@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// The properties that requests have in common when they share an exchange: all that is sent to the server, and all that
-/// affects how the response is received and stored. The decoding of each caller is not among them.
+/// The properties that requests have in common when they share an exchange: all that is sent to the server, and all
+/// that affects how the response is received and stored. The decoding of each caller is not among them.
 ///
 /// The headers include credentials and validators. So conditional and unconditional requests share no exchange, and
 /// neither do two users.

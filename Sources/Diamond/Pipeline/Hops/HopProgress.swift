@@ -61,8 +61,8 @@ struct HopProgress: Sendable {
 
     /// Notes the result of an exchange that has collected its body.
     ///
-    /// - Returns: whether the body was too large, because the server has another representation. The request is sent again, and
-    ///   the body goes into the sink.
+    /// - Returns: whether the body was too large, because the server has another representation. The request is sent
+    ///   again, and the body goes into the sink.
     mutating func noteCollected(_ result: Result<Response, ConnectionError>) -> Bool {
         mayCollect = false
         guard case .failure(let error) = result else { return false }

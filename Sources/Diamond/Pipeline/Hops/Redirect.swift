@@ -4,9 +4,9 @@ import HTTPTypes
 enum Redirect {
     /// Returns the next request; `nil` if the response is no redirect, or has no valid `Location`.
     ///
-    /// A 303 leads to a GET without a body, and so do 301 and 302 after a POST, as in every browser. A 307 or 308 repeats
-    /// method and body. Credentials and `Host` are not sent to another origin. An `Idempotency-Key` is, if the method is
-    /// repeated.
+    /// A 303 leads to a GET without a body, and so do 301 and 302 after a POST, as in every browser. A 307 or 308
+    /// repeats method and body. Credentials and `Host` are not sent to another origin. An `Idempotency-Key` is, if the
+    /// method is repeated.
     static func next(
         after request: WireRequest,
         rules: KeyRules,
@@ -92,8 +92,8 @@ extension WireRequest {
         } + filledHeaders
     }
 
-    /// Whether the request has credentials that are not sent to another origin. Those that are filled in later do not count,
-    /// because the key has their names.
+    /// Whether the request has credentials that are not sent to another origin. Those that are filled in later do not
+    /// count, because the key has their names.
     func hasCredentials(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
         return headers.contains { rules.isHeldBack($0.name) }
@@ -115,7 +115,7 @@ extension HTTPFields {
 }
 
 extension KeyRules {
-    /// Whether a header is a credential for one origin. An `Idempotency-Key` is none: requests with a key are sent again, and
-    /// without it another origin would act twice.
+    /// Whether a header is a credential for one origin. An `Idempotency-Key` is none: requests with a key are sent
+    /// again, and without it another origin would act twice.
     fileprivate func isHeldBack(_ name: HTTPField.Name) -> Bool { isCredential(name) && !name.isIdempotencyKey }
 }

@@ -27,7 +27,8 @@ struct DurableRun: Sendable {
         JobAttempt(of: subject, request, exchanges: durable.exchanges, in: queue)
     }
 
-    /// Whether the run may write its result. If a pause has ended it, the next run sends the request again, with the same job.
+    /// Whether the run may write its result. If a pause has ended it, the next run sends the request again, with the
+    /// same job.
     private func mayWriteResult() -> Bool { caller.run?.recordIfAllowed() != false }
 
     // MARK: Durable

@@ -95,8 +95,8 @@ struct JobSender: Sendable {
         }
     }
 
-    /// The time that a date in `Retry-After` is compared with, if the response has no `Date`. It is the queue's time if the
-    /// queue is open, because the wall clock may have been set.
+    /// The time that a date in `Retry-After` is compared with, if the response has no `Date`. It is the queue's time if
+    /// the queue is open, because the wall clock may have been set.
     private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.exchangeEnvironment.now() }
 
     private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.retry }

@@ -4,7 +4,7 @@ import Foundation
 /// The parts that 206 responses have left (RFC 9111 sections 3.3 and 3.4). They share the rows of the partial responses
 /// that later exchanges resume.
 extension ResumeStore {
-    /// The most bytes of a stored 206, which is collected in memory.
+    /// The maximum number of bytes of a stored 206, which is collected in memory.
     static let partLimit = 8 << 20
 
     /// Returns the stored part of a request, with its bytes if they are few enough to combine.

@@ -8,7 +8,8 @@ import HTTPTypes
 /// complete, the partial entry becomes the entry. A body that cannot be written stays in memory: a failure of the store
 /// does not fail the request.
 actor ResumeWriter: ResumeWriting {
-    /// The length in bytes from which a body is written while it is received. Nothing of a shorter body is written before its end.
+    /// The length in bytes from which a body is written while it is received. Nothing of a shorter body is written
+    /// before its end.
     static let streamedSize = BodyChunks.groupCount * CacheTable.chunkSize
 
     private let context: RequestContext

@@ -35,8 +35,8 @@ struct Admission: Sendable {
             within: LanePermit.Limit(time: rest, clock: time.clock))
     }
 
-    /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the stored
-    /// response may have been erased or invalidated.
+    /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the
+    /// stored response may have been erased or invalidated.
     @inline(never)
     func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
         guard wasAwaited, request.plan.hasSecrets else {
@@ -74,8 +74,8 @@ extension InvalidationLog {
         return includes(subject, since: instant)
     }
 
-    /// Whether the response to a request was erased since an instant, or its identity has logged out since the request was
-    /// resolved. A new response must not be stored then.
+    /// Whether the response to a request was erased since an instant, or its identity has logged out since the request
+    /// was resolved. A new response must not be stored then.
     func hasErased(_ context: RequestContext, since instant: Instant) -> Bool {
         guard now != min(instant, context.resolvedAt), let subject = context.subject else { return false }
         return hasLogout(of: context.wire.identity, since: context.resolvedAt)

@@ -4,8 +4,8 @@ import HTTPTypes
 
 /// Ranges that are answered from a stored part (RFC 9111 section 3.3).
 extension CacheLookup {
-    /// Returns the 206 that answers a request from a stored part; `nil` if the request has no range, or the part does not have
-    /// all of it.
+    /// Returns the 206 that answers a request from a stored part; `nil` if the request has no range, or the part does
+    /// not have all of it.
     func part(for context: RequestContext) -> StoredCandidate? {
         guard let cache, cache.mayHavePartialBodies, let identity = context.identity,
             let conditions = context.resolved.conditions.value, conditions.hasRange
@@ -30,8 +30,8 @@ extension CacheLookup {
         } != nil
     }
 
-    /// Whether a gateway requests only the rest of a response, because its beginning is stored (RFC 9111 section 3.4). The response
-    /// is then collected. A variant is not completed: its beginning is stored under a key of its own.
+    /// Whether a gateway requests only the rest of a response, because its beginning is stored (RFC 9111 section 3.4).
+    /// The response is then collected. A variant is not completed: its beginning is stored under a key of its own.
     func isCompleted(_ context: RequestContext) -> Bool {
         guard let cache, cache.mayHavePartialBodies, context.caller.sink?.takesEveryStatus == true,
             context.isContinuable, context.policy.mode != .reload, let identity = context.identity,

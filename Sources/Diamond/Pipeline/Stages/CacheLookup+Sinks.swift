@@ -9,7 +9,8 @@ extension CacheLookup {
         case unreadable(CacheError)
     }
 
-    /// Serves a stored response like a server's response: the body of a success goes into the caller's sink, if there is one.
+    /// Serves a stored response like a server's response: the body of a success goes into the caller's sink, if there
+    /// is one.
     @inline(never)
     func serve(
         _ stored: StoredCandidate,

@@ -4,12 +4,12 @@ import HTTPTypes
 
 /// The selection of a variant (RFC 9111 section 4.1).
 extension CacheLookup {
-    /// The most entity tags of other variants that a request sends, and the most bytes of them.
+    /// The maximum number of entity tags of other variants that a request sends, and of their bytes.
     private static let tagLimit = 8
     private static let tagSize = 1024
 
-    /// Returns the stored response that a request selects: the one under its key, or the most recent of the variants whose fields
-    /// match.
+    /// Returns the stored response that a request selects: the one under its key, or the most recent of the variants
+    /// whose fields match.
     ///
     /// - Parameter find: returns what is stored under an identity.
     @inline(__always)
@@ -47,8 +47,8 @@ extension CacheLookup {
 
     // MARK: Validators
 
-    /// Returns the other variants of a request whose entity tags are sent, too (section 4.3.1), the most recent first. The server
-    /// may confirm one of them for the request.
+    /// Returns the other variants of a request whose entity tags are sent, too (section 4.3.1), the most recent first.
+    /// The server may confirm one of them for the request.
     ///
     /// - Parameter selected: the stored response that the request selects; `nil` if there is none.
     func otherVariants(of context: RequestContext, besides selected: StoredCandidate?) -> [StoredCandidate] {
@@ -72,7 +72,8 @@ extension CacheLookup {
         return Array(tagged.prefix(Self.tagLimit))
     }
 
-    /// Returns a stored response without its body, and the reader of the body. Only the variant that the server confirms is read.
+    /// Returns a stored response without its body, and the reader of the body. Only the variant that the server
+    /// confirms is read.
     private func head(under identity: ResolvedRequest.Identity) -> StoredCandidate? {
         do throws(CacheError) {
             let reader = try cache?.bodyReader(
@@ -95,8 +96,8 @@ extension CacheLookup {
         return StoredCandidate(whole, of: candidate.identity)
     }
 
-    /// Whether entity tags of others may be sent together with the validators of the selected response. A server that gets tags
-    /// does not evaluate a date (RFC 9110 section 13.2.2).
+    /// Whether entity tags of others may be sent together with the validators of the selected response. A server that
+    /// gets tags does not evaluate a date (RFC 9110 section 13.2.2).
     private func mayNameOthers(_ selected: StoredCandidate?) -> Bool {
         guard let headers = selected?.response.headers else { return true }
         return headers.validator(.eTag) != nil || headers.validator(.lastModified) == nil

@@ -13,7 +13,7 @@ struct CacheLookup: Sendable {
         ///
         /// - Parameter variants: the other variants whose entity tags are sent.
         case send(stored: StoredCandidate?, isConditional: Bool, variants: [StoredCandidate])
-        /// Only the cache may answer, and cannot.
+        /// Fail, because only the cache may answer, and it cannot.
         case fail
     }
 
@@ -40,7 +40,8 @@ struct CacheLookup: Sendable {
         let stored = ignoresStored ? nil : find(for: context) ?? part(for: context)
         switch (decision(on: stored?.response, for: context.resolved), stored) {
         case (.serve(let source), let stored?): return .serve(stored, source)
-        // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section 4.3.1).
+        // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section
+        // 4.3.1).
         case (.serveStaleAndRefresh, let stored?) where stored.isPart:
             return .send(stored: stored, isConditional: true, variants: [])
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
@@ -109,7 +110,7 @@ struct CacheLookup: Sendable {
             let reader = try cache.bodyReader(
                 identity.key, request: identity.canonicalForm, url: identity.knownURL)
             guard let reader, reader.stored.isOf(kind) else { return nil }
-            // What a gateway has stored is on disk only. The next request finds a small body in memory.
+            // The responses that a gateway has stored are on disk only. The next request finds a small body in memory.
             if sink.takesEveryStatus, reader.stored.sizeElsewhere > 0, reader.count <= Self.memoryLimit {
                 _ = cache.find(identity, for: kind)
             }
@@ -120,7 +121,7 @@ struct CacheLookup: Sendable {
         }
     }
 
-    /// The most bytes of a body that a gateway reads into memory.
+    /// The maximum number of bytes of a body that a gateway reads into memory.
     private static let memoryLimit = 64 << 10
 
     /// Reports a failure of the cache, except a lost entry, which is reported when it is removed.

@@ -40,8 +40,8 @@ struct ExchangeSharing: Sendable {
     ///   - limit: the caller's own limit; `none` if that of the exchange suffices.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
-    /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since the plan
-    ///   was made.
+    /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since
+    ///   the plan was made.
     @inline(never)
     func outcome(
         for key: SharedExchangeKey,

@@ -87,8 +87,8 @@ struct RequestBuilder: Sendable {
 extension TransportRequest {
     /// Sets the body: as a whole if it is in memory, otherwise in pieces that can be created again for every attempt.
     ///
-    /// - Parameter files: the files that the request's identity was computed from. If they have changed, the response must not
-    ///   be stored under it.
+    /// - Parameter files: the files that the request's identity was computed from. If they have changed, the response
+    ///   must not be stored under it.
     fileprivate mutating func setBody(
         _ body: RequestBody,
         encoding: ParameterEncoding,

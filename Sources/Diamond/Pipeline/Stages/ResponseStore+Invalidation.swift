@@ -3,9 +3,10 @@ import HTTPTypes
 
 /// Invalidation by unsafe methods (RFC 9111 section 4.4).
 extension ResponseStore {
-    /// Marks stale what an unsafe request has changed: its URL, the URLs of the same origin that the response names, the groups
-    /// that it names (RFC 9875 section 3), and the tags that the request names (``Request/invalidates``). The URLs are marked
-    /// without a wait. Groups and tags wait for the disk, because only the file knows their entries.
+    /// Marks stale what an unsafe request has changed: its URL, the URLs of the same origin that the response names,
+    /// the groups that it names (RFC 9875 section 3), and the tags that the request names (``Request/invalidates``).
+    /// The URLs are marked without a wait. Groups and tags wait for the disk, because only the file knows their
+    /// entries.
     func invalidate(after received: ReceivedResponse, to context: RequestContext) async throws(CacheError) {
         guard !context.wire.method.isSafe, mayHaveActed(received) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
@@ -17,8 +18,8 @@ extension ResponseStore {
         try await invalidate(urls, names: names, for: context)
     }
 
-    /// Marks stale what an unsafe request without a response may have changed. After a redirect this applies if the last
-    /// hop was sent; the redirect has invalidated the URL of the hop before.
+    /// Marks stale what an unsafe request without a response may have changed. After a redirect this applies if the
+    /// last hop was sent; the redirect has invalidated the URL of the hop before.
     func invalidate(after error: ConnectionError, to context: RequestContext) async throws(CacheError) {
         guard !context.wire.method.isSafe else { return }
         // The cause is that of the last attempt, and of a single attempt the only source.
@@ -37,9 +38,10 @@ extension ResponseStore {
         received.status.kind == .redirection && !Redirect.dropsBody(status: received.status.code, method: method)
     }
 
-    /// Marks URLs, groups and tags stale, and tells observers when all are marked. The exchange may still hold its permit.
+    /// Marks URLs, groups and tags stale, and tells observers when all are marked. The exchange may still hold its
+    /// permit.
     ///
-    /// - Parameter urls: the URLs besides the request's own.
+    /// - Parameter urls: the URLs in addition to the request's own.
     private func invalidate(
         _ urls: [String], names: Set<String>, for context: RequestContext
     ) async throws(CacheError) {

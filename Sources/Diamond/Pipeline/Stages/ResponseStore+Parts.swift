@@ -8,7 +8,8 @@ extension ResponseStore {
         let target: Target
     }
 
-    /// Returns the part that a 206 is stored as; `nil` if it may not be stored. The rules are those of the whole response.
+    /// Returns the part that a 206 is stored as; `nil` if it may not be stored. The rules are those of the whole
+    /// response.
     func part(of received: ReceivedResponse, to admitted: ExchangeRequest) -> Part? {
         let context = admitted.plan.context
         guard cache != nil, received.status == .partialContent, context.wire.method == .get else { return nil }
@@ -25,8 +26,8 @@ extension ResponseStore {
         }
     }
 
-    /// Whether the whole response is stored that a part belongs to: it is updated by the fields of the part. A stored 200 with
-    /// another validator is outdated, and erased.
+    /// Whether the whole response is stored that a part belongs to: it is updated by the fields of the part. A stored
+    /// 200 with another validator is outdated, and erased.
     func isUpdated(by new: Part, received: ReceivedResponse, admitted: ExchangeRequest) -> Bool {
         let part = new.part
         let identity = new.target.identity

@@ -10,10 +10,11 @@ extension ResponseStore {
         let newIndex: CacheEntry?
     }
 
-    /// Returns the entry that the response to a POST is stored as, for GETs of the same URL; `nil` if it is not for them.
+    /// Returns the entry that the response to a POST is stored as, for GETs of the same URL; `nil` if it is not for
+    /// them.
     ///
-    /// The response names the URL in `Content-Location`, has an explicit lifetime, and does not vary by headers that only a POST
-    /// has.
+    /// The response names the URL in `Content-Location`, has an explicit lifetime, and does not vary by headers that
+    /// only a POST has.
     func entryForGet(of received: ReceivedResponse, admitted: ExchangeRequest) -> EntryForGet? {
         let context = admitted.plan.context
         guard cache != nil, context.wire.method == .post, !received.isPersonal, isForGets(context),

@@ -9,15 +9,15 @@ extension ResponseStore {
         var newIndex: CacheEntry?
     }
 
-    /// Returns the place for a response: the key of its request, or a key of its own if it varies by a header that is not part of
-    /// that key.
+    /// Returns the place for a response: the key of its request, or a key of its own if it varies by a header that is
+    /// not part of that key.
     ///
     /// - Parameter now: milliseconds since 1970.
     func target(of decision: StoreDecision, for context: RequestContext, at now: Int64) -> Target? {
         context.identity.flatMap { target(of: decision, for: context, under: $0, at: now) }
     }
 
-    /// - Parameter identity: that of the requests that the response is for.
+    /// - Parameter identity: the identity of the requests that the response answers.
     func target(
         of decision: StoreDecision,
         for context: RequestContext,
@@ -35,8 +35,8 @@ extension ResponseStore {
         return Target(identity: variant, newIndex: context.entry(index.stored(at: now, kind: kind), under: identity))
     }
 
-    /// Updates a variant by a 304 to a request that does not select it, and notes that it answers such requests, too (section
-    /// 4.3.4).
+    /// Updates a variant by a 304 to a request that does not select it, and notes that it answers such requests, too
+    /// (section 4.3.4).
     func select(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
         var confirmed = confirm(candidate, by: received, admitted: admitted)
         let context = admitted.plan.context
@@ -60,7 +60,8 @@ extension ResponseStore {
         return confirmed
     }
 
-    /// Whether a 304 forbids to store a variant, also for the requests that select it, which may have no `Authorization`.
+    /// Whether a 304 forbids to store a variant, also for the requests that select it, which may have no
+    /// `Authorization`.
     private func isForbidden(_ variant: StoredResponse, by received: ReceivedResponse, rules: StoreRules) -> Bool {
         var rules = rules
         rules.isAuthorized = false

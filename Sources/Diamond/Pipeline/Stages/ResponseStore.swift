@@ -46,8 +46,8 @@ struct ResponseStore: Sendable {
             selection: selection(context, adapted: adapted))
     }
 
-    /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a gateway, whose
-    /// clients get the fields that the server has sent.
+    /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a
+    /// gateway, whose clients get the fields that the server has sent.
     private func secrets(of context: RequestContext) -> FieldSecrets? {
         guard environment.gateway == nil else { return nil }
         let rules = environment.rules.own.union(context.wire.rules)
@@ -68,8 +68,8 @@ struct ResponseStore: Sendable {
         }
     }
 
-    /// Whether a response is a candidate for the cache. A server error does not replace a successful response (RFC 9111 section
-    /// 4.3.3).
+    /// Whether a response is a candidate for the cache. A server error does not replace a successful response (RFC 9111
+    /// section 4.3.3).
     func isForCache(_ received: ReceivedResponse, to plan: ExchangePlan) -> Bool {
         guard cache != nil, plan.context.identity != nil else { return false }
         guard let stored = plan.stored?.response else { return true }
@@ -117,7 +117,8 @@ struct ResponseStore: Sendable {
         checkAgain(entry, admitted: admitted)
     }
 
-    /// Whether a response may change the cache: it is not personal, was not erased, and nothing newer was stored meanwhile.
+    /// Whether a response may change the cache: it is not personal, was not erased, and nothing newer was stored
+    /// meanwhile.
     ///
     /// - Parameter target: the identity under which it would be stored.
     func isCurrent(
@@ -143,8 +144,8 @@ struct ResponseStore: Sendable {
         cache?.forget(plan.stored?.identity.key ?? identity.key)
     }
 
-    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory only: a
-    /// response that has left memory, or that another process has stored, counts as older.
+    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory
+    /// only: a response that has left memory, or that another process has stored, counts as older.
     private func isOlder(
         _ decision: StoreDecision,
         target: ResolvedRequest.Identity,
@@ -156,8 +157,8 @@ struct ResponseStore: Sendable {
 
     /// Whether the stored response was requested after the change that has made this response stale.
     ///
-    /// - Parameter old: the response that was stored when this one was requested. It may be unchanged: after many changes, the
-    ///   log reports every URL as changed.
+    /// - Parameter old: the response that was stored when this one was requested. It may be unchanged: after many
+    ///   changes, the log reports every URL as changed.
     private func isOvertaken(
         _ old: StoredResponse?,
         target: ResolvedRequest.Identity,
@@ -209,7 +210,7 @@ struct ResponseStore: Sendable {
         var stored: StoredResponse
         /// Whether the response may not stay stored, and has to be erased after it was served.
         var isToBeErased: Bool
-        /// Whether the response is for this request alone: it may not be stored for it.
+        /// Whether the response is for this request alone, and may not be stored for it.
         var isForOne: Bool
 
         init(stored: StoredResponse, isToBeErased: Bool) {

@@ -19,25 +19,26 @@ public import Foundation
 ///
 /// An error that a method throws ends the download, and nothing is sent again. The download's error is `cannotWrite`,
 /// with the thrown error as its cause; it is `cancelled` for a `CancellationError`. If the download is canceled or its
-/// engine closed, the task of a running call is canceled and not waited for. The sink has to handle later effects of that
-/// call itself.
+/// engine closed, the task of a running call is canceled and not waited for. The sink has to handle later effects of
+/// that call itself.
 ///
 /// A body that comes over the wire holds its permit during the calls. A request that a sink sends through the same
 /// engine needs another permit. If there is none, as in a serial lane, the two wait for each other.
 public protocol DownloadSink: Sendable {
-    /// Begins a response and its body: the sink drops everything that it received before. Called at least once, also if the
-    /// body is empty; not for redirects and errors.
+    /// Begins a response and its body: the sink drops everything that it received before. Called at least once, also if
+    /// the body is empty; not for redirects and errors.
     ///
     /// - Parameter head: a success (2xx) from a server or from the cache, without its body.
     func begin(_ head: Response) async throws
 
-    /// Receives the next piece of the body, its content coding removed. The transfer waits until this returns, so that at
-    /// most a few mebibytes are in memory.
+    /// Receives the next piece of the body, its content coding removed. The transfer waits until this returns, so that
+    /// at most a few mebibytes are in memory.
     ///
     /// - Parameter piece: one byte or more.
     func write(_ piece: Data) async throws
 
-    /// Ends the complete body. If this throws, such as for a wrong checksum, the download fails. The default does nothing.
+    /// Ends the complete body. If this throws, such as for a wrong checksum, the download fails. The default does
+    /// nothing.
     func finish() async throws
 }
 

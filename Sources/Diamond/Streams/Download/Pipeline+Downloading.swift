@@ -5,8 +5,8 @@ extension Pipeline {
     /// Downloads a body into a target, and returns when it is complete and published. After an error no new file has
     /// the name.
     ///
-    /// - Parameter caller: the caller. If it is a connection, it discards the received part itself, because a later run may
-    ///   continue it.
+    /// - Parameter caller: the caller. If it is a connection, it discards the received part itself, because a later run
+    ///   may continue it.
     func download(
         _ request: Request,
         into target: any DownloadTarget,

@@ -1,15 +1,15 @@
 import Foundation
 import HTTPTypes
 
-/// The values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`). Each is decoded when it
-/// is requested.
+/// The values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`). Each is decoded when
+/// it is requested.
 ///
-/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line needs no line break.
-/// Like ``StreamedBytes`` it has one consumer.
+/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line needs no line
+/// break. Like ``StreamedBytes`` it has one consumer.
 ///
-/// An iteration throws ``ConnectionError``, which ends the exchange: `badStatus`, with the response, for a status other than
-/// 2xx; `undecodable` and `bodyTooLarge`, with the number of the line and nothing of its content; and the errors of
-/// ``StreamedBytes``.
+/// An iteration throws ``ConnectionError``, which ends the exchange: `badStatus`, with the response, for a status other
+/// than 2xx; `undecodable` and `bodyTooLarge`, with the number of the line and nothing of its content; and the errors
+/// of ``StreamedBytes``.
 public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Value
     public typealias Failure = ConnectionError
@@ -86,7 +86,8 @@ extension StreamedResponse {
     ///
     /// - Parameters:
     ///   - type: the type of the values.
-    ///   - decoder: the decoder, which is called with each line that is not blank; `nil`, the default, for the engine's.
+    ///   - decoder: the decoder, which is called with each line that is not blank; `nil`, the default, for the
+    ///     engine's.
     ///   - lineLimit: the greatest size of a line in bytes; 1 MiB.
     public func values<Value: Decodable & Sendable>(
         of type: Value.Type,

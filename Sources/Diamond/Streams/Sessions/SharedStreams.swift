@@ -95,8 +95,8 @@ extension Pipeline {
         cacheKind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
 
-    /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began, and the
-    /// identity has not signed out since the request was resolved.
+    /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began,
+    /// and the identity has not signed out since the request was resolved.
     fileprivate func canJoin(
         resolvedAt: InvalidationLog.Instant,
         begunAt: InvalidationLog.Instant,

@@ -15,8 +15,8 @@ final class StreamConsumer: Sendable {
     // Without the bytes, because a reference to them would keep the exchange running.
     private let opened = Promise<Result<Opening, ConnectionError>>()
 
-    /// - Parameter window: the number of buffered bytes at which the transfer waits for this reader. A piece that comes below
-    ///   it is buffered whole.
+    /// - Parameter window: the number of buffered bytes at which the transfer waits for this reader. A piece that comes
+    ///   below it is buffered whole.
     init(window: Int) { pipe = BodyPipe(highWater: window) }
 
     /// The response, once its head has arrived; `nil` if it is for the first caller alone. Canceling the waiting task

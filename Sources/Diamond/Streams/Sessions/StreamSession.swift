@@ -18,7 +18,7 @@ final class StreamSession: BodySink {
     let limit: Int
     /// The number of buffered bytes at which the transfer waits for a consumer.
     private let window: Int
-    /// Called when no more readers can join, possibly more than once.
+    /// The closure that is called when no more readers can join, possibly more than once.
     private let whenClosed: @Sendable () -> Void
     /// The consumer that the session was begun for.
     let first: StreamConsumer
@@ -26,8 +26,8 @@ final class StreamSession: BodySink {
 
     /// - Parameters:
     ///   - limit: the greatest size of the body in bytes.
-    ///   - window: the number of buffered bytes at which the transfer waits for a consumer; by default 1, which waits after
-    ///     every piece.
+    ///   - window: the number of buffered bytes at which the transfer waits for a consumer; by default 1, which waits
+    ///     after every piece.
     ///   - whenClosed: called when no more readers can join, possibly more than once.
     init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
         self.limit = limit
@@ -39,8 +39,8 @@ final class StreamSession: BodySink {
         first.onLeave { [self] in leave(first) }
     }
 
-    /// Sends a request and returns the response when its head has arrived. The exchange continues in a task of its own, until
-    /// its body has ended or has no readers.
+    /// Sends a request and returns the response when its head has arrived. The exchange continues in a task of its own,
+    /// until its body has ended or has no readers.
     ///
     /// - Parameter instant: the instant at which the request was resolved; `nil` if it is still to be resolved.
     static func open(
