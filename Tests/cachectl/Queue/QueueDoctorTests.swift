@@ -32,8 +32,9 @@ import Testing
         try cachectl.rewriteQueue("UPDATE job SET run_at = run_at - 60000, changed_at = changed_at - 60000")
         let outcome = try await cachectl("doctor")
         // The two others come after it.
-        let line = "\nunsent    1, which no process sends now: run the program, or 'cachectl queue replay'\nhealthy\n"
+        let line = "\nunsent    1, which no process sends now: run the program, or 'cachectl queue replay'\n"
         #expect(outcome.status == 0 && outcome.text.contains(line), "\(outcome.text)")
+        #expect(outcome.text.hasSuffix("\nhealthy\n"))
         let report = try #require(try await cachectl.object("doctor"))
         #expect((report["queue"] as? [String: Any])?["unsentJobs"] as? Int == 1)
     }

@@ -52,7 +52,9 @@ extension CacheLookup {
     ///
     /// - Parameter selected: the stored response that the request selects; `nil` if there is none.
     func otherVariants(of context: RequestContext, besides selected: StoredCandidate?) -> [StoredCandidate] {
-        guard let identity = context.identity, context.policy.mode != .reload, mayNameOthers(selected),
+        // A response under the request's own key leaves no place for an index, and its body is not read to find one.
+        guard let identity = context.identity, selected?.identity.key != identity.key,
+            context.policy.mode != .reload, mayNameOthers(selected),
             let index = cache?.find(identity, for: kind).flatMap({ VariantIndex($0) }), !index.variants.isEmpty
         else { return [] }
         var size = 0
@@ -65,9 +67,11 @@ extension CacheLookup {
             .filter { context.wire.headers.accepts(codingOf: $0.response.headers) }
             .sorted { $0.response.originTime > $1.response.originTime }
             .filter { variant in
-                guard let tag = variant.response.headers.validator(.eTag) else { return false }
+                guard let tag = variant.response.headers.validator(.eTag), size + tag.utf8.count <= Self.tagSize,
+                    selectedTag.map({ !EntityTag.match($0, tag) }) ?? true
+                else { return false }
                 size += tag.utf8.count
-                return size <= Self.tagSize && selectedTag.map { !EntityTag.match($0, tag) } ?? true
+                return true
             }
         return Array(tagged.prefix(Self.tagLimit))
     }
@@ -90,9 +94,11 @@ extension CacheLookup {
     /// - Throws: an error if the body cannot be read any more.
     func whole(_ candidate: StoredCandidate, for context: RequestContext) throws(CacheError) -> StoredCandidate {
         guard context.caller.sink == nil, var reader = candidate.reader.value else { return candidate }
+        var body = Data()
+        while let piece = try reader.next() { body.append(piece) }
         var whole = candidate.response
         whole.sizeElsewhere = 0
-        while let piece = try reader.next() { whole.body.append(piece) }
+        whole.body = body
         return StoredCandidate(whole, of: candidate.identity)
     }
 
