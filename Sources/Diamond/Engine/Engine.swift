@@ -154,7 +154,7 @@ public final class Engine: Sendable {
     /// Marks the entries stored for a request stale (``Cache/invalidate(_:)``).
     ///
     /// - Returns: `false` if all of them were marked already, or there were none.
-    /// - Throws: the errors of ``purge(_:)``.
+    /// - Throws: the errors of ``purge(_:)->Bool``.
     @discardableResult
     @concurrent
     public func invalidate(_ request: Request) async throws -> Bool {

@@ -11,13 +11,12 @@ enum EarlyRetry: Hashable, Sendable {
     /// often would use up a job's attempts, or overload its server.
     private static let pause: Int64 = 60_000
 
-    /// The codes of last failures after which jobs are sent early; `nil` for all.
+    /// The codes of last failures after which jobs are sent early, as `ConnectionError` writes them; `nil` for all.
     var codes: Set<String>? {
         switch self {
         // A broken connection says nothing about this machine's network.
-        case .networkReturned: [ConnectionError.Code.cannotConnect.description]
-        case .originsAnswered:
-            Set([ConnectionError.Code.cannotConnect, .connectionLost, .timedOut].map(\.description))
+        case .networkReturned: ["cannotConnect"]
+        case .originsAnswered: ["cannotConnect", "connectionLost", "timedOut"]
         case .requested: nil
         }
     }

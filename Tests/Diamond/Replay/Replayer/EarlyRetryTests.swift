@@ -81,6 +81,12 @@ import Testing
         }
     }
 
+    @Test func `the codes of early retries are those of connection errors`() {
+        let codes: [ConnectionError.Code] = [.cannotConnect, .connectionLost, .timedOut]
+        #expect(EarlyRetry.originsAnswered([]).codes == Set(codes.map(\.description)))
+        #expect(EarlyRetry.networkReturned.codes == [ConnectionError.Code.cannotConnect.description])
+    }
+
     @Test func `a job that waits for a time that its server or its app has set is not sent early`() throws {
         let queue = try ReplayQueueFixture()
         try queue.add(after: 3_600_000)
