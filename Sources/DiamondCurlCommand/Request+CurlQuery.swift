@@ -7,7 +7,7 @@ extension Request {
     mutating func moveQueryIntoParameters() {
         let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
         guard let mark = url.utf8[..<end].firstIndex(of: UInt8(ascii: "?")) else { return }
-        let items = QueryItem.items(of: Array(url.utf8[url.index(after: mark)..<end]))
+        let items = QueryItem.items(of: Array(url.utf8[url.utf8.index(after: mark)..<end]))
         let elements = items.reversed().prefix { !$0.text.isEmpty }.map(\.parameter).prefix { $0 != nil }
         guard !elements.isEmpty else { return }
         let kept = items.dropLast(elements.count).map { String(decoding: $0.text, as: UTF8.self) }

@@ -36,7 +36,7 @@ public final class TestClock: Clock {
         var sleepers: [Int: Sleeper] = [:]
         var count = 0
         var canceled: Set<Int> = []
-        /// Those who wait for a task to sleep, by number.
+        /// The callers of ``nextSleep()`` that wait for a task to sleep, by number.
         var watchers: [Int: CheckedContinuation<Duration, Never>] = [:]
 
         var shortest: Duration? { sleepers.values.map { now.duration(to: $0.deadline) }.min() }
@@ -69,13 +69,13 @@ public final class TestClock: Clock {
         let number = nextNumber()
         defer { state.withLock { _ = $0.canceled.remove(number) } }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { watch(number, $0) }
+            await withCheckedContinuation { watch($0, as: number) }
         } onCancel: {
             cancel(number)
         }
     }
 
-    private func watch(_ number: Int, _ watcher: CheckedContinuation<Duration, Never>) {
+    private func watch(_ watcher: CheckedContinuation<Duration, Never>, as number: Int) {
         let duration = state.withLock { state -> Duration? in
             if state.canceled.remove(number) != nil { return .zero }
             if let shortest = state.shortest { return shortest }

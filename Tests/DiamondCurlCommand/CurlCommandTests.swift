@@ -60,6 +60,8 @@ import Testing
             ("'http://h/?x=%2f'", "http://h/?x=%2f", [:]), ("'http://h/?x=%7E'", "http://h/?x=%7E", [:]),
             ("'http://h/?x=%FF&y=1'", "http://h/?x=%FF", ["y": "1"]), ("'http://h/?x=%'", nil, [:]),
             ("'http://h/?'", "http://h/?", [:]), ("'http://h/?&a=1'", "http://h/?", ["a": "1"]),
+            // A combining mark behind the question mark is a part of the query.
+            ("'http://h/?\u{301}=1'", "http://h/?\u{301}=1", [:]),
             ("-X POST 'http://h/?a=1'", "http://h/", ["a": "1"]), ("-d b 'http://h/?a=1'", "http://h/", ["a": "1"]),
             ("-G -d a=1 'http://h/?b=2'", "http://h/", ["b": "2", "a": "1"]),
         ] as [(String, String?, Parameters)])
@@ -303,6 +305,16 @@ import Testing
         #expect(command.contains("-H 'User-Agent: App/1.0'"))
         let error = #expect(throws: ConnectionError.self) { try engine.curlCommand(of: Request("../../x")) }
         #expect(error?.code == .badRequest && error?.cause is RequestError)
+    }
+
+    @Test func `has variables for what its engine declares secret`() throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.rules.secrets = ["X-Tenant", "tenant"]
+        configuration.headers = [try #require(HTTPField.Name("X-Tenant")): "s3cret"]
+        let engine = Engine(configuration)
+        let command = try engine.curlCommand(of: Request("http://h/", parameters: ["tenant": "s3cret"]))
+        #expect(!command.contains("s3cret"), "\(command)")
+        #expect(command.contains("$"))
     }
 
     @Test(

@@ -26,7 +26,8 @@ final class AutomaticReplay: Sendable {
         _ open: @escaping @Sendable () throws(ReplayError) -> Replayer,
         reportingFailure report: @escaping @Sendable (ReplayError) -> Void
     ) {
-        Task { await run(open, reportingFailure: report) }
+        // Detached: it outlives the code that creates the engine, whose task-local values are not its own.
+        Task.detached { [self] in await run(open, reportingFailure: report) }
     }
 
     private func run(

@@ -10,7 +10,8 @@ extension Engine {
     /// returns at once if none is under way. A refresh of a URL to which the request was redirected has another key.
     public func settle(_ request: Request) async {
         guard let key = try? await key(of: request) else { return }
-        await pipeline.refreshing.withLock { $0[key] }?.ended()
+        let running = pipeline.refreshing.withLock { $0.values.filter { $0.requestKey == key } }
+        for refresh in running { await refresh.task.ended() }
     }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the

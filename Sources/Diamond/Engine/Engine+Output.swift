@@ -63,11 +63,13 @@ extension Engine {
         try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }
 
-    /// Returns a request with the engine's base URL and headers, for this package's other targets.
+    /// Returns a request with the engine's base URL, headers and identity rules, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.
     package func completed(_ request: Request) throws(ConnectionError) -> Request {
         var completed = request
+        // The engine's secrets are secrets of the request's headers and parameters, too.
+        completed.rules = pipeline.environment.rules.own.union(request.rules)
         try pipeline.environment.complete(&completed)
         return completed
     }

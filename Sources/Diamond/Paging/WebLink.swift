@@ -38,8 +38,7 @@ extension HTTPFields {
 
     /// - Parameter base: the URL that targets are resolved against; `nil` leaves them as written.
     fileprivate func links(from base: String?) -> [WebLink] {
-        guard let name = HTTPField.Name("Link") else { return [] }
-        return self[fields: name].flatMap { field in
+        self[fields: .link].flatMap { field in
             var reader = LinkReader(bytes: Array(field.value.utf8), base: base)
             return reader.links()
         }

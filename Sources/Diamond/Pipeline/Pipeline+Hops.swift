@@ -53,7 +53,7 @@ extension Pipeline {
         // One refresh at a time: while it waits, thousands of callers may get the same stale response.
         let key = stored.identity.key
         let end = Promise<Void>()
-        guard refreshing.withLock({ $0.add(end, for: key) }) else { return }
+        guard refreshing.withLock({ $0.add(end, for: stored.identity) }) else { return }
         let token = context.begin(.refresh, in: activity)
         let plan = ExchangePlan(
             context.inBackground, stored: stored.withoutReader,
@@ -101,7 +101,8 @@ extension Pipeline {
     /// and may be of any size.
     func isReplaced(_ status: HTTPResponse.Status, for plan: ExchangePlan) -> Bool {
         let context = plan.context
-        guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, ServerFailure.isOne(status),
+        let isFailure = context.policy.mode == .networkElseCache ? status.code >= 500 : ServerFailure.isOne(status)
+        guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, isFailure,
             let fallback = lookup.fallback(for: context)
         else { return false }
         return fallback.kind != .disconnected
@@ -230,13 +231,24 @@ extension ActivityOutcome {
     }
 }
 
-extension [RequestKey: Task<Void, Never>] {
+extension Pipeline {
+    /// A refresh that is under way.
+    struct Refresh: Sendable {
+        /// The key of the request, also where the response is a variant with a key of its own.
+        let requestKey: RequestKey
+        /// Ends with the refresh.
+        let task: Task<Void, Never>
+    }
+}
+
+extension [RequestKey: Pipeline.Refresh] {
     /// Adds the end of a refresh, for any number of waiters.
     ///
     /// - Returns: `false` if a refresh with the key is under way.
-    fileprivate mutating func add(_ end: Promise<Void>, for key: RequestKey) -> Bool {
-        guard self[key] == nil else { return false }
-        self[key] = Task { await end.value() }
+    fileprivate mutating func add(_ end: Promise<Void>, for identity: ResolvedRequest.Identity) -> Bool {
+        guard self[identity.key] == nil else { return false }
+        self[identity.key] = Pipeline.Refresh(
+            requestKey: identity.requestKey ?? identity.key, task: Task { await end.value() })
         return true
     }
 }

@@ -29,8 +29,8 @@ final class Pipeline: Sendable {
     let resumeStore: ResumeStore
     /// The refreshes of responses that were served stale.
     let refreshes = TaskSet()
-    /// The ends of the running refreshes, by key. A key has one refresh at a time.
-    let refreshing = Guarded<[RequestKey: Task<Void, Never>]>([:])
+    /// The running refreshes, by the key of the stored response, which has one refresh at a time.
+    let refreshing = Guarded<[RequestKey: Refresh]>([:])
     /// The exchanges whose bodies are streamed.
     let streams = TaskSet()
     let environment: Environment

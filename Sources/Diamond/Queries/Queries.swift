@@ -40,7 +40,7 @@ final class Queries: Sendable {
             guard let (query, number) = join(source, key: key, settings: settings, continuation) else {
                 return continuation.finish()
             }
-            continuation.onTermination = { [self] _ in leave(query, number, key: key) }
+            continuation.onTermination = { [self] _ in leave(query, as: number, key: key) }
         }
     }
 
@@ -52,20 +52,22 @@ final class Queries: Sendable {
             let query = state.open[key] as? Query<Value> ?? Query(source, over: pipeline)
             if state.watch == nil { state.watch = QueryWatch(pipeline) { [weak self] in self?.note($0) } }
             state.open[key] = query
-            return (query, query.add(observer, settings))
+            return (query, query.add(observer, with: settings))
         }
     }
 
-    private func leave<Value: Sendable>(_ query: Query<Value>, _ number: Int, key: QueryKey) {
-        // The watch is released outside the lock.
-        let watch = state.withLock { state -> QueryWatch? in
-            guard query.remove(number), state.open[key] as AnyObject? === query else { return nil }
+    private func leave<Value: Sendable>(_ query: Query<Value>, as number: Int, key: QueryKey) {
+        // Both are released outside the lock. An observer may hold values of the app.
+        let (observer, watch) = state.withLock { state -> (Query<Value>.Observer?, QueryWatch?) in
+            let removed = query.remove(number)
+            guard removed.wasLast, state.open[key] as AnyObject? === query else { return (removed.observer, nil) }
             state.open[key] = nil
-            guard state.open.isEmpty else { return nil }
+            guard state.open.isEmpty else { return (removed.observer, nil) }
             defer { state.watch = nil }
-            return state.watch
+            return (removed.observer, state.watch)
         }
         watch?.stop()
+        withExtendedLifetime(observer) {}
     }
 
     /// Passes a signal to every query.

@@ -41,7 +41,7 @@ final class Query<Value: Sendable>: AnyQuery {
     /// Adds an observer, which gets the current state if the store was read.
     ///
     /// - Returns: the number for ``remove(_:)``.
-    func add(_ observer: Observer, _ settings: QuerySettings) -> Int {
+    func add(_ observer: Observer, with settings: QuerySettings) -> Int {
         let number = state.withLock { state in
             let number = state.observers.add(observer)
             state.settings[number] = settings
@@ -56,17 +56,15 @@ final class Query<Value: Sendable>: AnyQuery {
 
     /// Removes an observer. The last one ends the task.
     ///
-    /// - Returns: whether no observer is left.
-    func remove(_ number: Int) -> Bool {
+    /// - Returns: the observer, which the caller releases where it holds no lock, and whether no observer is left.
+    func remove(_ number: Int) -> (observer: Observer?, wasLast: Bool) {
         let (removed, task) = state.withLock { state -> (Observer?, Task<Void, Never>?) in
             state.settings[number] = nil
             let removed = state.observers.remove(number)
             return (removed, state.observers.isEmpty ? state.task : nil)
         }
-        // Released outside the lock.
-        _ = removed
         task?.cancel()
-        return task != nil
+        return (removed, task != nil)
     }
 
     func finish() {

@@ -98,7 +98,11 @@ struct QueryLife<Value: Sendable>: Sendable {
     ///   - uptime: the milliseconds of a monotonic clock.
     mutating func nextStep(interval: Int64?, at uptime: Int64) -> Step {
         let isDue = interval.map { (endedAt ?? uptime).addingSaturating($0) <= uptime } ?? false
-        if isDue { require(.ask) }
+        if isDue {
+            require(.ask)
+            // The next interval begins now if nothing is fetched: under `cacheOnly` no fetch ends.
+            endedAt = uptime
+        }
         guard need == .nothing else {
             defer { need = .nothing }
             return .look(need)

@@ -20,7 +20,9 @@ extension HTTPFields {
     func isExactly(_ other: HTTPFields) -> Bool {
         guard count == other.count else { return false }
         if zip(self, other).allSatisfy({ $0.name == $1.name && $0.hasBytes(of: $1) }) { return true }
-        return Set(map(\.name)).allSatisfy { self[values: $0].isExactly(other[values: $0]) }
+        return Set(map(\.name)).allSatisfy { name in
+            self[fields: name].elementsEqual(other[fields: name]) { $0.hasBytes(of: $1) }
+        }
     }
 
     /// Returns the value of a singleton field as ``HTTPField/byteText``.

@@ -69,17 +69,17 @@ struct ProxyResponse: Sendable {
         return isHTTP11 ? .chunked : .close
     }
 
-    var bytes: ByteBuffer { Self.bytes(status, fields) }
+    var bytes: ByteBuffer { Self.bytes(of: status, with: fields) }
 
     /// Returns the bytes of an interim response, with the `Via` of a proxy.
     static func bytes(of interim: InterimResponse, site: ProxySite) -> ByteBuffer {
         // It has no body (RFC 9110 section 15.2).
         var fields = HopFields.removed(from: interim.headers).filter { $0.name != .contentLength }
         fields.append(site.via(version: "1.1"))
-        return bytes(interim.status, HTTPFields(fields))
+        return bytes(of: interim.status, with: HTTPFields(fields))
     }
 
-    private static func bytes(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> ByteBuffer {
+    private static func bytes(of status: HTTPResponse.Status, with fields: HTTPFields) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(64 * (fields.count + 1))
         // Each library knows phrases that the other does not.

@@ -161,9 +161,9 @@ struct RequestHeads {
 /// Finds the end of a chunked body (RFC 9112 section 7.1). swift-nio's parser reads the chunks themselves.
 struct ChunkScanner {
     private enum State {
-        /// In the line of a chunk's size, after a number of digits.
+        /// The line of a chunk's size, after a number of digits.
         case size(Int64, digits: Int)
-        /// In the rest of that line.
+        /// The rest of that line.
         case sizeEnd(Int64)
         case data(Int64)
         /// At the line end after the data.

@@ -128,9 +128,11 @@ import Testing
         #expect(connection.isFinished && clock.sleeping.isEmpty)
     }
 
-    @Test func `an engine settles one request, and does not wait for the refresh of another`() async throws {
+    @Test(arguments: [nil, "User-Agent"])
+    func `an engine settles one request, and does not wait for the refresh of another`(vary: String?) async throws {
         let temporary = TemporaryStore()
         server.headers = [.cacheControl: "max-age=0"]
+        server.headers[.vary] = vary
         let requests = (0..<2).map { Request("http://h/\($0)", cache: .staleWhileRevalidate) }
         let engine = Engine(.init(testing: server.transport, clock: clock, store: temporary))
         for request in requests {

@@ -25,6 +25,13 @@ import Testing
         #expect(headers.isContradictory(name))
     }
 
+    @Test func `fields are the same by their bytes, also those that are not UTF-8`() {
+        let fields = [[0xE4], [0xE5]].map { HTTPFields([HTTPField(name: .eTag, lenientValue: $0 as [UInt8])]) }
+        #expect(!fields[0].isExactly(fields[1]))
+        let vary = HTTPField(name: .vary, value: "x")
+        #expect(HTTPFields([vary] + fields[0]).isExactly(HTTPFields(fields[0] + [vary])))
+    }
+
     @Test func `a single field is read in this way at every place`() throws {
         let same: HTTPFields = [
             .retryAfter: "7", .retryAfter: "7", .contentRange: "bytes 0-1/2", .contentRange: "bytes 0-1/2",

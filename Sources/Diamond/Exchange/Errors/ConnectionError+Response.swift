@@ -50,7 +50,8 @@ extension Response {
 
 extension String {
     fileprivate var inOneLine: String {
-        let words = split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        // A server's text may be as long as a body, and the message is cut.
+        let words = prefix(4000).split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return FieldSecrets().masked(urlsIn: words).printable
     }
 }

@@ -33,7 +33,8 @@ final class TransferMeter: Sendable {
     ///   - attempts: the number of its attempts.
     ///   - start: the start of its first attempt.
     func metrics(after attempts: Int, since start: Duration) -> ExchangeMetrics {
-        let (state, end) = (state.withLock { $0 }, clock.elapsed())
+        let state = state.withLock { $0 }
+        let end = clock.elapsed()
         return ExchangeMetrics(
             attempts: attempts, duration: end - start, timeToFirstByte: (state.headAt ?? end) - begin,
             sent: state.progress.sent, received: state.progress.received,

@@ -97,9 +97,9 @@ extension VariantIndex {
     /// - Parameter now: milliseconds since 1970.
     func stored(at now: Int64, kind: CacheKind) -> StoredResponse {
         var headers = HTTPFields(sets.map { HTTPField(name: .vary, value: $0.names.joined(separator: ", ")) })
-        headers.add(String(generation, radix: 16), Self.generationName)
-        for selection in variants { headers.add(selection.text, Self.variantName) }
-        for confirmation in confirmations { headers.add(confirmation.text, Self.confirmationName) }
+        headers.add(String(generation, radix: 16), to: Self.generationName)
+        for selection in variants { headers.add(selection.text, to: Self.variantName) }
+        for confirmation in confirmations { headers.add(confirmation.text, to: Self.confirmationName) }
         return StoredResponse(
             status: 200, headerBlock: HeaderBlock.bytes(of: headers), body: Data(), storedAt: now, initialAge: 0,
             lifetime: nil, flags: kind == .shared ? [.variants, .shared] : .variants)
@@ -121,7 +121,7 @@ extension VariantIndex.Confirmation {
 extension HTTPFields {
     fileprivate func values(_ name: String) -> [String] { HTTPField.Name(name).map { self[values: $0] } ?? [] }
 
-    fileprivate mutating func add(_ value: String, _ name: String) {
+    fileprivate mutating func add(_ value: String, to name: String) {
         if let name = HTTPField.Name(name) { append(HTTPField(name: name, value: value)) }
     }
 }

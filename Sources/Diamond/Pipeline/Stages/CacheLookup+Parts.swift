@@ -25,8 +25,7 @@ extension CacheLookup {
             if let index = cache.find(identity, for: kind), index.flags.contains(.variants) {
                 return StoredCandidate(index, of: identity)
             }
-            let body = try? cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL)
-            return body.map { StoredCandidate($0.stored, of: identity) }
+            return storedPart(under: identity, of: cache).map { StoredCandidate($0.stored, of: identity) }
         } != nil
     }
 
@@ -35,10 +34,20 @@ extension CacheLookup {
     func isCompleted(_ context: RequestContext) -> Bool {
         guard let cache, cache.mayHavePartialBodies, context.caller.sink?.takesEveryStatus == true,
             context.isContinuable, context.policy.mode != .reload, let identity = context.identity,
-            let body = try? cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL),
-            body.stored.isOf(kind), let part = StoredPart(body.stored, count: body.size, now: now())
+            let body = storedPart(under: identity, of: cache), body.stored.isOf(kind),
+            let part = StoredPart(body.stored, count: body.size, now: now())
         else { return false }
         return part.range.lowerBound == 0 && part.length <= ResumeStore.partLimit
+    }
+
+    /// Returns the part under a key; `nil` also if it cannot be read, which is reported.
+    private func storedPart(under identity: ResolvedRequest.Identity, of cache: Cache) -> PartialBody? {
+        do throws(CacheError) {
+            return try cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL)
+        } catch {
+            report(error)
+            return nil
+        }
     }
 
     private func part(

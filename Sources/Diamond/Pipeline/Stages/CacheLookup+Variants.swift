@@ -55,7 +55,7 @@ extension CacheLookup {
         // A response under the request's own key leaves no place for an index, and its body is not read to find one.
         guard let identity = context.identity, selected?.identity.key != identity.key,
             context.policy.mode != .reload, mayNameOthers(selected),
-            let index = cache?.find(identity, for: kind).flatMap({ VariantIndex($0) }), !index.variants.isEmpty
+            let index = index(under: identity, isRead: context.caller.sink == nil), !index.variants.isEmpty
         else { return [] }
         var size = 0
         let selectedTag = selected?.response.headers.validator(.eTag)
@@ -74,6 +74,16 @@ extension CacheLookup {
                 return true
             }
         return Array(tagged.prefix(Self.tagLimit))
+    }
+
+    /// Returns the index of the variants under a key; `nil` if there is none.
+    ///
+    /// - Parameter isRead: whether a lookup has just read it into memory, if it is on disk.
+    private func index(under identity: ResolvedRequest.Identity, isRead: Bool) -> VariantIndex? {
+        let stored =
+            isRead
+            ? cache?.peek(identity.key, request: identity.canonicalForm) : cache?.find(identity, for: kind)
+        return stored.flatMap { $0.isOf(kind) ? VariantIndex($0) : nil }
     }
 
     /// Returns a stored response without its body, and the reader of the body. Only the variant that the server

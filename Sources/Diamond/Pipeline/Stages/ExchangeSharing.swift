@@ -29,6 +29,8 @@ struct ExchangeSharing: Sendable {
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
+        // Only the first caller's tags are marked stale.
+        guard resolved.invalidates.isEmpty || plan.context.wire.method.isSafe else { return nil }
         return SharedExchangeKey(
             identity.key, request: request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
             lane: resolved.permitScope.lane, tags: resolved.tags)

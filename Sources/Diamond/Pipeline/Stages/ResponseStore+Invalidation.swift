@@ -52,9 +52,16 @@ extension ResponseStore {
         defer {
             invalidations.announce(CacheInvalidation(of: tags + (key.map { [.key($0)] } ?? []), changedURLs: urls))
         }
+        var failure: CacheError?
         for tag in tags {
-            if let cache { try await cache.mark(tag) } else { invalidations.add(tag, isErasure: false) }
+            guard let cache else {
+                invalidations.add(tag, isErasure: false)
+                continue
+            }
+            // A tag that cannot be written is marked in memory, and so are those after it.
+            do throws(CacheError) { try await cache.mark(tag) } catch { failure = failure ?? error }
         }
+        if let failure { throw failure }
     }
 
     private func markAtOnce(_ urls: Set<String>, key: RequestKey?) {

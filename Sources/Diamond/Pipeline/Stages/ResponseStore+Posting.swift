@@ -35,7 +35,7 @@ extension ResponseStore {
     /// Whether the body of a response to POST is collected, because it may answer GETs.
     func mayAnswerGets(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
         context.wire.method == .post && received.headers.contains(.contentLocation) && isForGets(context)
-            && storedForGet(decision(on: received, to: context, method: .get), received) != nil
+            && storedForGet(decision(on: received, to: context, method: .get), of: received) != nil
     }
 
     /// Stores the response to a POST for GETs, in the place of an older one.
@@ -45,7 +45,7 @@ extension ResponseStore {
     }
 
     /// Returns the response as it is stored for GETs; `nil` if it may not be.
-    private func storedForGet(_ decision: StoreDecision, _ received: ReceivedResponse) -> StoredResponse? {
+    private func storedForGet(_ decision: StoreDecision, of received: ReceivedResponse) -> StoredResponse? {
         guard received.status.kind == .successful, let stored = decision.stored, stored.lifetime != nil,
             !stored.flags.contains(.heuristic),
             !received.headers[values: .vary].flatMap(\.listElements).contains(where: isOfPost)
@@ -71,7 +71,7 @@ extension ResponseStore {
         _ received: ReceivedResponse,
         to context: RequestContext
     ) -> EntryForGet? {
-        guard let stored = storedForGet(decision, received), let identity = identityForGet(of: context.wire),
+        guard let stored = storedForGet(decision, of: received), let identity = identityForGet(of: context.wire),
             let target = target(of: decision, for: context, under: identity, at: received.receivedAt)
         else { return nil }
         var entry = context.entry(stored, under: target.identity)

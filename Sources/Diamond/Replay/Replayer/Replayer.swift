@@ -174,7 +174,12 @@ public final class Replayer: Sendable {
                     try await queue.maintainIfNeeded()
                     try await retryOffline(network)
                     if let answered = origins.take(at: queue.clock.uptime()) {
-                        try await queue.retryEarly(.originsAnswered(answered))
+                        do throws(ReplayError) {
+                            try await queue.retryEarly(.originsAnswered(answered))
+                        } catch {
+                            for origin in answered { _ = origins.note(origin) }
+                            throw error
+                        }
                     }
                     if ignoresBackoff { try await queue.retryEarly(.requested) }
                     ignoresBackoff = false
