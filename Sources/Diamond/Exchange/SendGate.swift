@@ -31,8 +31,8 @@ final class SendGate: Sendable {
     /// Passes if the request may be sent.
     ///
     /// - Parameter isHedge: whether another attempt is on the wire.
-    /// - Throws: ``ConnectionError`` `cancelled` if the task is canceled, or if the request may not be sent. Then
-    ///   ``hasRefused`` is `true`, except for a hedge.
+    /// - Throws: ``ConnectionError`` `cancelled` if the task is canceled, or if the request may not be sent. In the
+    ///   second case ``hasRefused`` becomes `true`, except for a hedge.
     func pass(isHedge: Bool = false) async throws(ConnectionError) {
         guard !Task.isCancelled else { throw .cancelled }
         let isOpen = await open(isHedge || isBehindRedirect)

@@ -57,7 +57,8 @@ extension HTTPField {
         withUnsafeBytesOfValue { bytes in other.withUnsafeBytesOfValue { bytes.elementsEqual($0) } }
     }
 
-    /// The value with its bytes as characters of ISO-8859-1: other bytes are another text, also where they are not UTF-8.
+    /// The bytes of the value as characters of ISO-8859-1. Values with different bytes have different texts, even if
+    /// the bytes are not UTF-8.
     var byteText: String {
         withUnsafeBytesOfValue { bytes in
             bytes.allSatisfy { $0 < 0x80 }

@@ -25,7 +25,7 @@ struct RetryHistory: Hashable, Sendable {
     /// ended, too.
     var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
 
-    /// Whether the server may have processed one of the attempts, without a response that says so.
+    /// Whether the server may have processed one of the attempts although no response confirms it.
     var mayHaveArrived: Bool { attempts.contains(where: \.mayHaveArrived) }
 
     /// Records an attempt, and the decision after it.

@@ -16,8 +16,8 @@ import FoundationNetworking
 /// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is split again, which fails
 ///   for a value with a comma that looks like the beginning of another cookie.
 /// - Foundation does not report when a connection is established: `connectTimeout` is ignored, and
-///   `requestMayHaveBeenSent` is `true` unless the host could not be resolved or connected to. HTTP/2 is used where
-///   Foundation uses it, without a report.
+///   `requestMayHaveBeenSent` is `true` unless the URL or the body was refused, the host could not be resolved or
+///   connected to, or TLS failed. HTTP/2 is used where Foundation uses it, without a report.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
 ///
 /// On Apple platforms there are further limits:
@@ -57,8 +57,8 @@ public final class URLSessionTransport: Transport {
 
     /// Creates a transport with settings.
     ///
-    /// - Throws: `badSettings` for settings that URLSession does not support. On Linux it supports only the defaults;
-    ///   elsewhere also no proxy at all, and a minimum version of TLS.
+    /// - Throws: `badSettings` for settings that URLSession does not support. On Linux it supports only the defaults.
+    ///   On Apple platforms it also supports ``ProxySelection/none`` and a minimum version of TLS.
     public convenience init(_ settings: TransportSettings) throws(TransportError) {
         if let refusal = settings.refusal { throw refusal }
         self.init(unchecked: settings)

@@ -4,8 +4,9 @@ import HTTPTypes
 extension Model {
     /// Deletes the object on the server, and removes it from every collection.
     ///
-    /// A new object leaves its collections, and nothing is sent. The status 404 or 410 counts as success. If the call
-    /// fails, the object returns to its position in each collection.
+    /// A new object leaves its collections, and nothing is sent. If the queue has already sent the call that creates
+    /// it, the deletion waits in the queue for the server's id (<doc:Queueing>). The status 404 or 410 counts as
+    /// success. If the call fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
     /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`; `CancellationError`.

@@ -10,7 +10,7 @@ struct Stats: ParsableCommand {
             HITS are fresh responses from the cache. STALE are stale ones that a policy or the server allowed. \
             CONFIRMED are those that the server validated. RATIO is the sum of these three, divided by that sum \
             plus MISSES. SERVED is the number of body bytes from the cache. SAVED is the time of the exchanges that HITS \
-            and STALE replaced. Days are in UTC. --json prints hours.
+            and STALE replaced. Days are in UTC. With --days, --json prints hours.
 
             EXAMPLE
               cachectl stats --days 7

@@ -31,8 +31,8 @@ struct ReplayOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "If a job with the unique name is unsent: keep it (the default), replace it, preserveSchedule (replace its "
-                + "request, not its time), appendAfterRunning (as replace) or merge (both).",
+            "For an unsent job with the unique name: keep (add no job, the default), replace, preserveSchedule "
+                + "(replace its request, not its time), appendAfterRunning (the same as replace), or merge.",
             valueName: "WAY"))
     var uniqueness: ReplayPolicy.Uniqueness?
 

@@ -16,8 +16,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .short,
         help: ArgumentHelp(
-            "A parameter, repeatable: for the query, or for a form if a POST, PUT or PATCH has no body. NAME alone has no "
-                + "value.",
+            "A parameter, repeatable: for the query of a GET, HEAD, DELETE, QUERY or a request with a body; otherwise "
+                + "for a form. NAME alone has no value.",
             valueName: "NAME=VALUE"))
     var p: [String] = []
 
@@ -141,7 +141,7 @@ struct RequestOptions: ParsableArguments {
 
     private static func duration(_ seconds: Double, option: String) throws(RequestError) -> Duration {
         guard (0...3_000_000_000).contains(seconds) else {
-            throw RequestError(.malformedRequest, "\(option) must be a number of seconds, 0 or more")
+            throw RequestError(.malformedRequest, "\(option) must be a number of seconds from 0 to 3000000000")
         }
         return .seconds(seconds)
     }

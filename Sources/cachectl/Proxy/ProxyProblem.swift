@@ -52,7 +52,7 @@ struct ProxyProblem: Error {
         guard let error = error as? HTTPParserError else { return nil }
         switch error {
         case .headerOverflow: self.init(.requestHeaderFieldsTooLarge, "the head is too large", closes: true)
-        case .invalidMethod: self.init(.notImplemented, "the method is unknown", closes: true)
+        case .invalidMethod: self = .badRequest("the method is malformed")
         case .invalidVersion: self.init(.httpVersionNotSupported, "the version is not HTTP/1", closes: true)
         case .invalidEOFState, .closedConnection: return nil
         default: self = .badRequest("the request is malformed")

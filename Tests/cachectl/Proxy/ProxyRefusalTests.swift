@@ -32,7 +32,7 @@ import Testing
     @Test(
         arguments: [
             ("GET /a HTTP/1.1\r\n\r\n", 400), ("GET /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-            ("F(O /a HTTP/1.1\r\nHost: x\r\n\r\n", 501), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+            ("F(O /a HTTP/1.1\r\nHost: x\r\n\r\n", 400), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
             ("GET /a HTTP/2.0\r\nHost: x\r\n\r\n", 505),
             ("GET /a#b HTTP/1.1\r\nHost: x\r\n\r\n", 400), ("GET a HTTP/1.1\r\nHost: x\r\n\r\n", 400),
             ("GET /a HTTP/1.1\r\nHost: x/y\r\n\r\n", 400),

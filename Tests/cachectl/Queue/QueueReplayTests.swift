@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `cachectl queue replay` {
     let cachectl = Shell()
-    // The server does close: a job that met a connection on its way to be closed would be sent again later.
+    // RawServer closes each connection, and says so. Otherwise a job that reused a closing connection would be retried.
     private static let acceptance = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
     private func add(_ base: String, _ options: String...) async throws {
@@ -32,7 +32,7 @@ import Testing
         #expect(try await cachectl("queue", "replay", "--once").text == "nothing to send now\n1 waiting, 2 done\n")
     }
 
-    @Test func `ends with 1 where a person has to look, and with 0 where it is tried again`() async throws {
+    @Test func `exits with 1 if a job is dead, and with 0 if it is tried again`() async throws {
         let refusing = try RawServer(answering: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         try await add(refusing.base)
         let dead = try await cachectl("queue", "replay")
@@ -43,7 +43,7 @@ import Testing
         #expect(form["postponed"] as? Int == 1 && (form["counts"] as? [String: Int])?["dead"] == 1, "\(form)")
     }
 
-    @Test func `counts what it finds too late, and ends with 1`() async throws {
+    @Test func `counts expired jobs as dead, and exits with 1`() async throws {
         try await add("http://127.0.0.1:1", "--expiry", "1d")
         try cachectl.rewriteQueue("UPDATE job SET expires_at = 1")
         let late = try await cachectl("queue", "replay")
@@ -57,7 +57,7 @@ import Testing
         #expect(try cachectl.queue().job(1)?.attempts == 0)
     }
 
-    @Test func `sends only the jobs of those whom it is told`() async throws {
+    @Test func `sends only the jobs of the given identities`() async throws {
         let server = try RawServer(answering: Self.acceptance)
         for name in ["me", "other"] { try await add(server.base, "--identity", name) }
         #expect(try await cachectl("queue", "replay", "--identity", "me").text.hasSuffix("1 done\n1 ready, 1 done\n"))
@@ -70,7 +70,7 @@ import Testing
         _ = try await cachectl("queue", "add", "-", input: text)
         #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 waiting\n"))
         _ = try await cachectl("queue", "retry", "1")
-        // An empty one is none.
+        // An empty variable counts as missing.
         let empty = try await cachectl("queue", "replay", environment: ["API_TOKEN": ""])
         #expect(empty.status == 0 && empty.text.hasSuffix("1 postponed\n1 waiting\n"), "\(empty.text)")
         _ = try await cachectl("queue", "retry", "1")
@@ -79,7 +79,7 @@ import Testing
         #expect(!(sent.text + sent.errors).contains("s3cret"))
     }
 
-    @Test func `lets what is on its way come to its end when nobody reads any more, and ends with 74`() async throws {
+    @Test func `finishes running requests when its output is closed, and exits with 74`() async throws {
         let (first, second) = (DispatchGroup(), DispatchGroup())
         for gate in [first, second] { gate.enter() }
         let server = try RawServer { connection in
@@ -95,14 +95,14 @@ import Testing
         try output.fileHandleForReading.close()
         let queue = try cachectl.queue()
         first.leave()
-        // Its end is told into a pipe that is broken.
+        // The line about the end of job 1 goes to a closed pipe.
         _ = try await queue.end(of: 1)
         second.leave()
         #expect(await replay.ended() == .exited(74))
         #expect(try queue.counts()[.done] == 2)
     }
 
-    /// Who runs the tests with nohup has them ignore the end of the terminal, and cachectl with them.
+    /// The signals that end cachectl. If the tests run under nohup, they and cachectl ignore SIGHUP.
     private static let signals: [Int32] = {
         let before = signal(SIGHUP, SIG_DFL)
         defer { signal(SIGHUP, before) }

@@ -17,7 +17,7 @@ package final class CacheFile: Sendable {
         var isAbandoned = false
     }
 
-    /// The longest wait for another process, in a lookup and in other work that must not delay one.
+    /// The longest wait for another process in a lookup, and in other work that must not delay a lookup.
     static let briefTimeout: Duration = .milliseconds(100)
 
     let store: Store
@@ -129,7 +129,7 @@ package final class CacheFile: Sendable {
     func reopenIfReplaced(timeout: Duration = .seconds(1)) throws(CacheError) {
         let now = FileIdentity(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
-        // Without a number, the file may have been removed before the number was read.
+        // `known` is nil if the file was removed before its number was read. Any file at the path is then a later one.
         guard recreates, now == nil ? !isAbandoned : now != known else { return }
         try reopen(replacing: database, in: store.waiting(atMost: timeout))
     }

@@ -3,7 +3,7 @@ import Foundation
 
 /// The secret of a sealed store. Digests of credentials, tags, identities, URLs and hosts are made with it. It is
 /// stored sealed. When the key changes, the secret is opened with the older key and sealed with the new one, so that
-/// digests stay the same. The copy of the older key is deleted.
+/// digests stay the same. The copy that the older key had sealed is deleted.
 package struct SealedSecret {
     private static let context = Data("diamond 1 secret".utf8)
 

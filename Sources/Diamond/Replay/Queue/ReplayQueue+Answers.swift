@@ -68,9 +68,10 @@ extension ReplayQueue {
         }
     }
 
-    /// Puts an id into the request of a job that waits for one, so that it is sent. Does nothing if the job does not
+    /// Changes the request of a job that waits for an id, so that the job can be sent. Does nothing if the job does not
     /// wait for an id.
     ///
+    /// - Parameter change: puts the id into the request.
     /// - Throws: as ``edit(_:_:)``.
     package func complete(
         _ id: ReplayJob.ID, _ change: @Sendable (inout Request) -> Void

@@ -29,7 +29,8 @@ struct ReplayRow: Hashable, Sendable {
     var token: Int64
     /// The owner that runs the job; `nil` for none.
     var owner: Int64?
-    /// The start of the current attempt. If several attempts may have been processed, it is the start of the first.
+    /// The start of the current attempt, or of the first attempt of the same run that may have been processed. After a
+    /// pause, it is the start of the current attempt. `nil` before an attempt.
     var sentAt: Int64?
     /// The start of the first attempt that may have been processed with an unknown outcome.
     var unknownAt: Int64?
@@ -37,7 +38,8 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again,
     /// but not edited, because a server may know it.
     var mayHaveActed = false
-    /// Whether a program could not decode the request before. It is read only when the decision depends on it.
+    /// Whether an earlier attempt could not decode the request. It is `false` until `ReplayTable.finish` sets it for
+    /// the decision about a request that cannot be decoded.
     var wasUndecodable = false
 
     /// The range of numbers that can be added without overflow. Numbers of a damaged row are limited to it.

@@ -2,9 +2,9 @@ import Foundation
 
 /// The events that a server sends, through as many connections as needed (HTML living standard, section 9.2).
 ///
-/// Made by ``Engine/events(_:after:eventLimit:)``. Each iteration has its own connection. It opens with the request for
-/// the first event, and ends when the iterator is dropped or its task is canceled. An iteration throws
-/// ``ConnectionError``, and ends if the server has said that there are no more events.
+/// Made by ``Engine/events(_:after:eventLimit:)``. Iterations share no connection. An iteration connects when its first
+/// event is requested, and again when a connection ends. It ends when the iterator is dropped, when its task is
+/// canceled, or when the server has said that there are no more events. It throws ``ConnectionError``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = ConnectionError

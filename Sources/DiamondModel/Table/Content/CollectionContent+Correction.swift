@@ -1,6 +1,6 @@
 extension CollectionContent {
-    /// Returns the step from the rows that the table shows after a gesture to the rows of the collection. Usually both
-    /// are the same, and the step only has updates.
+    /// Returns the step that changes the rows shown after a gesture into the rows of the collection; `nil` until all
+    /// change sets are there. Usually the rows are the same, and the step only has updates.
     func correction() -> TableStep? {
         // The change sets name the updated rows, so all up to the current generation have to be there.
         guard (pending.last?.newGeneration ?? generation) >= collection.generation else { return nil }

@@ -11,8 +11,8 @@ struct QueueReplay: AsyncParsableCommand {
             Sends jobs with the same ordering key one after the other. Several programs can send the jobs of one queue \
             at the same time. If a result cannot be written to disk, the write is tried again until Ctrl-C. The \
             request is not sent again. At Ctrl-C, or when the output is closed, running requests finish. With --watch \
-            and --json, prints one JSON object per change. Exits with 1 if a job is dead or needs review, and with 4 \
-            if the queue cannot be written.
+            and --json, prints one JSON object per change. Exits with 1 if a job becomes dead or needs review during \
+            the run, and with 4 if the queue cannot be written.
 
             Reads the secrets that a request names from the environment: github-token from GITHUB_TOKEN. If one is \
             missing, a job with an identity is held until the identity is released. A job without one waits.

@@ -74,7 +74,7 @@ private func freshness(
         #expect(freshness.lifetime == 0 && !freshness.isHeuristic)
     }
 
-    @Test func `the app's lifetime replaces the heuristic one, of good answers`() {
+    @Test func `the app's lifetime replaces a heuristic one, except for error statuses`() {
         let heuristic = StoredResponse.stub(lifetime: 10_000, flags: .heuristic)
         #expect(heuristic.isFresh(at: 9000, maxAge: nil) && !heuristic.isFresh(at: 10_000, maxAge: nil))
         #expect(heuristic.isFresh(at: 20_000, maxAge: 30_000) && !heuristic.isFresh(at: 5000, maxAge: 2000))

@@ -55,7 +55,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect((decide(headers, .shared, status: status) != nil) == isStored)
     }
 
-    @Test func `keeps what one kind of cache stores from the other`() throws {
+    @Test func `gives the response of one kind of cache to that kind only`() throws {
         let own = try #require(decide([:]))
         let shared = try #require(decide([:], .shared))
         #expect(own.isOf(.private) && !own.isOf(.shared))
@@ -108,13 +108,13 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(stored.flags.isDisjoint(with: .noCache) && stored.flags.contains(.hasValidator))
     }
 
-    @Test func `a response is not stored that means something else without the field`() {
+    @Test func `a response that means something else without the field is not stored`() {
         let headers: HTTPFields = [.location: "/b", .cacheControl: "no-cache=\"Location\", max-age=60"]
         #expect(decide(headers, status: 301) == nil)
         #expect(decide([.location: "/b", .cacheControl: "no-cache=\"A\""], status: 301) != nil)
     }
 
-    @Test func `a validator that is not stored is none to ask with`() throws {
+    @Test func `a validator that is not stored is not sent`() throws {
         let stored = try #require(decide([.eTag: "\"1\"", .cacheControl: "no-cache=\"ETag\""]))
         #expect(!stored.flags.contains(.hasValidator))
     }
@@ -154,7 +154,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 }
 
 @Suite struct `RFC 9111 section 3.2` {
-    @Test func `has no more headers after many confirmations than one answer may bring`() {
+    @Test func `many confirmations add no more fields than the limit for one response`() {
         var headers: HTTPFields = [.eTag: "\"1\""]
         for round in 0..<8 {
             var new = HTTPFields()
@@ -167,7 +167,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 
     @Test(arguments: [false, true])
-    func `a 304 updates the coding where bodies are stored with theirs`(passesCoding: Bool) throws {
+    func `a 304 updates Content-Encoding only if bodies are stored coded`(passesCoding: Bool) throws {
         let old = StoredResponse.stub(lifetime: 1000, headers: "ETag: \"1\"\nContent-Encoding: br\n")
         var rules = StoreRules()
         rules.passesCoding = passesCoding

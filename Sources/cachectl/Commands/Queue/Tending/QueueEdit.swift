@@ -8,10 +8,11 @@ struct QueueEdit: AsyncParsableCommand {
         commandName: "edit",
         abstract: "Replaces the request of a job, and prints the id of the job that has it.",
         discussion: """
-            Reads the new request as JSON from FILE or standard input. On a terminal, opens the current request in the \
-            editor of VISUAL or EDITOR. Keeps the identity, lane and replay settings that the new request leaves out. \
-            Refuses to change the identity, lane, ordering key, order or unique name. If the job may have been \
-            processed, it stays unchanged, and the new request is added as another job.
+            Reads the new request as JSON from FILE or standard input. On a terminal, without FILE, opens the current \
+            request in the editor of VISUAL or EDITOR. Keeps the identity and lane if the new request leaves them out, \
+            and the replay settings if it has none at all. Refuses to change the identity, lane, ordering key, order \
+            or unique name. If the job may have been processed, it stays unchanged, and the new request is added as \
+            another job.
 
             EXAMPLE
               cachectl queue edit 42
