@@ -31,7 +31,7 @@ extension CanonicalForm.Writer {
         filled: QueryItems = QueryItems(),
         rules: KeyRules
     ) {
-        guard !hasIdentity, !filled.isEmpty else {
+        guard !replacesCredentials, !filled.isEmpty else {
             return items.withSortedItems {
                 add($0, of: items.bytes.span, filledStart: .max, source: source, rules: rules)
             }
@@ -90,7 +90,7 @@ extension CanonicalForm.Writer {
         rules: KeyRules
     ) {
         let name = text.extracting(item.name)
-        guard !(hasIdentity && rules.isReplaced(parameter: name)) else { return }
+        guard !(replacesCredentials && rules.isReplaced(parameter: name)) else { return }
         addLine(tag, content: text.array(item.name) + [0x20] + rules.digest(of: text.array(item.range)).utf8)
     }
 }
@@ -157,7 +157,7 @@ extension CanonicalForm.Writer {
 
     /// Whether another line represents the header.
     private func isReplaced(_ header: String, hasBody: Bool, rules: KeyRules) -> Bool {
-        hasBody && header == "content-type" || hasIdentity && rules.isReplaced(header)
+        hasBody && header == "content-type" || replacesCredentials && rules.isReplaced(header)
     }
 
     @inline(never)

@@ -8,11 +8,12 @@ extension CanonicalForm {
     /// The rules are passed to each section, because as a property they would be copied for each.
     struct Writer: ~Copyable {
         var bytes: [UInt8] = []
-        let hasIdentity: Bool
+        /// Whether the identity replaces the credentials.
+        let replacesCredentials: Bool
         let hasCacheKey: Bool
 
         private init(of request: borrowing WireRequest) {
-            hasIdentity = request.identity != nil
+            replacesCredentials = request.replacesCredentials
             hasCacheKey = request.cacheKey != nil
             bytes.reserveCapacity(480)
         }
@@ -96,7 +97,7 @@ extension CanonicalForm.Writer {
     }
 
     private mutating func addJSON(_ value: JSONValue, rules: KeyRules) throws(RequestError) {
-        let secrets = hasIdentity ? rules.own.secrets : []
+        let secrets = replacesCredentials ? rules.own.secrets : []
         let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
         let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
@@ -111,7 +112,7 @@ extension CanonicalForm.Writer {
         let name = PercentEncoding.encode(part.name.utf8)
         guard !rules.isIgnored(parameter: name.span) else { return }
         let isSecret = rules.isSecret(parameter: name.span)
-        guard isSecret || !hasCacheKey, !(hasIdentity && rules.isReplaced(parameter: name.span)) else { return }
+        guard isSecret || !hasCacheKey, !(replacesCredentials && rules.isReplaced(parameter: name.span)) else { return }
         var content = Array("name=".utf8) + name
         if let filename = part.filename { content += " filename=".utf8 + PercentEncoding.encode(filename.utf8) }
         if let type = part.contentType { content += " type=".utf8 + PercentEncoding.encode(type.utf8) }

@@ -19,7 +19,7 @@ extension WireRequest {
     ///
     /// - Parameter rules: the engine's rules.
     func isFoundByOthers(_ rules: KeyRules) -> Bool {
-        guard !self.rules.isEmpty || identity != nil && !rules.own.secrets.isEmpty else { return false }
+        guard !self.rules.isEmpty || replacesCredentials && !rules.own.secrets.isEmpty else { return false }
         // Requests with parameters that this one ignores find the response, too.
         if !self.rules.ignoring.isEmpty { return true }
         let all = rules.adding(self)
@@ -27,7 +27,7 @@ extension WireRequest {
             // Other requests do not mask a parameter that is secret by this request's rules alone.
             if all.isSecret(item), !rules.isSecret(item) { return true }
             if rules.isIgnored(parameter: item.name.span) { return false }
-            let isReplaced = identity != nil && item.hasValue && all.isReplaced(parameter: item.name.span)
+            let isReplaced = replacesCredentials && item.hasValue && all.isReplaced(parameter: item.name.span)
             return isReplaced || all.isIgnored(parameter: item.name.span)
         }
     }

@@ -36,8 +36,25 @@ public struct Request: Hashable, Sendable {
     public var credentials: [Credential] = [] { didSet { resetMemo() } }
     /// The user that the request is sent for, such as `"user-42"`. It replaces the credentials in the request's key:
     /// users never share responses, and a new token still finds the entries that an older one stored. With `nil`, the
-    /// engine's ``CredentialProvider`` provides the identity.
-    public var identity: String? { didSet { resetMemo() } }
+    /// engine's ``CredentialProvider`` provides the identity. A provided identity replaces only named secrets: a
+    /// credential that the request sets itself may be another user's, and remains in the key.
+    public var identity: String? {
+        didSet {
+            hasProvidedIdentity = false
+            resetMemo()
+        }
+    }
+
+    /// Whether the engine's credential provider has named ``identity``. The request's own credentials then remain in its
+    /// key.
+    private(set) var hasProvidedIdentity = false
+
+    /// Sets the identity that the engine's credential provider names for a request without one.
+    mutating func provide(identity: String?) {
+        self.identity = identity
+        hasProvidedIdentity = identity != nil
+    }
+
     /// A key that replaces method, URL, parameters, headers and body in the request's key. Credentials and identity
     /// still separate requests. Requests with different responses need different keys. If a response varies by a header
     /// (`Vary`), the key has to contain the value of that header. An unsafe request with a key removes the entry of a

@@ -13,6 +13,8 @@ package struct WireRequest {
     package var body: RequestBody?
     package let encoding: ParameterEncoding
     package let identity: String?
+    /// Whether the credential provider has named ``identity``.
+    let hasProvidedIdentity: Bool
     private var extras: Extras?
 }
 
@@ -35,7 +37,8 @@ extension WireRequest {
         try addType(of: body, to: &headers)
         return WireRequest(
             method: request.method, url: url, items: items, headers: headers, body: body,
-            encoding: request.encoding, identity: request.identity, extras: extras
+            encoding: request.encoding, identity: request.identity,
+            hasProvidedIdentity: request.hasProvidedIdentity, extras: extras
         )
     }
 
@@ -99,6 +102,10 @@ extension WireRequest {
     var parameterCredentials: [Credential] {
         credentials.filter { if case .parameter = $0.place { true } else { false } }
     }
+
+    /// Whether the identity replaces the credentials of the request in its key. One that the credential provider has
+    /// named does not: the request may have a credential of another user.
+    var replacesCredentials: Bool { identity != nil && !hasProvidedIdentity }
 
     /// Whether `Authorization` is sent.
     var isAuthorized: Bool {

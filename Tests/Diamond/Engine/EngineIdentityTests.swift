@@ -74,6 +74,39 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: Way.allCases, [IdentityPreset.selectingHeaders, .http])
+    func `a credential of the request itself separates users although the provider names one identity`(
+        way: Way,
+        preset: IdentityPreset
+    ) async throws {
+        let engine = engine {
+            $0.credentials = KnownSecrets([:], identity: "ann")
+            $0.identityPreset = preset
+        }
+        #expect(try await engine.send(way.request("bob")).source == .network)
+        #expect(try await engine.send(way.request("carol")).source == .network)
+        #expect(try await engine.send(way.request("bob")).source == .cache)
+        #expect(try await engine.forget(identity: "ann") == 2)
+        await engine.close()
+    }
+
+    @Test func `a redirect keeps a credential of the request itself in the key`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            request.url == "http://h/a"
+                ? .stub(status: 302, headers: [.location: "/b"])
+                : .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        let engine = engine {
+            $0.transport = transport
+            $0.credentials = KnownSecrets([:], identity: "ann")
+        }
+        for user in ["bob", "carol"] {
+            let request = Request("http://h/a", headers: [.authorization: "Bearer \(user)"])
+            #expect(try await engine.send(request).source == .network)
+        }
+        await engine.close()
+    }
+
     @Test func `an engine stores no response to a named secret without an identity`() async throws {
         let engine = engine { $0.credentials = KnownSecrets(["token": "s3cret"]) }
         var request = Request("http://h/me")

@@ -29,9 +29,10 @@ struct Environment: Sendable {
         var resolved = request
         try complete(&resolved)
         guard provider != nil, resolved.identity == nil else { return resolved }
-        resolved.identity = try await left.value { [resolved] () async throws(ConnectionError) in
-            try await identity(of: resolved)
+        let identity = try await left.value { [resolved] () async throws(ConnectionError) in
+            try await self.identity(of: resolved)
         }
+        resolved.provide(identity: identity)
         return resolved
     }
 

@@ -136,7 +136,7 @@ final class ResolvedRequest: Sendable {
     /// Whether all entries with the key have one URL. They may differ if the app has set the key, if an identity
     /// replaces parameters, or if the request ignores some.
     fileprivate static func hasOneURL(_ wire: WireRequest, rules: KeyRules) -> Bool {
-        let hasReplaced = wire.identity != nil && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
+        let hasReplaced = wire.replacesCredentials && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
         return wire.cacheKey == nil && wire.rules.ignoring.isEmpty && !hasReplaced
     }
 

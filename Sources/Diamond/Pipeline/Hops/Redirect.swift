@@ -21,6 +21,7 @@ enum Redirect {
         next.encoding = request.encoding
         next.rules = request.rules
         next.identity = request.identity
+        if request.hasProvidedIdentity { next.provide(identity: request.identity) }
         let isSameOrigin = url.origin == request.url.origin
         if isSameOrigin { next.credentials = request.headerCredentials }
         next.rules.secrets += request.secretParameters
