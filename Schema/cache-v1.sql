@@ -112,6 +112,30 @@ CREATE TRIGGER entry_takes_its_body AFTER DELETE ON entry BEGIN
     DELETE FROM tag WHERE entry = old.id;
 END;
 
+-- The downloads into files that a later process may continue: one row for each part file, which is in the directory of
+-- its target. The first `size` bytes of the part file were on the disk before the row was written. The process that
+-- writes the file has a lock on it. A sealed store has no rows, because the part file is in clear.
+CREATE TABLE download (
+    id            INTEGER PRIMARY KEY,
+    key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
+    key           BLOB    NOT NULL CHECK (length(key) = 32),
+    request       TEXT    NOT NULL,     -- the canonical form, credentials as keyed digests
+    url           TEXT    NOT NULL,     -- with secrets masked
+    method        TEXT    NOT NULL,
+    identity      TEXT,                 -- the request's identity, NULL for none
+    status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
+    headers       BLOB    NOT NULL,     -- "Name: value" lines, in the order received
+    received_at   INTEGER NOT NULL CHECK (received_at >= 0),  -- when the headers arrived
+    target        TEXT    NOT NULL,     -- the absolute path of the complete file
+    part          TEXT    NOT NULL,     -- the name of the part file
+    size          INTEGER NOT NULL CHECK (size >= 0),
+    written_at    INTEGER NOT NULL CHECK (written_at >= 0),
+    checksum      INTEGER NOT NULL      -- 64 bits of SHA-256 over the other columns but the id and the prefix
+) STRICT;
+
+-- Finding the part files of a request.
+CREATE INDEX download_by_key ON download (key_prefix);
+
 -- The newest changes that other processes have to apply to their memory tiers. A change names a key, or a URL (whatever
 -- its query). If both are NULL, any entry may have changed.
 CREATE TABLE change (

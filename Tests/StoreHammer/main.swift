@@ -8,10 +8,14 @@ import Foundation
 // StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or something
 // fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
 // ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to write the file.
+// StoreHammer download DIRECTORY URL FILE: see Downloading.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
 if arguments.count == 2, arguments[0] == "stop" { try stop(writing: arguments[1]) }
+if arguments.count == 4, arguments[0] == "download" {
+    exit(await Downloading.run(in: arguments[1], from: arguments[2], to: arguments[3]))
+}
 guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
     FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]\n".utf8))
     exit(64)

@@ -3,7 +3,9 @@ import DiamondSQLite
 /// Erasing entries, and marking them stale.
 extension Cache {
     /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless
-    /// a reader in another process still needs them. Damaged files that were set aside are removed, too.
+    /// a reader in another process still needs them. Damaged files that were set aside are removed, too. So are the
+    /// received parts of downloads into files, except those of running downloads. A selection by tag or predicate
+    /// does not include downloads.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
     /// requested is stored.
@@ -26,6 +28,7 @@ extension Cache {
                 let names = selection.names(by: file.urlHash)
                 var count = 0
                 for part in parts { count += try file.erase(part, named: names) }
+                try file.eraseDownloads(selection)
                 if selection == .all { try Self.deleteOrphans(in: file) }
                 // Also if nothing was erased: an earlier call may have failed after it erased the entries.
                 try eviction.vacuumAll()

@@ -85,7 +85,7 @@ extension Connection {
         }
         // Released outside the lock.
         withExtendedLifetime(rest) {}
-        file?.close()
+        file?.close(after: outcome)
         // Before the waiters are resumed: a task that resumes, or that sees the engine idle, must not find the
         // connection among the engine's members.
         if let membership { registry?.remove(membership) }

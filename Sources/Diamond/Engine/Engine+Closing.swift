@@ -15,7 +15,8 @@ extension Engine {
     }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the
-    /// network fail.
+    /// network fail. The next process continues downloads into files
+    /// (``download(_:to:limit:progress:)-(_,URL,_,_)``).
     ///
     /// Responses are written to disk a moment after they are returned: a program that ends soon should close its
     /// engine, or call `await cache?.flush()`, first. The files of the cache are closed when the last reference to the
@@ -32,7 +33,7 @@ extension Engine {
         queries.close()
         automaticReplay?.stop()
         if limit > .zero { await waitForIdle(limit: limit, clock: pipeline.exchangeEnvironment.retryCoordinator.clock) }
-        for connection in members.all { connection.cancel() }
+        for connection in members.all { connection.cancelKeepingFile() }
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
         pipeline.exchangeEnvironment.retryCoordinator.waits.close()

@@ -345,7 +345,7 @@ import Testing
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let place = ConnectionFile(file)
-        place.close()
+        place.close(after: .failure(.cancelled))
         let caller = Caller(run: StubRun(DownloadFile(later: file, limit: .max)))
         await #expect {
             _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: caller)

@@ -248,6 +248,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `a download removes the kept files that nobody has written for a week, and no newer ones`() async throws
+    {
+        let names = (0..<2).map { _ in ".diamond-\(UUID().uuidString).kept" }
+        for name in names { _ = try folder.file(name, Data("old".utf8)) }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -8 * 86_400)],
+            ofItemAtPath: folder.url.appending(path: names[0]).path)
+        let engine = engine { $0.transport = StubTransport() }
+        _ = try await engine.download(Request("http://h/"), to: file)
+        #expect(folder.names == [names[1], "cities.zip"])
+        await engine.close()
+    }
+
     @Test func `downloads to the same place run at the same time, and the last whole one is there`() async throws {
         let isHeld = Gate()
         let transport = StubTransport { request throws(TransportError) in

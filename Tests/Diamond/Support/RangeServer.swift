@@ -20,6 +20,8 @@ final class RangeServer: Sendable {
     struct State: Sendable {
         var body = Data.noise(3 << 20)
         var tag = "\"a\""
+        /// Whether it serves ranges; `false` answers each request with the whole body.
+        var servesRanges = true
         /// The fields in addition to the length and the tag.
         var headers: HTTPFields = [.cacheControl: "max-age=60"]
         /// The courses of the next transfers; later ones are whole.
@@ -50,7 +52,8 @@ final class RangeServer: Sendable {
     private static func answer(_ request: TransportRequest, _ state: Guarded<State>) -> TransportResponse {
         if request.url.hasSuffix("/moved") { return .stub(status: 302, headers: [.location: "/"]) }
         let (now, flow) = state.withLock { state in (state, state.flows.isEmpty ? .whole : state.flows.removeFirst()) }
-        let first = request.headers[.range].flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+        let range = now.servesRanges ? request.headers[.range] : nil
+        let first = range.flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
         if first == now.body.count {
             return .stub(status: 416, headers: [.contentRange: "bytes */\(first)", .eTag: now.tag], body: "")
         }

@@ -153,8 +153,9 @@ extension CacheTable {
     /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer
     /// pauses for so long.
     static let idleLimit: Int64 = 3_600_000
-    /// The milliseconds after which a partial entry with a validator will not be continued: a week.
-    static let resumableLifetime: Int64 = 7 * 86_400_000
+    /// The milliseconds after which a partial entry with a validator will not be continued: a week, as for
+    /// downloads.
+    static let resumableLifetime = PartFile.lifetime
 
     /// Returns the partial entries that were not written for an hour, or for a week if they have a validator, the
     /// oldest first.

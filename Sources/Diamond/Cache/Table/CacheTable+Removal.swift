@@ -187,18 +187,20 @@ extension CacheTable {
         case .expired(let time):
             ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
         case .urlPrefix(let prefix): urls(beginningWith: [prefix], where: "seal IS NULL")
-        case .host(let host):
-            urls(
-                beginningWith: ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] },
-                where: "seal IS NULL")
+        case .host(let host): urls(beginningWith: prefixes(ofHost: host), where: "seal IS NULL")
         case .sealedHost(let digest): urls(beginningWith: [digest + "/"], where: "seal IS NOT NULL")
         }
+    }
+
+    /// Returns the beginnings of the URLs of a host, with any scheme and port.
+    static func prefixes(ofHost host: String) -> [String] {
+        ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }
     }
 
     /// Returns the condition for rows whose URL column begins with a prefix.
     ///
     /// - Parameter seal: the condition for sealed or clear rows: the URL column of a sealed row has digests.
-    private static func urls(beginningWith prefixes: [String], where seal: String) -> (sql: String, values: [Value]) {
+    static func urls(beginningWith prefixes: [String], where seal: String = "TRUE") -> (sql: String, values: [Value]) {
         let ranges = prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR ")
         // The last character of Unicode is the largest of all that can follow.
         return ("(\(ranges)) AND \(seal)", prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] })

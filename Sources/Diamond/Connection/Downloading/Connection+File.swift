@@ -46,6 +46,13 @@ extension Connection {
         }
     }
 
+    /// Cancels the connection, because its engine is closed. A later process may continue its file, unless the app has
+    /// canceled it before.
+    func cancelKeepingFile() {
+        core.withLock { $0.life.isSettled ? nil : $0.file }?.stayAfterCancel()
+        cancel()
+    }
+
     /// Sets the file that the body is written to.
     ///
     /// - Parameter size: the size of the complete file, if the connection has ended.

@@ -11,6 +11,8 @@ final class ConnectionFile: Sendable {
         /// The size of the complete file in bytes.
         var size: Int?
         var isClosed = false
+        /// Whether a recorded part stays although the connection is canceled.
+        var staysAfterCancel = false
     }
 
     let url: URL
@@ -23,9 +25,6 @@ final class ConnectionFile: Sendable {
 
     /// The size of the file in bytes; `nil` if the file is not complete.
     var size: Int? { state.withLock { $0.size } }
-
-    /// The resume slot of the incomplete file. It belongs to that file, so that neither is used without the other.
-    var resumeSlot: ResumeSlot? { state.withLock { $0.part?.resumeSlot } }
 
     /// Downloads the response to the file, and returns when the file is complete and has its name.
     ///
@@ -50,9 +49,21 @@ final class ConnectionFile: Sendable {
         }
     }
 
-    /// Discards the incomplete file, because the connection has finished. One of its runs may still wait for the run before.
-    func close() {
-        state.withLock { $0.isClosed = true }
+    /// Keeps a recorded part although the connection will be canceled, because the engine is closed.
+    func stayAfterCancel() { state.withLock { $0.staysAfterCancel = true } }
+
+    /// Leaves or discards the incomplete file, because the connection has finished. One of its runs may still wait for the
+    /// run before.
+    func close(after outcome: ConnectionLife.Outcome?) {
+        let (part, staysAfterCancel) = state.withLock { state in
+            state.isClosed = true
+            return (state.part, state.staysAfterCancel)
+        }
+        if case .failure(let error) = outcome, let part,
+            part.staysAfter(error) || staysAfterCancel && part.isKept && !part.isComplete
+        {
+            return state.withLock { $0.part = nil }
+        }
         discard()
     }
 

@@ -178,7 +178,6 @@ extension Connection {
     /// The slot for the partial response of a paused run that may not be stored. All runs share it.
     var resumeSlot: ResumeSlot {
         core.withLock { core in
-            if let file = core.file { return file.resumeSlot ?? ResumeSlot() }
             let slot = core.resumeSlot ?? ResumeSlot()
             // A finished connection resumes nothing: its late parts go into a slot that is dropped.
             if core.life.outcome == nil { core.resumeSlot = slot }

@@ -10,10 +10,12 @@ struct PartialResponse: Sendable {
 
     /// Creates a partial response; `nil` if the response cannot be resumed.
     ///
-    /// - Parameter received: the head of a response, with the bytes that were received before.
-    init?(_ received: ReceivedResponse) {
+    /// - Parameters:
+    ///   - received: the head of a response, with the bytes that were received before.
+    ///   - count: the number of these bytes, if they are in a ``BodySink``; `nil` if they are in the body.
+    init?(_ received: ReceivedResponse, count: Int? = nil) {
         let content = PartialContent(
-            status: received.status.code, headers: received.headers, count: received.body.count,
+            status: received.status.code, headers: received.headers, count: count ?? received.body.count,
             now: received.receivedAt)
         guard let content else { return nil }
         self.received = received

@@ -5,11 +5,12 @@ import DiamondSQLite
 /// | response | location | resumed by |
 /// |---|---|---|
 /// | may be stored | a partial entry of the cache's store | every exchange for the same request, in any process |
+/// | goes into a file | that file; a row of the store names it (``DownloadRecorder``) | every download of the request to that path |
 /// | any other | the ``ResumeSlot`` of its connection, in memory | that connection |
 ///
-/// Each location has a ``ResumeLock``: one exchange at a time writes it, through a ``ResumeWriter``. A canceled
-/// exchange saves the received bytes before it releases the lock. The next exchange waits for that, but never for an
-/// exchange that continues.
+/// A file has a lock of its own. Each other location has a ``ResumeLock``: one exchange at a time writes it, through a
+/// ``ResumeWriter``. A canceled exchange saves the received bytes before it releases the lock. The next exchange waits
+/// for that, but never for an exchange that continues.
 final class ResumeStore: Sendable {
     /// The location of a partial response.
     enum Location: Hashable {

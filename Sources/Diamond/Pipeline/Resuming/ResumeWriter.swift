@@ -34,11 +34,11 @@ actor ResumeWriter: ResumeWriting {
     /// Creates a writer; `nil` if no later exchange could find the response.
     init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
         let context = plan.context
-        guard context.isContinuable else { return nil }
+        // A sink has the bytes itself: see ``DownloadRecorder``.
+        guard context.isContinuable, context.caller.sink == nil else { return nil }
         let slot = context.caller.run?.resumeSlot
-        // A sink has the bytes itself, and the slot has their count. A reload uses no stored response.
-        let canUseStore =
-            pipeline.resumeStore.hasCache && context.caller.sink == nil && context.policy.mode != .reload
+        // A reload uses no stored response.
+        let canUseStore = pipeline.resumeStore.hasCache && context.policy.mode != .reload
         let entry = canUseStore ? context.identity.map { ResumeStore.Location.entry($0.key) } : nil
         guard let location = entry ?? slot.map({ .slot(ObjectIdentifier($0)) }) else { return nil }
         self.context = context

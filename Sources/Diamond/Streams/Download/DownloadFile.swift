@@ -17,8 +17,8 @@ final class DownloadFile: DownloadTarget {
     let limit: Int
     let progress: (@Sendable (TransferProgress) -> Void)?
     private let write: Write
-    /// The head and the byte count of the response that is in the file, for a connection that resumes it.
     let resumeSlot = ResumeSlot()
+    let record = DownloadRecord()
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
@@ -55,6 +55,8 @@ final class DownloadFile: DownloadTarget {
     // MARK: The exchange's side
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
+
+    var isKept: Bool { record.row != nil }
 
     /// Creates the temporary file.
     ///
@@ -96,19 +98,62 @@ final class DownloadFile: DownloadTarget {
         do throws(TransportError) { try await perform { [url] in try $0.move(to: url.path) } } catch {
             throw ConnectionError(error)
         }
+        record.close()
     }
 
-    /// Removes the temporary file. Has no effect after ``publish()``.
-    func discard() { state.withLock { $0.temporary }?.remove() }
+    /// Removes the temporary file and its row. Has no effect after ``publish()``.
+    func discard() {
+        state.withLock { $0.temporary }?.remove()
+        record.close()
+    }
 
-    private func perform(
-        _ work: @escaping @Sendable (TemporaryFile) throws -> Void
-    ) async throws(TransportError) {
+    private func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (TemporaryFile) throws -> Value
+    ) async throws(TransportError) -> Value {
         let result = await withCheckedContinuation { waiter in
             queue.async { [self] in waiter.resume(returning: Result { try work(opened()) }) }
         }
-        do { try result.get() } catch { throw TransportError(cannotWrite: url, error) }
+        do { return try result.get() } catch { throw TransportError(cannotWrite: url, error) }
     }
+}
+
+extension DownloadFile: KeepableFile {
+    var target: String {
+        let path = url.path
+        return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    func adopt(_ download: KeptDownload) async -> Adoption {
+        await withCheckedContinuation { waiter in
+            queue.async { [self] in waiter.resume(returning: adopted(download)) }
+        }
+    }
+
+    private func adopted(_ download: KeptDownload) -> Adoption {
+        guard let path = download.path else { return .unusable }
+        let descriptor: Int32
+        switch PartFile.open(path) {
+        case .opened(let opened): descriptor = opened
+        case .inUse: return .inUse
+        case .unusable: return .unusable
+        }
+        let kept = TemporaryFile(kept: path, open: descriptor, write)
+        guard PartFile.size(of: descriptor) >= Int64(download.size), (try? kept.cut(to: download.size)) != nil else {
+            return .unusable
+        }
+        let unused = state.withLock { state in
+            defer { (state.temporary, state.size) = (kept, download.size) }
+            return state.temporary
+        }
+        unused?.remove()
+        return .adopted
+    }
+
+    func sync() async throws(TransportError) -> String { try await perform { try $0.sync() } }
+
+    func keep() async throws(TransportError) { try await perform { try $0.keep() } }
+
+    func release() async { try? await perform { try $0.release() } }
 }
 
 extension TransportError {

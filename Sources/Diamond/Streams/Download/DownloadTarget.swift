@@ -9,6 +9,9 @@ protocol DownloadTarget: BodySink {
     /// Called for every piece that comes over the wire.
     var progress: (@Sendable (TransferProgress) -> Void)? { get }
 
+    /// Whether the received part is recorded, so that a later download continues it.
+    var isKept: Bool { get }
+
     /// Publishes the complete body, which was accepted.
     func publish() async throws(ConnectionError)
 
@@ -20,6 +23,11 @@ extension DownloadTarget {
     var isCommitted: Bool { false }
     var isContinuable: Bool { true }
     var isForWhole: Bool { true }
+    var isKept: Bool { false }
+
+    /// Whether the received part stays for a later download of the same request. A canceled download is not wanted any
+    /// more, and a complete one was refused.
+    func staysAfter(_ error: ConnectionError) -> Bool { isKept && !isComplete && error.code != .cancelled }
 
     func receive(_ event: ExchangeEvent) {
         if let progress, case .began(let meter) = event { meter.report(to: progress) }

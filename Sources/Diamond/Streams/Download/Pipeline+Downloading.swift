@@ -3,7 +3,7 @@ import HTTPTypes
 /// Downloads into files or into sinks of the app.
 extension Pipeline {
     /// Downloads a body into a target, and returns when it is complete and published. After an error no new file has
-    /// the name.
+    /// the name. A received part that is recorded stays for a later download, unless this one was canceled.
     ///
     /// - Parameter caller: the caller. If it is a connection, it discards the received part itself, because a later run
     ///   may continue it.
@@ -19,7 +19,7 @@ extension Pipeline {
             }
             return Download(response, in: target.file, size: target.size)
         } catch {
-            if caller.run == nil { target.discard() }
+            if caller.run == nil, !target.staysAfter(error) { target.discard() }
             throw error
         }
     }

@@ -1,16 +1,23 @@
 import DiamondSQLite
 import Foundation
 
-/// A temporary file in the directory of its target. It is removed unless it is renamed, and locked while it is open. A file
-/// without a lock was left by a killed process.
+/// A temporary file in the directory of its target (``PartFile``), locked while it is open. It is removed unless it is
+/// renamed, or kept for a later process.
 ///
 /// Every call may block, and throws `POSIXError`.
 final class TemporaryFile: Sendable {
+    private struct State {
+        var path: String
+        /// The name of the file if it is kept.
+        var keptName = PartFile.name(isKept: true)
+        var isKept = false
+        var exists = true
+    }
+
     private let descriptor: Int32
     private let directory: String
-    private let path: String
     private let write: DownloadFile.Write
-    private let exists = Guarded(true)
+    private let state: Guarded<State>
 
     init(for target: String, _ write: @escaping DownloadFile.Write) throws {
         self.write = write
@@ -20,17 +27,36 @@ final class TemporaryFile: Sendable {
         }
         let parent = (target as NSString).deletingLastPathComponent
         directory = parent.isEmpty ? "." : parent
-        (path, descriptor) = try Self.make(in: directory)
+        let (path, descriptor) = try Self.make(in: directory)
+        self.descriptor = descriptor
+        state = Guarded(State(path: path))
+    }
+
+    /// Takes over a file that another process has kept.
+    ///
+    /// - Parameter descriptor: a descriptor that holds the lock of the file.
+    init(kept path: String, open descriptor: Int32, _ write: @escaping DownloadFile.Write) {
+        self.write = write
+        self.descriptor = descriptor
+        directory = (path as NSString).deletingLastPathComponent
+        state = Guarded(State(path: path, keptName: (path as NSString).lastPathComponent, isKept: true))
     }
 
     deinit {
-        remove()
+        if !state.withLock({ $0.isKept }) { remove() }
         close(descriptor)
     }
 
+    /// Discards all bytes, and the name by which other processes find them.
     func empty() throws {
-        try Self.check(ftruncate(descriptor, 0))
-        try Self.check(Int32(truncatingIfNeeded: min(lseek(descriptor, 0, SEEK_SET), 0)))
+        try release()
+        try cut(to: 0)
+    }
+
+    /// Discards the bytes after a number of them. The next piece is written there.
+    func cut(to size: Int) throws {
+        try Self.check(ftruncate(descriptor, off_t(size)))
+        try Self.check(Int32(truncatingIfNeeded: min(lseek(descriptor, off_t(size), SEEK_SET), 0)))
     }
 
     func append(_ piece: Data) throws {
@@ -48,8 +74,10 @@ final class TemporaryFile: Sendable {
     /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that path.
     func move(to target: String) throws {
         try flush()
-        try Self.check(rename(path, target))
-        exists.withLock { $0 = false }
+        try state.withLock { state in
+            try Self.check(rename(state.path, target))
+            state.exists = false
+        }
     }
 
     private func flush() throws {
@@ -61,15 +89,53 @@ final class TemporaryFile: Sendable {
         try Self.check(fsync(descriptor))
     }
 
+    // MARK: Keeping
+
+    /// Syncs the file to the disk.
+    ///
+    /// - Returns: the name that ``keep()`` gives the file, or has given it.
+    func sync() throws -> String {
+        #if canImport(Darwin)
+        try flush()
+        #else
+        try Self.check(fdatasync(descriptor))
+        #endif
+        return state.withLock { $0.keptName }
+    }
+
+    /// Gives the file the name that other processes leave.
+    func keep() throws {
+        try state.withLock { state in
+            if !state.isKept { try setName(of: &state, state.keptName, isKept: true) }
+        }
+    }
+
+    /// Gives a kept file another name, so that no row names it.
+    func release() throws {
+        try state.withLock { state in
+            state.keptName = PartFile.name(isKept: true)
+            guard state.isKept, state.exists else { return }
+            try setName(of: &state, PartFile.name(isKept: false), isKept: false)
+        }
+    }
+
+    private func setName(of state: inout State, _ name: String, isKept: Bool) throws {
+        guard state.exists else { throw POSIXError(.ENOENT) }
+        let path = directory + "/" + name
+        try Self.check(rename(state.path, path))
+        (state.path, state.isKept) = (path, isKept)
+    }
+
+    // MARK: The end
+
     /// Removes the files that killed processes have left in the same directory.
     func removeAbandoned() { Self.removeAbandoned(in: directory) }
 
     func remove() {
-        let existed = exists.withLock { exists in
-            defer { exists = false }
-            return exists
+        state.withLock { state in
+            if state.exists { unlink(state.path) }
+            state.exists = false
         }
-        if existed { unlink(path) }
     }
 
     static func check(_ result: Int32) throws {

@@ -1,0 +1,174 @@
+package import DiamondSQLite
+import Foundation
+
+/// The statements of the table `download`.
+extension CacheTable {
+    /// A row of the table, sound or damaged.
+    package struct DownloadRow: Sendable {
+        package var id: Int64
+        package var target: String
+        package var part: String
+        /// The download; `nil` if the row has a wrong checksum, or values that Diamond never writes.
+        package var download: KeptDownload?
+
+        /// The path of the part file; `nil` if Diamond writes no such name.
+        package var path: String? { PartFile.path(ofKept: part, for: target) }
+
+        fileprivate init(id: Int64, target: String, part: String) {
+            self.id = id
+            self.target = target
+            self.part = part
+        }
+
+        init(_ download: KeptDownload) {
+            self.init(id: download.id, target: download.target, part: download.part)
+            self.download = download
+        }
+    }
+
+    /// Returns the rows of a key and a target, the one with the most bytes first.
+    static func downloads(
+        of key: RequestKey,
+        to target: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [DownloadRow] {
+        try downloads(
+            where: "key_prefix = ? AND key = ? AND target = ? ORDER BY size DESC, id",
+            [.integer(key.prefix), .bytes(key), .text(target)], on: connection)
+    }
+
+    /// Returns all rows, the oldest first.
+    package static func downloads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [DownloadRow] {
+        try downloads(where: "TRUE ORDER BY id", [], on: connection)
+    }
+
+    /// Returns a row; `nil` if there is none any more.
+    package static func download(
+        _ id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> DownloadRow? {
+        try downloads(where: "id = ?", [.integer(id)], on: connection).first
+    }
+
+    private static func downloads(
+        where condition: String,
+        _ values: [Value],
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [DownloadRow] {
+        let statement = try connection.statement(
+            composed: """
+                SELECT id, key, request, url, method, identity, status, headers, received_at, target, part, size,
+                    written_at, checksum, key_prefix
+                FROM download WHERE \(condition)
+                """
+        )
+        try bind(values, to: statement)
+        var rows: [DownloadRow] = []
+        while try statement.step() { rows.append(DownloadRow(row: statement)) }
+        return rows
+    }
+
+    // MARK: Writing
+
+    /// - Returns: the row's id.
+    static func insert(
+        _ download: KeptDownload,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int64 {
+        let statement = try connection.statement(
+            """
+            INSERT INTO download (key_prefix, key, request, url, method, identity, status, headers, received_at, target,
+                part, size, written_at, checksum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        )
+        try statement.bind(download.key.prefix, at: 1)
+        try statement.bind(download.key.bytes, at: 2)
+        try statement.bind(utf8: download.request, at: 3)
+        try statement.bind(download.url, at: 4)
+        try statement.bind(download.method, at: 5)
+        try statement.bind(download.identity, at: 6)
+        try statement.bind(Int64(download.status), at: 7)
+        try statement.bind(download.headerBlock, at: 8)
+        try statement.bind(download.receivedAt, at: 9)
+        try statement.bind(download.target, at: 10)
+        try statement.bind(download.part, at: 11)
+        try statement.bind(Int64(download.size), at: 12)
+        try statement.bind(download.writtenAt, at: 13)
+        try statement.bind(download.checksum, at: 14)
+        try statement.run()
+        return connection.lastInsertedID
+    }
+
+    /// Writes a larger size into a row, unless another process has erased it.
+    ///
+    /// - Returns: whether the row is there.
+    static func update(
+        _ download: KeptDownload,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            "UPDATE download SET size = ?, written_at = ?, checksum = ? WHERE id = ? AND part = ?")
+        try statement.bind(Int64(download.size), at: 1)
+        try statement.bind(download.writtenAt, at: 2)
+        try statement.bind(download.checksum, at: 3)
+        try statement.bind(download.id, at: 4)
+        try statement.bind(download.part, at: 5)
+        try statement.run()
+        return connection.changes > 0
+    }
+
+    /// Removes a row, unless another file of the cache has another row with its id.
+    ///
+    /// - Returns: whether the row was there.
+    @discardableResult
+    package static func delete(
+        _ row: DownloadRow,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("DELETE FROM download WHERE id = ? AND part = ?")
+        try statement.bind(row.id, at: 1)
+        try statement.bind(row.part, at: 2)
+        try statement.run()
+        return connection.changes > 0
+    }
+
+    /// Erases the rows of a selection. Downloads have no tags, and do not expire.
+    ///
+    /// - Returns: the paths of their part files.
+    static func eraseDownloads(
+        _ selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [String] {
+        guard let (condition, values) = downloadCondition(selection) else { return [] }
+        let rows = try downloads(where: condition, values, on: connection)
+        for row in rows { try delete(row, on: connection) }
+        return rows.compactMap(\.path)
+    }
+
+    private static func downloadCondition(_ selection: CacheSelection) -> (sql: String, values: [Value])? {
+        switch selection.criterion {
+        case .all, .key, .keys(_, isPartial: nil), .identity, .url: condition(selection)
+        case .storedBefore(let time): ("written_at < ?", [.integer(time)])
+        case .urlPrefix(let prefix): urls(beginningWith: [prefix])
+        case .host(let host): urls(beginningWith: prefixes(ofHost: host))
+        case .keys, .tag, .expired, .sealedHost: nil
+        }
+    }
+}
+
+extension CacheTable.DownloadRow {
+    fileprivate init(row: borrowing SQLiteStatement) {
+        self.init(id: row.int64(0), target: row.text(9), part: row.text(10))
+        let numbers = [row.int64(8), row.int64(11), row.int64(12)]
+        guard let key = RequestKey(stored: row.data(1)), key.prefix == row.int64(14),
+            (100...999).contains(row.int64(6)), numbers.allSatisfy(CacheTable.times.contains)
+        else { return }
+        var known = KeptDownload(
+            key: key, request: Array(row.data(2)), url: row.text(3), method: row.text(4),
+            identity: row.isNull(5) ? nil : row.text(5), status: Int(row.int64(6)), headerBlock: row.data(7),
+            receivedAt: row.int64(8), target: target, part: part, size: Int(row.int64(11)), writtenAt: row.int64(12))
+        known.id = id
+        if known.checksum == row.int64(13) { download = known }
+    }
+}

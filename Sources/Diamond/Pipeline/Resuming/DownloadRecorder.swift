@@ -1,0 +1,182 @@
+import Foundation
+import HTTPTypes
+
+/// Records the bytes that one exchange receives into a file, and finds those of an earlier one: those of the same
+/// download in the ``ResumeSlot`` of its file, those of another download, also of a process that has ended, by a row of
+/// the cache's store.
+///
+/// A response is recorded if it can be resumed, and may be stored in clear under the key of its request. The bytes are
+/// on the disk before the row says so. Whoever finds the row asks the server for the rest, and the server confirms that
+/// it belongs to the same representation (``ResumeDecision``).
+actor DownloadRecorder: ResumeWriting {
+    /// The number of bytes after which the file is synced and its row written. A shorter download has no row.
+    static let step = 4 << 20
+
+    private let context: RequestContext
+    private let pipeline: Pipeline
+    private let file: any KeepableFile
+    private let instant: InvalidationLog.Instant
+
+    /// The head of the response that is being received.
+    private var head: ReceivedResponse?
+    /// The number of its received bytes.
+    private var count = 0
+    /// The number of bytes that the row names, or that a failed write would have named.
+    private var recorded = 0
+    /// Whether nothing more is recorded, because writing has failed, or the row was erased meanwhile.
+    private var isRefused = false
+
+    /// Creates a recorder; `nil` if the body does not go into a file, or the response cannot be resumed.
+    init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
+        guard plan.context.isContinuable, let file = plan.context.caller.sink as? any KeepableFile else { return nil }
+        context = plan.context
+        self.pipeline = pipeline
+        self.file = file
+        instant = pipeline.invalidations.now
+    }
+
+    /// The cache that records downloads. The rows are of private caches only.
+    private var cache: Cache? {
+        guard let cache = pipeline.cache, cache.keepsDownloads, pipeline.cacheKind == .private else { return nil }
+        return cache
+    }
+
+    private var isWanted: Bool { isWanted(since: instant) }
+
+    private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
+        !pipeline.invalidations.hasLogout(of: context.wire.identity, since: instant)
+            && !pipeline.invalidations.hasErased(context, since: instant)
+    }
+
+    // MARK: Finding
+
+    func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
+        if let own = file.resumeSlot.remove(for: request, where: isWanted(since:)) {
+            recorded = file.record.row?.size ?? 0
+            return .some(own)
+        }
+        // A reload uses no stored response.
+        guard file.size == 0, context.policy.mode != .reload, let cache, let identity = context.identity else {
+            return .none
+        }
+        do throws(CacheError) {
+            let downloads = try cache.downloads(
+                of: identity.key, request: identity.canonicalForm, to: file.target)
+            return await adopted(from: downloads, in: cache)
+        } catch {
+            pipeline.resumeStore.report(error)
+            return .none
+        }
+    }
+
+    private func adopted(from downloads: [KeptDownload], in cache: Cache) async -> IndirectOptional<PartialResponse> {
+        for download in downloads {
+            guard let partial = PartialResponse(download) else {
+                cache.drop(download)
+                continue
+            }
+            switch await file.adopt(download) {
+            case .adopted:
+                file.record.set(download, in: cache)
+                recorded = download.size
+                return .some(partial)
+            case .inUse: continue
+            case .unusable: cache.drop(download)
+            }
+        }
+        return .none
+    }
+
+    // MARK: Receiving
+
+    func begin(_ response: PartialResponse) async {
+        head = response.received
+        count = response.content.received.count
+        isRefused = false
+        if count == 0 { await clear() }
+        // The head of the rest may forbid what the first one has allowed.
+        if file.record.row != nil, entry == nil { await refuse() }
+    }
+
+    func append(_ piece: Data) async {
+        count += piece.count
+        if count - recorded >= Self.step { await record() }
+    }
+
+    /// The entry of the response, if it were stored; `nil` if it may not be stored, or if its key is that of a variant.
+    private var entry: CacheEntry? {
+        guard let head, cache != nil, isWanted, !head.isPersonal else { return nil }
+        let decision = pipeline.store.decision(on: head, to: context)
+        guard decision.fields == nil else { return nil }
+        return decision.stored.flatMap { context.entry($0) }
+    }
+
+    private func record() async {
+        guard !isRefused else { return }
+        guard let cache, let entry else { return await refuse() }
+        let size = count
+        recorded = size
+        do {
+            let part = try await file.sync()
+            var download =
+                file.record.row
+                ?? KeptDownload(entry, part: part, for: file.target, size: size, writtenAt: 0)
+            download.size = size
+            download.writtenAt = cache.now()
+            file.record.set(try await cache.record(download), in: cache)
+            try await file.keep()
+            // The identity may have logged out meanwhile, and the row must not outlive the logout.
+            if !isWanted { await refuse() }
+        } catch let error as CacheError {
+            pipeline.resumeStore.report(error)
+            // An older row stays valid if the disk is full.
+            if error.code == .entryGone || file.record.row == nil { await refuse() } else { isRefused = true }
+        } catch {
+            // The download itself will fail for the same reason.
+            await refuse()
+        }
+    }
+
+    /// Stops recording, and removes the row.
+    private func refuse() async {
+        isRefused = true
+        await clear()
+    }
+
+    // MARK: Ending
+
+    /// Removes the row: the next response replaces the bytes.
+    func discard() async {
+        head = nil
+        count = 0
+        await clear()
+    }
+
+    /// Removes the row, after its file has another name: a process that is killed between leaves no file that nothing
+    /// names.
+    private func clear() async {
+        recorded = 0
+        guard file.record.row != nil else { return }
+        await file.release()
+        file.record.clear()
+    }
+
+    func save(_ response: PartialResponse, for request: TransportRequest) async {
+        file.resumeSlot.put(response, for: request, at: instant)
+        // The file of a canceled task is discarded. That of a connection stays if it is paused.
+        guard context.caller.run != nil || !Task.isCancelled else { return }
+        if count >= Self.step, count > recorded { await record() }
+    }
+
+    nonisolated func cancel() {}
+}
+
+extension PartialResponse {
+    /// Creates the partial response of a recorded download; `nil` if it cannot be resumed.
+    fileprivate init?(_ download: KeptDownload) {
+        let head = ReceivedResponse(
+            status: HTTPResponse.Status(code: download.status), headers: download.headers, body: Data(),
+            sentAt: download.receivedAt, receivedAt: download.receivedAt, isInSink: true)
+        self.init(head, count: download.size)
+    }
+}

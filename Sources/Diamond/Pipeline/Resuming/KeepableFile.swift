@@ -1,0 +1,76 @@
+import DiamondSQLite
+
+/// A sink that writes a file whose bytes can outlast the process.
+protocol KeepableFile: BodySink {
+    /// The absolute path of the complete file.
+    var target: String { get }
+    /// The number of bytes received.
+    var size: Int { get }
+    /// The row of the file.
+    var record: DownloadRecord { get }
+    /// The head and the byte count of the response in the file, for a later exchange of the same download.
+    var resumeSlot: ResumeSlot { get }
+
+    /// Continues the file of an earlier download instead of its own, which is empty.
+    func adopt(_ download: KeptDownload) async -> Adoption
+
+    /// Syncs the file to the disk.
+    ///
+    /// - Returns: the name that the file has when it is kept, the same until it is emptied or released.
+    func sync() async throws(TransportError) -> String
+
+    /// Gives the file a name that other processes leave. Called when a row has the name: a process that is killed
+    /// before leaves no file that nothing names.
+    func keep() async throws(TransportError)
+
+    /// Gives a kept file another name, so that no row names it.
+    func release() async
+}
+
+/// The result of ``KeepableFile/adopt(_:)``.
+enum Adoption {
+    case adopted
+    /// Another download writes the file.
+    case inUse
+    /// The file is missing, too short, or not one that Diamond has written.
+    case unusable
+}
+
+/// The row of a file that is being downloaded. The recorder sets it, and it is removed when the file is published or
+/// discarded.
+final class DownloadRecord: Sendable {
+    private struct State {
+        var row: KeptDownload?
+        var cache: Cache?
+        var isClosed = false
+    }
+
+    private let state = Guarded(State())
+
+    /// The row; `nil` if the received bytes are not recorded.
+    var row: KeptDownload? { state.withLock { $0.row } }
+
+    /// Sets the row. After ``close()``, removes it instead.
+    func set(_ row: KeptDownload, in cache: Cache) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { (state.row, state.cache) = (row, cache) }
+            return state.isClosed
+        }
+        if isClosed { cache.removeRecord(of: row) }
+    }
+
+    /// Removes the row.
+    func clear() {
+        let (row, cache) = state.withLock { state in
+            defer { state.row = nil }
+            return (state.row, state.cache)
+        }
+        if let row { cache?.removeRecord(of: row) }
+    }
+
+    /// Removes the row. From now on there is none.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        clear()
+    }
+}
