@@ -20,6 +20,8 @@ package struct CacheFinding: Hashable, Sendable {
         case tags
         /// A part of a body that no transfer continues.
         case partial
+        /// The row of a download that is damaged, or that no download continues.
+        case download
         /// The position from which eviction continues, SIEVE's hand.
         case hand
         /// The secret for the store's keyed digests.

@@ -47,6 +47,13 @@ extension CacheInspection {
         case .partial:
             let isLeft = try CacheTable.deleteLeftover(finding.id ?? 0, at: now, on: connection)
             return isLeft ? "dropped" : nil
+        case .download:
+            guard let row = try CacheTable.download(finding.id ?? 0, on: connection), row.fault(at: now) != nil else {
+                return nil
+            }
+            guard try CacheTable.delete(row, on: connection) else { return nil }
+            row.path.map(PartFile.removeUnlocked)
+            return "dropped"
         case .hand:
             try CacheTable.setHand(0, on: connection)
             return "set to the beginning"

@@ -64,6 +64,7 @@ package struct CacheInspection: Sendable {
         try readBodies(database)
         try readTags(database)
         try readPartials(database)
+        try readDownloads(database)
         try readState(database)
     }
 
@@ -125,6 +126,18 @@ package struct CacheInspection: Sendable {
         }
     }
 
+    private mutating func readDownloads(_ database: SQLiteDatabase) throws(SQLiteError) {
+        let rows = try database.read { (connection) throws(SQLiteError) in
+            try CacheTable.downloads(on: connection)
+        }
+        findings += rows.compactMap { row in
+            row.fault(at: now).map {
+                CacheFinding(
+                    kind: .download, key: row.download?.key, url: row.download?.url, what: $0, id: row.id)
+            }
+        }
+    }
+
     private mutating func add(_ kind: CacheFinding.Kind, counts: [Int64: Int], rows: String) {
         for (id, count) in counts.sorted(by: { $0.key < $1.key }) {
             findings.append(CacheFinding(kind: kind, what: "\(rows) without an entry: \(count)", id: id))
@@ -138,5 +151,13 @@ package struct CacheInspection: Sendable {
         if try !database.read(CacheTable.hasSoundSecret) {
             findings.append(CacheFinding(kind: .secret, what: "is missing"))
         }
+    }
+}
+
+extension CacheTable.DownloadRow {
+    /// The reason why no download continues it; `nil` if one can.
+    func fault(at now: Int64) -> String? {
+        guard let download else { return "the row of a download has a wrong checksum" }
+        return download.fault(at: now)
     }
 }

@@ -35,7 +35,7 @@ struct Cachectl: AsyncParsableCommand {
         version: "0.1.0-dev",
         subcommands: [
             Send.self, Key.self, Explain.self, List.self, Show.self, Stats.self, Simulate.self, Purge.self,
-            Invalidate.self, Evict.self, Pin.self, Unpin.self, Verify.self, Doctor.self, Queue.self,
+            Invalidate.self, Evict.self, Pin.self, Unpin.self, Downloads.self, Verify.self, Doctor.self, Queue.self,
             ProxyCommand.self,
         ]
     )

@@ -10,10 +10,10 @@ struct Verify: ParsableCommand {
             Reads the cache and, if there is one, the queue. Programs can use them meanwhile. With the key of a sealed \
             store, also checks the seals of its entries. Exits with 1 if a problem is found and not repaired.
 
-            --repair deletes damaged entries and recreates missing indexes, triggers and tables. It sets a file aside \
-            that SQLite reports as malformed, or whose tables have other columns. Then it reads the store again, and \
-            prints the remaining problems. It does not repair damaged jobs. They are not sent, and stay until you \
-            discard them.
+            --repair deletes damaged entries, and downloads whose parts are missing or too old. It recreates missing \
+            indexes, triggers and tables. It sets a file aside that SQLite reports as malformed, or whose tables have \
+            other columns. Then it reads the store again, and prints the remaining problems. It does not repair \
+            damaged jobs. They are not sent, and stay until you discard them.
 
             EXAMPLE
               cachectl verify --repair

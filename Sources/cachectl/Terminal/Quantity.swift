@@ -46,6 +46,9 @@ enum Quantity {
     /// Formats a number of jobs: `1 job`, `2 jobs`.
     static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
+    /// Formats a number of downloads: `1 download`, `2 downloads`.
+    static func downloads(_ count: Int) -> String { count == 1 ? "1 download" : "\(count) downloads" }
+
     /// Formats sorted numbers as ranges: `1-3, 7` for 1, 2, 3 and 7.
     static func numbers(_ numbers: [Int64]) -> String {
         var runs: [ClosedRange<Int64>] = []

@@ -1,0 +1,73 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct DownloadsList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the received parts of downloads, the oldest first.",
+        discussion: """
+            BYTES is what is on the disk, of the whole. AGE is the time since the last write: a running download \
+            writes every 4 MiB.
+
+            EXAMPLE
+              cachectl downloads list --json
+            """
+    )
+
+    @OptionGroup var store: StoreOptions
+
+    func run() throws {
+        let now = Date().milliseconds
+        let cache = try store.openCache()
+        do throws(CacheError) { show(try cache.downloads().map { DownloadLine($0, now: now) }) } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ lines: [DownloadLine]) {
+        guard !store.json else { return Output.json(lines) }
+        guard !lines.isEmpty else { return Output.note("no downloads") }
+        var table = Table(
+            header: ["KEY", "BYTES", "AGE", "FILE", "URL"], alignments: [.left, .right, .right, .left, .left])
+        table.rows = lines.map(\.cells)
+        Output.table(table)
+    }
+}
+
+/// A download, as an object of `downloads --json` and as a row of the table.
+private struct DownloadLine: Encodable {
+    var key: String
+    var url: String
+    /// The path of the complete file.
+    var file: String
+    /// The path of the part file. Absent if the row has no valid one.
+    var part: String?
+    var bytes: Int
+    /// The length of the complete file. Absent if it is unknown.
+    var length: Int?
+    var writtenAt: String
+    private var milliseconds: Int64
+
+    init(_ download: KeptDownload, now: Int64) {
+        key = download.key.description
+        url = download.url
+        file = download.target
+        part = download.path
+        bytes = download.size
+        length = download.completeSize
+        writtenAt = Quantity.instant(download.writtenAt)
+        milliseconds = now - download.writtenAt
+    }
+
+    enum CodingKeys: CodingKey { case key, url, file, part, bytes, length, writtenAt }
+
+    var cells: [String] {
+        let whole = length.map { " of \(Quantity.bytes(Int64($0)))" } ?? ""
+        return [
+            String(key.prefix(12)), Quantity.bytes(Int64(bytes)) + whole, Quantity.age(milliseconds), file, url,
+        ]
+    }
+}
+#endif
