@@ -86,6 +86,8 @@ extension Engine {
     /// The bytes are written to a hidden file in the same directory. It replaces `file` atomically when it is complete
     /// and synced to the disk: an incomplete file never has that name. If the transfer breaks, and the response has a
     /// length and a strong validator, the next attempt continues after the received bytes. Otherwise it starts from the
+    /// beginning. If the download fails, or its process ends or is killed, the next download of the same request to the
+    /// same path continues it, within a week: see <doc:StreamingResponses>. A canceled download starts from the
     /// beginning. ``Request/retry`` limits the attempts, but its ``RetryPolicy/window`` does not apply. The request
     /// gets `Accept-Encoding: identity` unless it has that header. The download needs a few mebibytes of memory.
     /// ``Request/cache`` decides whether a stored response is written to the file. A response that comes over the wire
@@ -99,8 +101,9 @@ extension Engine {
     ///   - limit: the greatest size in bytes; none by default.
     ///   - progress: called for every piece that comes over the wire, on the thread of the transfer. It must return
     ///     quickly.
-    /// - Throws: ``ConnectionError``; no file appears then. `cannotWrite`, before anything is sent if the directory
-    ///   does not exist or is not writable; `badStatus` for a status other than 2xx, with the response.
+    /// - Throws: ``ConnectionError``; no file appears then, but a received part may be kept. `cannotWrite`, before
+    ///   anything is sent if the directory does not exist or is not writable; `badStatus` for a status other than 2xx,
+    ///   with the response.
     @concurrent
     public func download(
         _ request: Request,

@@ -17,8 +17,9 @@ extension Connection {
     /// is the error `cannotWrite`, before anything is sent if possible. If the connection is canceled while the file is
     /// being renamed, the file may exist.
     ///
-    /// The received bytes belong to the connection: a connection made from a snapshot, or by another process, starts
-    /// from the beginning. The request is not queued to be sent later, whatever ``Request/replay`` says.
+    /// If the connection fails, its engine is closed or its process ends, the next download of the same request to the
+    /// same path continues the file, in any process. If it is canceled, the received part is removed. The request is
+    /// not queued to be sent later, whatever ``Request/replay`` says.
     ///
     /// - Parameters:
     ///   - request: the request. Its ``Request/bodyLimit`` bounds the file; the engine's limit is for bodies in memory.

@@ -65,11 +65,12 @@ extension Connection {
     ///
     /// If the snapshot has a result, the connection has finished with it, and need not be enqueued. A subclass
     /// validates and decodes the response first; if it rejects the response, the connection has failed. Without a
-    /// result the connection is ready, or paused if the other was paused. Work that was under way, a download included,
-    /// starts again from its first attempt when the connection is enqueued. Whether the server has acted already is
-    /// then unknown: before you enqueue a connection whose method is not idempotent (RFC 9110 section 9.2.2), check
-    /// ``ConnectionSnapshot/state``. A connection whose request was a job has finished with `queued`, so that the
-    /// request is not sent in addition to the job: wait for the job with ``ReplayQueue/end(of:)``.
+    /// result the connection is ready, or paused if the other was paused. Work that was under way starts again from its
+    /// first attempt when the connection is enqueued. A download continues if its received part was recorded. Whether
+    /// the server has acted already is then unknown: before you enqueue a connection whose method is not idempotent
+    /// (RFC 9110 section 9.2.2), check ``ConnectionSnapshot/state``. A connection whose request was a job has finished
+    /// with `queued`, so that the request is not sent in addition to the job: wait for the job with
+    /// ``ReplayQueue/end(of:)``.
     public convenience init(_ snapshot: ConnectionSnapshot) {
         self.init(snapshot.request)
         if let file = snapshot.file { write(to: file, size: snapshot.size) }
