@@ -9,12 +9,17 @@ import Foundation
 // fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
 // ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to write the file.
 // StoreHammer download DIRECTORY URL FILE: see Downloading.
+// StoreHammer store|invalidate DIRECTORY MILLISECONDS: see QueryChange.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
 if arguments.count == 2, arguments[0] == "stop" { try stop(writing: arguments[1]) }
 if arguments.count == 4, arguments[0] == "download" {
     exit(await Downloading.run(in: arguments[1], from: arguments[2], to: arguments[3]))
+}
+if arguments.count == 3, let change = QueryChange(rawValue: arguments[0]), let time = Int(arguments[2]) {
+    try await change.perform(in: arguments[1], at: time)
+    exit(0)
 }
 guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
     FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]\n".utf8))

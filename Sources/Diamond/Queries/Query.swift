@@ -177,11 +177,9 @@ final class Query<Value: Sendable>: AnyQuery {
         // A query is not queued.
         request.replay = .never
         let (value, response) = try await source.load(request)
-        let age = response.headers[.age].flatMap { Int64(digits: $0) } ?? 0
         let now = now
-        return Answer(
-            value: value, response: response, receivedAt: now,
-            originTime: now.addingSaturating(-min(age, Int64.max / 1000) * 1000))
+        let age = response.age?.milliseconds ?? 0
+        return Answer(value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age))
     }
 }
 

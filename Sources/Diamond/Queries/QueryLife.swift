@@ -85,7 +85,9 @@ struct QueryLife<Value: Sendable>: Sendable {
     private mutating func forgetValue() {
         epoch += 1
         state = QueryState(isFetching: true)
-        (receivedAt, isStored, isOfOthers) = (.min, false, false)
+        receivedAt = .min
+        isStored = false
+        isOfOthers = false
         lastLook = nil
     }
 
@@ -146,7 +148,8 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Parameter isLast: whether no fetch follows.
     mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
         take(answer)
-        (isStored, isOfOthers) = (true, true)
+        isStored = true
+        isOfOthers = true
         guard isLast else { return _ = beginFetch() }
         // Another caller has fetched it.
         state.error = nil

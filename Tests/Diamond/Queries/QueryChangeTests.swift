@@ -52,22 +52,23 @@ import Testing
         #expect(fixture.transport.requests.count == 3 && other.last?.version == 1)
     }
 
+    /// Runs a process that stores version 2, or invalidates the stored version.
+    private func runProcess(_ change: String) async throws {
+        let time = "\(fixture.clock.date.milliseconds)"
+        let process = try ChildProcess(
+            BuiltTool("StoreHammer").url, [change, fixture.temporary.directory.path, time])
+        #expect(await process.ended() == .exited(0))
+    }
+
     @Test(arguments: [true, false])
     func `a query shows what another process has stored`(isInvalidated: Bool) async throws {
-        let (engine, other) = (fixture.engine(), fixture.engine())
+        let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
         await recorder.untilLast { $0.version == 1 && !$0.isFetching }
         await engine.cache?.flush()
         fixture.clock.advance(by: .milliseconds(10))
         fixture.server.version = 2
-        if isInvalidated {
-            try await other.invalidate(.tag("cities"))
-        } else {
-            var request = QueryFixture.cities
-            request.cache = .reload
-            _ = try await other.send(request)
-            await other.cache?.flush()
-        }
+        try await runProcess(isInvalidated ? "invalidate" : "store")
         let asked = fixture.transport.requests.count
         await untilTrue {
             fixture.clock.advance(by: QueryWatch.pollInterval)
@@ -78,18 +79,16 @@ import Testing
     }
 
     @Test func `a query without a value shows what another process has stored`() async throws {
-        let (engine, other) = (fixture.engine(), fixture.engine())
+        let engine = fixture.engine()
         fixture.server.isOffline = true
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
         await recorder.untilLast { $0.error?.code == .cannotConnect && !$0.isFetching }
-        fixture.server.isOffline = false
-        _ = try await other.send(QueryFixture.cities)
-        await other.cache?.flush()
+        try await runProcess("store")
         await untilTrue {
             fixture.clock.advance(by: QueryWatch.pollInterval)
-            return recorder.last?.version == 1 && recorder.last?.error == nil
+            return recorder.last?.version == 2 && recorder.last?.error == nil
         }
-        #expect(fixture.transport.requests.count == 2)
+        #expect(fixture.transport.requests.count == 1)
     }
 
     @Test func `a query does not show the value of a user who has signed out`() async throws {
