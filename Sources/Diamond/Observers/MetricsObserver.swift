@@ -17,6 +17,7 @@ public import Metrics
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
 /// | `diamond.queue.transitions` | counter of the transitions of replay jobs | verb |
 /// | `diamond.queue.failures` | counter of failures of the replay queue | |
+/// | `diamond.replayers.missing` | counter of engines that found jobs that no process sends | |
 /// | `diamond.redirects.malformed` | counter | |
 ///
 /// No label contains a URL. The first 100 servers and the first 100 lanes have labels of their own. The others are
@@ -50,7 +51,7 @@ public final class MetricsObserver: ActivityObserver {
         case .job(let transition):
             count("diamond.queue.transitions", dimensions: [("verb", transition.verb.description)])
         case .queueFailed: count("diamond.queue.failures")
-        case .replayerMissing: break
+        case .replayerMissing: count("diamond.replayers.missing")
         case .malformedRedirect: count("diamond.redirects.malformed")
         }
     }

@@ -85,6 +85,12 @@ import Testing
         #expect(metrics.counterTotal(label: "diamond.transfers.resumed") == 1)
     }
 
+    @Test func `a metrics observer counts engines whose jobs no process sends`() {
+        let observer = MetricsObserver(factory: metrics)
+        for jobs in [1, 9] { observer.receive(.replayerMissing(jobs: jobs)) }
+        #expect(metrics.counterTotal(label: "diamond.replayers.missing") == 2)
+    }
+
     @Test func `a metrics observer times several engines at the same time`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activities = (0..<3).map { _ in Activity(observers: [observer]) }
