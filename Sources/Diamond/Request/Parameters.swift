@@ -5,6 +5,7 @@ public import Foundation
 /// ```swift
 /// var parameters: Parameters = ["country": country, "minPopulation": minimum, "page": 1]  // leaves out what is nil
 /// parameters["page"] = 2          // replaces, in place
+/// parameters["country"] = country // a variable, or an optional: nil removes
 /// parameters["draft"] = nil       // removes
 /// parameters.append("tag", "new") // keeps existing values of the name
 /// ```
@@ -53,6 +54,15 @@ public struct Parameters: Hashable, Sendable {
             guard let newValue else { return }
             elements.insert(Element(name, newValue), at: Swift.min(place, elements.endIndex))
         }
+    }
+
+    /// Sets the value of `name` to a variable, as the subscript of ``JSONValue`` does. `nil` removes all values. Only the
+    /// setter can be used, because a value is read as a ``JSONValue``.
+    @_disfavoredOverload
+    public subscript<Value: ParameterConvertible>(name: String) -> Value? {
+        @available(*, unavailable, message: "a value is read as a JSONValue: leave the type out")
+        get { nil }
+        set { self[name] = newValue?.parameterValue }
     }
 
     /// Returns all values of `name`, in order.

@@ -53,6 +53,22 @@ private struct City: Encodable {
         #expect(parameters.values(for: "tag") == ["a", "name"])
     }
 
+    @Test func `a variable or an optional replaces a value in place, and nil removes it`() throws {
+        let (page, text, list, order, missing) = (2, "a b", [1, 2], Order?.some(.name), Int?.none)
+        var parameters: Parameters = ["page": 1, "q": "x", "gone": 1, "kept": 3]
+        parameters["page"] = page
+        parameters["q"] = text
+        parameters["gone"] = missing
+        parameters["list"] = list
+        parameters["order"] = order
+        parameters["value"] = JSONValue.integer(5)
+        parameters["literal"] = ["a": 1, "b": [nil, "x"]]
+        #expect(parameters.map(\.name) == ["page", "q", "kept", "list", "order", "value", "literal"])
+        #expect(parameters["page"] == 2 && parameters["q"] == "a b" && parameters["list"] == [1, 2])
+        #expect(parameters["order"] == "name" && parameters["value"] == 5 && parameters["gone"] == nil)
+        #expect(parameters["literal"] == ["a": 1, "b": [nil, "x"]])
+    }
+
     @Test func `the properties of an encodable value become parameters, sorted, without those that are nil`() throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
