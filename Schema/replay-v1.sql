@@ -19,8 +19,8 @@
 --   Covered: id, state, reason, identity, ordering_key, is_strict, is_held, run_at, expires_at, attempts,
 --   attempt_limit, token, owner, sent_at, unknown_at, may_have_acted, key_lifetime, is_idempotent, unique_key, method,
 --   lane, and the digest of the request, which contains everything else that is sent.
---   Not covered, because they decide only when a job is sent: is_head, priority, turn, unique_states. (They are
---   updated in many rows at once.)
+--   Not covered, because they decide only when a job is sent: is_head, priority, turn, unique_states, failure. (Most
+--   of them are updated in many rows at once.)
 --   Not covered, because they are only displayed: url, host, kind, tags, metadata, idempotency_key (a copy), status,
 --   enqueued_at, changed_at.
 -- A damaged job keeps its checksum, and so stays damaged.
@@ -52,10 +52,12 @@ CREATE TABLE job (
     unique_key      BLOB,                 -- a digest of the unique name
     unique_states   INTEGER NOT NULL DEFAULT 15,  -- bit n: in state n no other job may have the unique name
     status          INTEGER,              -- the status code of the last response
+    failure         TEXT,                 -- the code of the last failed attempt (see `attempt`); NULL for none
     idempotency_key TEXT,
     method          TEXT    NOT NULL,
     url             TEXT    NOT NULL,     -- for display, with secrets masked
     host            TEXT    NOT NULL,
+    origin          TEXT    AS (substr(url, 1, instr(url, '://') + 2) || host) VIRTUAL,
     lane            TEXT    NOT NULL,
     kind            TEXT,                 -- the name of the typed call
     tags            TEXT    NOT NULL DEFAULT '[]',  -- a JSON array
@@ -75,6 +77,9 @@ CREATE INDEX job_by_time ON job (run_at) WHERE state = 1;
 
 -- Finding the jobs that wait for the network.
 CREATE INDEX job_offline ON job (id) WHERE state = 1 AND reason = 'offline';
+
+-- Finding the jobs to send before the end of their backoff, by the failure and the origin.
+CREATE INDEX job_early ON job (failure, origin, changed_at) WHERE state = 1 AND is_head = 1 AND reason = 'backoff';
 
 -- Finding the jobs of a line.
 CREATE INDEX job_in_line ON job (ordering_key, id)

@@ -44,18 +44,17 @@ extension ReplayQueue {
     /// - Returns: whether there were any.
     @discardableResult
     func retryEarly(_ retry: EarlyRetry) async throws(ReplayError) -> Bool {
-        var last: Int64 = 0
-        while true {
-            let now = try moment().time
-            let ids = try read { (connection) throws(SQLiteError) in
-                try ReplayTable.early(retry, after: last, at: now, on: connection)
-            }
-            guard let end = ids.last else { return last > 0 }
-            try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.retryEarly(retry, ids, on: connection, ledger: &ledger)
-            }
-            last = end
+        let start = try moment().time
+        let first = try read { (connection) throws(SQLiteError) in
+            try ReplayTable.early(retry, limit: 1, at: start, on: connection)
         }
+        var isMore = !first.isEmpty
+        while isMore {
+            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.retryEarly(retry, since: start, on: connection, ledger: &ledger)
+            }
+        }
+        return !first.isEmpty
     }
 
     /// Claims up to `limit` jobs that may be sent now.

@@ -8,7 +8,7 @@ final class OriginAnswers: Sendable {
         var notBefore: Int64 = 0
     }
 
-    /// The minimum time between two reads of the waiting jobs, in milliseconds. Most answers concern no waiting job.
+    /// The minimum time between two searches of the waiting jobs, in milliseconds. Most answers concern no waiting job.
     private static let pause: Int64 = 5_000
     /// The maximum number of origins. Any other origin is noted at a later answer.
     private static let limit = 1_000

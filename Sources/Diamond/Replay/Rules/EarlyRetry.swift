@@ -21,8 +21,28 @@ enum EarlyRetry: Hashable, Sendable {
         }
     }
 
-    /// The origins whose jobs are sent early; `nil` for all.
-    var origins: Set<String>? { if case .originsAnswered(let origins) = self { origins } else { nil } }
+    /// A selection of waiting jobs.
+    enum Search: Hashable {
+        /// The jobs of an origin whose last attempt failed with a code.
+        case failed(code: String, origin: String)
+        /// The jobs whose last attempt failed with a code.
+        case failedAnywhere(code: String)
+        /// All jobs that wait after a failure.
+        case backoff
+        /// All jobs that wait for the network.
+        case offline
+    }
+
+    /// The selections whose jobs are sent early.
+    var searches: [Search] {
+        let codes = (codes ?? []).sorted()
+        return switch self {
+        case .networkReturned: codes.map { .failedAnywhere(code: $0) }
+        case .originsAnswered(let origins):
+            origins.flatMap { origin in codes.map { .failed(code: $0, origin: origin) } }
+        case .requested: [.backoff, .offline]
+        }
+    }
 
     /// Returns the latest time of a last failure with which a job is sent early, in milliseconds since 1970.
     func failureLimit(at now: Int64) -> Int64 { self == .requested ? now : now - Self.pause }

@@ -46,55 +46,6 @@ extension ReplayTable {
         return ids.count >= batchSize
     }
 
-    /// Returns the ids of jobs that wait, and may be sent before their time, in order.
-    ///
-    /// - Parameters:
-    ///   - id: the last id of the previous batch; 0 for the first.
-    ///   - now: the queue's time, in milliseconds since 1970.
-    static func early(
-        _ retry: EarlyRetry,
-        after id: Int64,
-        at now: Int64,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
-            """
-            SELECT id, reason, substr(url, 1, instr(url, '://') + 2) || host, (
-                SELECT code FROM attempt WHERE attempt.job = job.id ORDER BY attempt.id DESC LIMIT 1)
-            FROM job INDEXED BY job_by_time
-            WHERE state = 1 AND is_head = 1 AND id > ?1 AND run_at > ?2 AND changed_at <= ?3 ORDER BY id
-            """
-        )
-        try statement.bind(id, at: 1)
-        try statement.bind(now, at: 2)
-        try statement.bind(retry.failureLimit(at: now), at: 3)
-        var ids: [Int64] = []
-        while ids.count < batchSize, try statement.step() {
-            guard retry.waits.contains(ReplayReason(description: statement.text(1))),
-                retry.origins?.contains(statement.text(2)) ?? true,
-                retry.codes?.contains(statement.optionalText(3) ?? "") ?? true
-            else { continue }
-            ids.append(statement.int64(0))
-        }
-        return ids
-    }
-
-    /// Makes waiting jobs ready before their time.
-    static func retryEarly(
-        _ retry: EarlyRetry,
-        _ ids: [Int64],
-        on connection: borrowing SQLiteConnection,
-        ledger: inout ReplayLedger
-    ) throws(SQLiteError) {
-        for id in ids {
-            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .waiting,
-                retry.waits.contains(row.reason)
-            else { continue }
-            row.retryEarly(retry, at: ledger.now)
-            try save(row, verb: .retry, from: .waiting, on: connection, ledger: &ledger)
-        }
-    }
-
     /// Ends the jobs that have expired.
     static func expire(
         on connection: borrowing SQLiteConnection,
@@ -118,7 +69,7 @@ extension ReplayTable {
 
     /// Returns the row of a job that an index has found; `nil` if the row is missing, is damaged, or has a state that
     /// does not belong in the index.
-    private static func indexedRow(
+    static func indexedRow(
         _ id: Int64,
         in states: [ReplayState],
         on connection: borrowing SQLiteConnection,

@@ -60,8 +60,7 @@ import Testing
 
     private func retry(_ retry: EarlyRetry, _ queue: ReplayQueueFixture) throws {
         try queue.write { (connection, ledger) throws(SQLiteError) in
-            let ids = try ReplayTable.early(retry, after: 0, at: ledger.now, on: connection)
-            try ReplayTable.retryEarly(retry, ids, on: connection, ledger: &ledger)
+            _ = try ReplayTable.retryEarly(retry, since: ledger.now, on: connection, ledger: &ledger)
         }
     }
 
