@@ -23,11 +23,15 @@ package struct JobPoller: Sendable {
     /// The time before the last poll that is read again, in milliseconds. A transition has the time at which its
     /// transaction began, but is visible only after the transaction has ended.
     private static let overlap: Int64 = 10_000
+    /// The time before a poller's start that belongs to it, in milliseconds, for a transaction that was under way then.
+    private static let margin: Int64 = 1_000
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
     /// The time of the last poll, by the queue's time.
     private var lastPoll: Int64
+    /// The time from which the first read returns changes; `nil` afterwards.
+    private var start: Date?
 
     /// Creates a poller, which returns changes from now on.
     ///
@@ -38,10 +42,24 @@ package struct JobPoller: Sendable {
         for job in try recent() { marks[job.id] = Mark(job) }
     }
 
+    /// Creates a poller, which returns changes from an earlier time on. A change up to a second before that may be
+    /// returned, too.
+    ///
+    /// - Parameter uptime: the time in milliseconds since the boot.
+    /// - Throws: ``ReplayError`` if the file cannot be read.
+    init(_ queue: ReplayQueue, since uptime: Int64) throws(ReplayError) {
+        self.queue = queue
+        lastPoll = try queue.moment().time - max(0, queue.clock.uptime() - uptime)
+        start = Date(milliseconds: lastPoll - Self.margin)
+    }
+
     /// Returns the jobs that have changed since the last call, the oldest change first.
     package mutating func next() throws(ReplayError) -> [ReplayJob] {
         let jobs = try recent()
-        let changed = jobs.filter { marks[$0.id] != Mark($0) }
+        let changed = jobs.filter { job in
+            marks[job.id] != Mark(job) && start.map { job.changedAt >= $0 } ?? true
+        }
+        start = nil
         // Older jobs are not read again.
         marks = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, Mark($0)) })
         let lead = try queue.moment().lead

@@ -1,11 +1,12 @@
 /// The changes of a queue's jobs from now on, by this and other processes (``ReplayQueue/changes``).
 ///
 /// Each element is a job in its latest state. A job that changes several times between two reads is returned once, so
-/// that a slow reader has no backlog. Changes by this process are reported at once, changes by others within a second.
-/// Deletions are not reported.
+/// that a slow reader has no backlog. The file is read at most once in a tenth of a second: changes by this process are
+/// reported within that time, changes by others within a second. The last change is always reported. Deletions are not.
 ///
-/// An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task is canceled. The file is read
-/// only while an iteration waits.
+/// An iteration begins with ``makeAsyncIterator()``, which does not read the file. A change up to a second before that
+/// may be reported, too. An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task is
+/// canceled. The file is read only while an iteration waits.
 public struct ReplayChanges: AsyncSequence, Sendable {
     public typealias Element = ReplayJob
     public typealias Failure = ReplayError
@@ -15,15 +16,17 @@ public struct ReplayChanges: AsyncSequence, Sendable {
     @_documentation(visibility: internal)
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: Reader
-        fileprivate var poller: Result<JobPoller, ReplayError>
+        /// The last read; `nil` before the first.
+        fileprivate var last: Reader.Read?
         /// The changes that were read but not returned yet, the latest first.
         fileprivate var changes: [ReplayJob] = []
 
         public mutating func next() async throws(ReplayError) -> ReplayJob? {
             while changes.isEmpty {
+                if let last { await reader.pause(since: last) }
                 guard !Task.isCancelled else { return nil }
-                let read = try await reader.read(try poller.get())
-                poller = .success(read.poller)
+                let read = try await reader.read(after: last)
+                last = read
                 changes = read.jobs.reversed()
                 if changes.isEmpty { await reader.wait() }
             }
@@ -32,12 +35,7 @@ public struct ReplayChanges: AsyncSequence, Sendable {
     }
 
     /// Returns an iterator of the changes after this call.
-    public func makeAsyncIterator() -> Iterator {
-        // The reader comes first, so that it is woken by changes after the poller's start.
-        let reader = Reader(queue)
-        return Iterator(
-            reader: reader, poller: Result { () throws(ReplayError) in try JobPoller(queue) })
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: Reader(queue)) }
 }
 
 extension ReplayQueue {
@@ -52,25 +50,47 @@ extension ReplayQueue {
 extension ReplayChanges {
     /// The reader of an iteration. It listens to the changes by this process until it is released.
     fileprivate final class Reader: Sendable {
+        /// One read of the changes.
+        struct Read: Sendable {
+            var poller: JobPoller
+            /// The changed jobs, the oldest change first.
+            var jobs: [ReplayJob]
+            /// The time of the read, in milliseconds since the boot.
+            var uptime: Int64
+        }
+
+        /// The minimum time between two reads, in milliseconds.
+        private static let pause: Int64 = 100
+
         private let queue: ReplayQueue
         private let signal: Signal
         private let number: Int
+        /// The start of the iteration, in milliseconds since the boot.
+        private let start: Int64
 
         init(_ queue: ReplayQueue) {
             let signal = Signal()
             self.queue = queue
             self.signal = signal
             number = queue.listeners.add { _ in signal.wake() }
+            start = queue.clock.uptime()
         }
 
         deinit { queue.listeners.remove(number) }
 
         /// Reads the changes since the last read. It does not run on the caller's actor.
         @concurrent
-        func read(_ poller: JobPoller) async throws(ReplayError) -> (poller: JobPoller, jobs: [ReplayJob]) {
-            var poller = poller
+        func read(after last: Read?) async throws(ReplayError) -> Read {
+            var poller = if let last { last.poller } else { try JobPoller(queue, since: start) }
+            let uptime = queue.clock.uptime()
             let jobs = try poller.next()
-            return (poller, jobs)
+            return Read(poller: poller, jobs: jobs, uptime: uptime)
+        }
+
+        /// Waits until the minimum time since the last read has passed, or the task is canceled.
+        func pause(since last: Read) async {
+            let left = Self.pause - (queue.clock.uptime() - last.uptime)
+            if left > 0 { await Signal().wait(for: .milliseconds(left), by: queue.clock.sleep) }
         }
 
         /// Waits for a change by this process, or for the next read of other processes' changes.

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -12,43 +13,73 @@ import Testing
     @Test func `changes are the jobs in their latest states, from the start of the iteration on`() async throws {
         let queue = try fixture.engine().queue()
         try await queue.enqueue(fixture.note(.durable))
-        fixture.clock.advance(by: .milliseconds(1))
+        fixture.clock.advance(by: .milliseconds(1_001))
         var changes = queue.changes.makeAsyncIterator()
         let id = try #require(try await queue.enqueue(fixture.note(.durable)))
         try await queue.hold(id)
         let held = try #require(try await changes.next())
         #expect(held.id == id && held.state == .held)
-        fixture.clock.advance(by: .milliseconds(1))
+        fixture.clock.advance(by: .milliseconds(100))
         try await queue.release(id)
         #expect(try await changes.next()?.state == .ready)
     }
 
-    @Test func `a change by this process comes at once, and one by another within a second`() async throws {
+    /// Advances the clock while a task sleeps for a limit at most, until a condition holds.
+    private func advance(atMost limit: Duration, until condition: () -> Bool) async {
+        await untilTrue { [clock = fixture.clock] in
+            if condition() { return true }
+            if let rest = clock.sleeping.first, rest <= limit { clock.advance(by: rest) }
+            return false
+        }
+    }
+
+    @Test func `a change by this process comes within a tenth of a second, and one by another within a second`()
+        async throws
+    {
         let (queue, other) = (try fixture.engine().queue(), try fixture.engine().queue())
-        let (seen, sink) = AsyncStream<ReplayJob>.makeStream()
-        let isWaiting = Gate()
+        let seen = Guarded<[ReplayJob.ID]>([])
         let observer = Task {
-            var changes = queue.changes.makeAsyncIterator()
-            isWaiting.open()
-            while let job = try await changes.next() { sink.yield(job) }
-            sink.finish()
+            for try await job in queue.changes { seen.withLock { $0.append(job.id) } }
         }
-        await isWaiting.wait()
-        var jobs = seen.makeAsyncIterator()
-        let first = try await queue.enqueue(fixture.note(.durable))
-        #expect(await jobs.next()?.id == first)
-        let second = try await other.enqueue(fixture.note(.durable))
-        let advancing = Task { [clock = fixture.clock] in
-            await untilTrue {
-                if clock.sleeping.contains(where: { $0 <= .seconds(1) }) { clock.advance(by: .seconds(1)) }
-                return Task.isCancelled
-            }
-        }
-        #expect(await jobs.next()?.id == second)
-        advancing.cancel()
+        // The first read has found nothing.
+        await untilTrue { [clock = fixture.clock] in clock.sleeping.contains(.seconds(1)) }
+        let first = try #require(try await queue.enqueue(fixture.note(.durable)))
+        await advance(atMost: .milliseconds(100)) { seen.withLock { $0 } == [first] }
+        let second = try #require(try await other.enqueue(fixture.note(.durable)))
+        await advance(atMost: .seconds(1)) { seen.withLock { $0 } == [first, second] }
         observer.cancel()
         // The iteration ends with its task.
-        while await jobs.next() != nil {}
+        _ = await observer.result
+    }
+
+    @Test func `a burst of changes is read at most ten times in a second, and its last state is not missed`()
+        async throws
+    {
+        let queue = try fixture.engine().queue()
+        let id = try #require(try await queue.enqueue(fixture.note(.durable)))
+        fixture.clock.advance(by: .seconds(2))
+        let seen = Guarded<[ReplayState]>([])
+        let observer = Task { for try await job in queue.changes { seen.withLock { $0.append(job.state) } } }
+        await untilTrue { [clock = fixture.clock] in clock.sleeping.contains(.seconds(1)) }
+        for number in 0..<100 {
+            if number % 2 == 0 { try await queue.hold(id) } else { try await queue.release(id) }
+            fixture.clock.advance(by: .milliseconds(10))
+        }
+        try await queue.discard(id)
+        await advance(atMost: .milliseconds(100)) { seen.withLock { $0.last } == .done }
+        #expect(seen.withLock { $0.count } <= 12)
+        observer.cancel()
+        _ = await observer.result
+    }
+
+    @Test func `an iterator returns a change from the time it was made, an hour before its first read`()
+        async throws
+    {
+        let queue = try fixture.engine().queue()
+        var changes = queue.changes.makeAsyncIterator()
+        let id = try await queue.enqueue(fixture.note(.durable))
+        fixture.clock.advance(by: .seconds(3600))
+        #expect(try await changes.next()?.id == id)
     }
 
     @Test func `an iteration that has ended listens no longer`() async throws {
