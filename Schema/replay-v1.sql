@@ -22,7 +22,7 @@
 --   Not covered, because they decide only when a job is sent: is_head, priority, turn, unique_states, failure. (Most
 --   of them are updated in many rows at once.)
 --   Not covered, because they are only displayed: url, host, kind, tags, metadata, idempotency_key (a copy), status,
---   enqueued_at, changed_at.
+--   enqueued_at, changed_at, and call in `payload`.
 -- A damaged job keeps its checksum, and so stays damaged.
 
 CREATE TABLE job (
@@ -108,6 +108,7 @@ CREATE INDEX job_by_state ON job (state, changed_at);
 -- the whole row of a job.
 CREATE TABLE payload (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
+    call            TEXT,                 -- the JSON of the typed call, a copy for reading it alone; NULL if not stored
     request         BLOB    NOT NULL
 ) STRICT;
 

@@ -362,6 +362,25 @@ import UnixSignals
         print(open)
     }
 
+    struct AddNote: Endpoint {
+        typealias Output = String
+        var text: String
+
+        var request: Request {
+            get throws {
+                var request = Request("notes", method: .post, body: .json(["text": JSONValue(text)]))
+                request.replay = try .durable.storing(self)
+                return request
+            }
+        }
+    }
+
+    private func listing(_ queue: ReplayQueue) throws {
+        for job in try queue.jobs() {
+            if let note = try job.call(as: AddNote.self) { print(note.text, job.state) }
+        }
+    }
+
     private func replayingAutomatically() {
         var configuration = Engine.Configuration()
         configuration.replays = .automatically

@@ -49,6 +49,11 @@ extension KeyRules {
         return hasSecretMember(bytes, type: type, guesses: guesses)
     }
 
+    /// Whether JSON text has a secret member.
+    func hasSecretMember(json text: String) -> Bool {
+        hasSecretMember(Array(text.utf8), type: "application/json", guesses: false)
+    }
+
     private func hasSecretMember(_ bytes: [UInt8], type: String?, guesses: Bool) -> Bool {
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
         guard isObject || type?.lowercased().contains("json") == true else { return false }

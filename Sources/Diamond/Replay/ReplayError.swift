@@ -10,6 +10,8 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
 
         /// The request cannot be encoded, or contains a secret that must not be stored.
         public static let badRequest = Code(description: "badRequest")
+        /// The stored call of a job is no value of the type asked for.
+        public static let undecodable = Code(description: "undecodable")
         /// The queue has reached its limit of open jobs.
         public static let queueFull = Code(description: "queueFull")
         /// There is no such job.

@@ -56,6 +56,25 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public let status: Int?
     /// The number of claims and rescues.
     package let token: Int64
+    /// The JSON of the typed call; `nil` if it is not stored.
+    package let storedCall: String?
+}
+
+extension ReplayJob {
+    /// Returns the typed call that the request was made from, if the request stores it (``ReplayPolicy/storing(_:)``).
+    ///
+    /// - Parameter type: the type of the call.
+    /// - Returns: the call; `nil` if the job stores none, or one of another ``Endpoint/kind``.
+    /// - Throws: ``ReplayError/Code/undecodable`` if the stored call is no longer a value of the type. An earlier version
+    ///   of the app may have stored it.
+    public func call<Call: Endpoint>(as type: Call.Type) throws(ReplayError) -> Call? {
+        guard let storedCall, kind.isExactly(Call.kind) else { return nil }
+        do { return try JSONDecoder().decode(Call.self, from: Data(storedCall.utf8)) } catch {
+            let reason = (error as? DecodingError)?.mistake ?? "its initializer has thrown an error"
+            let remedy = "decode what earlier versions have stored, too"
+            throw ReplayError(.undecodable, "the call of job \(id) is no \(Call.kind): \(reason): \(remedy)")
+        }
+    }
 }
 
 /// A failed attempt of a job. The queue keeps the last 10.

@@ -52,6 +52,10 @@ import Testing
                 #"{"request": {"url": "https://a.example/?token=s3cret"}}"#,
                 "line 2: a request that is stored on disk must not contain a secret"
             ),
+            (
+                #"{"request": {"url": "https://a.example/", "replay": {"call": "{\"password\": \"s3cret\"}"}}}"#,
+                "line 2: a request that is stored on disk must not contain a secret"
+            ),
             (#"{"request": {"url": "https://a.example/", "metod": "GET"}}"#, #"line 2: key "metod""#),
             (#"{"request": {"url": "https://a.example/"}, "stat": "held"}"#, #"line 2: has the unknown key "stat""#),
             (#"{"request": {"url": "https://a.example/"}, "version": 2}"#, "line 2: is of a newer version"),
@@ -68,6 +72,17 @@ import Testing
         }
         if other.files().contains("replay.sqlite") { #expect(try other.queue().jobs().isEmpty) }
         #expect(try await other("queue", "import", "-", input: good + "\n\n").text == "imported 1 job\n")
+    }
+
+    @Test func `shows the call that a job stores, also after an export and an import`() async throws {
+        let replay = #"{"kind": "AddNote", "call": "{\"id\":9007199254740993,\"text\":\"milk\"}"}"#
+        let line = #"{"request": {"url": "https://a.example/", "replay": \#(replay)}}"#
+        _ = try await cachectl("queue", "import", "-", input: line)
+        _ = try await other("queue", "import", "-", input: try await cachectl("queue", "export").text)
+        for shell in [cachectl, other] {
+            let shown = try await shell("queue", "show", "1").text
+            #expect(shown.contains(#"call        {"id":9007199254740993,"text":"milk"}\#n"#), "\(shown)")
+        }
     }
 
     @Test func `counts no job that went into another of its unique name`() async throws {

@@ -193,6 +193,7 @@ extension ReplayJob {
         idempotencyKey = job.idempotencyKey
         status = job.status
         token = job.token
+        storedCall = job.storedCall
     }
 }
 

@@ -20,6 +20,8 @@ struct ReplayDraft: Hashable, Sendable {
     var heldReason: ReplayReason? { policy.awaitsID ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
+    /// The JSON of the typed call; `nil` if it is not stored.
+    var call: String? { policy.call }
     /// The earliest time at which the job is sent, in milliseconds since 1970; `nil` for now.
     var runAt: Int64?
     /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the time that the
@@ -115,6 +117,9 @@ struct ReplayDraft: Hashable, Sendable {
         if JSONValue.object(request.replay.metadata).hasSecretMember(rules) {
             throw refusal("a member of its metadata that is a secret", remedy: bodyRemedy)
         }
+        if let call = request.replay.call, rules.hasSecretMember(json: call) {
+            throw refusal("a member of its stored call that is a secret", remedy: callRemedy)
+        }
         // A parameter encoded as JSON is one query item, so its members have to be checked here.
         if (Array(request.parameters) + fields(of: wire)).contains(where: { $0.value.hasSecretMember(rules) }) {
             throw refusal("a member of a parameter that is a secret", remedy: bodyRemedy)
@@ -148,6 +153,7 @@ struct ReplayDraft: Hashable, Sendable {
 
     private static let remedy = "name it in the request's credentials, with .secret(\"name\")"
     private static let bodyRemedy = "send it without replay"
+    private static let callRemedy = "leave it out of the call's coding keys"
 
     private static func refusal(_ secret: String, remedy: String) -> RequestError {
         RequestError(

@@ -68,7 +68,7 @@ extension ReplayTable {
                 WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
                 """)
         var jobs: [(ReplayJob, Bool)] = []
-        while try statement.step() { jobs.append((ReplayJob(statement), statement.int64(26) != 0)) }
+        while try statement.step() { jobs.append((ReplayJob(statement), statement.int64(columnCount) != 0)) }
         return jobs
     }
 

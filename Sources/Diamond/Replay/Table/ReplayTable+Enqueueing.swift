@@ -152,9 +152,10 @@ extension ReplayTable {
         try statement.bind(row.checksum, at: 29)
         try statement.run()
         let id = row.id
-        let payload = try connection.statement("INSERT INTO payload (job, request) VALUES (?, ?)")
+        let payload = try connection.statement("INSERT INTO payload (job, request, call) VALUES (?, ?, ?)")
         try payload.bind(id, at: 1)
         try payload.bind(draft.request, at: 2)
+        try payload.bind(draft.call, at: 3)
         try payload.run()
         if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
         ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)

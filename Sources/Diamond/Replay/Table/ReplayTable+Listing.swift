@@ -6,8 +6,10 @@ extension ReplayTable {
     static let columns = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
-        status, token
+        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END
         """
+    /// The number of ``columns``.
+    static let columnCount: Int32 = 27
 
     static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM job WHERE id = ?")
@@ -186,6 +188,7 @@ extension ReplayJob {
         idempotencyKey = row.optionalText(23)
         status = row.optional(24).map(Int.init)
         token = row.int64(25)
+        storedCall = row.optionalText(26)
     }
 }
 

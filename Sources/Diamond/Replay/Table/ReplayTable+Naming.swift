@@ -132,9 +132,10 @@ extension ReplayTable {
         try statement.bind(Int64(draft.policy.priority), at: 13)
         try statement.bind(ReplayRow.digest(of: draft.request), at: 14)
         try statement.run()
-        let payload = try connection.statement("UPDATE payload SET request = ? WHERE job = ?")
+        let payload = try connection.statement("UPDATE payload SET request = ?, call = ? WHERE job = ?")
         try payload.bind(draft.request, at: 1)
-        try payload.bind(row.id, at: 2)
+        try payload.bind(draft.call, at: 2)
+        try payload.bind(row.id, at: 3)
         try payload.run()
         if draft.policy.storesAnswer { try expectAnswer(of: row.id, on: connection) }
         // Read again, with the new values.

@@ -3,9 +3,10 @@
 /// ```json
 /// {"mode": "durable", "orderingKey": "cart-7", "order": "strict", "priority": 1, "attempts": 20, "expiry": 604800,
 ///  "keyLifetime": 86400, "unique": "profile", "uniqueness": "replace", "kind": "CreateNote",
-///  "metadata": {"screen": "cart"}}
+///  "call": "{\"text\":\"milk\"}", "metadata": {"screen": "cart"}}
 /// ```
 ///
+/// `call` is JSON as text, so that every number keeps its digits.
 /// Times are in seconds. A `null` for `expiry` means no limit. A `null` for `keyLifetime` means a server that honors no
 /// `Idempotency-Key`. A missing key has its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
@@ -34,6 +35,7 @@ extension ReplayPolicy {
         unique = try form.string("unique")
         if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
         kind = try form.string("kind")
+        call = try Self.call(&form)
         storesAnswer = try Self.bool("keepsAnswer", in: &form)
         awaitsID = try Self.bool("awaitsID", in: &form)
         if let value = form.consume("metadata") { metadata = try Self.metadata(value, in: form) }
@@ -46,6 +48,14 @@ extension ReplayPolicy {
             throw form.failure(at: name, "is \(value.kind): write true or false")
         }
         return bool
+    }
+
+    private static func call(_ form: inout WrittenObject) throws(RequestError) -> String? {
+        guard let call = try form.string("call") else { return nil }
+        guard call.utf8.count <= longestCall else {
+            throw form.failure(at: "call", "is longer than \(longestCall) bytes: leave it out")
+        }
+        return call
     }
 
     private static func metadata(
@@ -70,6 +80,7 @@ extension ReplayPolicy {
         if let unique { members["unique"] = .string(unique) }
         if uniqueness != usual.uniqueness { members["uniqueness"] = .string(uniqueness.rawValue) }
         if let kind { members["kind"] = .string(kind) }
+        if let call { members["call"] = .string(call) }
         if storesAnswer { members["keepsAnswer"] = .bool(true) }
         if awaitsID { members["awaitsID"] = .bool(true) }
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }

@@ -85,6 +85,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// The ``Endpoint/kind`` of the typed call that the request was made from, set when an endpoint is sent. The
     /// handlers for this kind receive the response.
     public package(set) var kind: String?
+    /// The JSON of the typed call that the job stores (``storing(_:)``); `nil` for none.
+    package internal(set) var call: String?
     /// Whether the response to the job, or its failure, is stored with it until it is consumed.
     package var storesAnswer = false
     /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is
@@ -124,8 +126,8 @@ public struct ReplayPolicy: Hashable, Sendable {
             && one.priority == other.priority && one.attempts == other.attempts && one.expiry == other.expiry
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
-            && one.storesAnswer == other.storesAnswer && one.awaitsID == other.awaitsID
-            && one.metadata.isExactly(other.metadata)
+            && one.call.isExactly(other.call) && one.storesAnswer == other.storesAnswer
+            && one.awaitsID == other.awaitsID && one.metadata.isExactly(other.metadata)
     }
 
     /// The policy that never adds the request to the queue. It is a request's default.

@@ -58,12 +58,17 @@ extension DecodingError {
     /// The mistake and its coding path, in one line: `items[2].name: is no String`. The decoder's description is left
     /// out, because it may quote the body.
     var reason: String {
+        if case .dataCorrupted = self { "\(mistake), see the cause" } else { mistake }
+    }
+
+    /// The mistake and its coding path, for errors that have no cause.
+    var mistake: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.place(context.codingPath + [key])): is missing"
         case .valueNotFound(let type, let context): "\(Self.place(context.codingPath)): is null, and no \(type)"
         case .typeMismatch(let type, let context): "\(Self.place(context.codingPath)): is no \(type)"
-        case .dataCorrupted(let context): "\(Self.place(context.codingPath)): is not valid, see the cause"
-        @unknown default: "see the cause"
+        case .dataCorrupted(let context): "\(Self.place(context.codingPath)): is not valid"
+        @unknown default: "it cannot be decoded"
         }
     }
 

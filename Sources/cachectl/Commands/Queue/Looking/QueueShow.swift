@@ -116,7 +116,8 @@ private struct JobText {
         let rare: [(String, String?)] = [
             ("identity", job.identity), ("key", key), ("priority", job.priority == 0 ? nil : String(job.priority)),
             ("lane", job.lane == Lane.default.name ? nil : job.lane), ("unique", request?.replay.unique),
-            ("kind", job.kind), ("tags", job.tags.isEmpty ? nil : job.tags.joined(separator: ", ")),
+            ("kind", job.kind), ("call", job.storedCall),
+            ("tags", job.tags.isEmpty ? nil : job.tags.joined(separator: ", ")),
             ("invalidates", invalidates),
             ("metadata", job.metadata.isEmpty ? nil : Output.text(of: job.metadata)),
         ]
