@@ -103,7 +103,9 @@ private struct Note: Endpoint {
             return
         }
         let error = await #expect(throws: ConnectionError.self) { try await profile.output }
-        #expect(error?.code == .dependencyFailed && (error?.cause as? ConnectionError)?.code == .badStatus)
+        let cause = try #require(error?.cause as? ConnectionError)
+        #expect(error?.code == .dependencyFailed && cause.code == .badStatus)
+        #expect(error?.message.hasSuffix(" failed: \(cause.message)") == true)
     }
 
     @Test func `a typed connection fails its dependents if their closure throws`() async {

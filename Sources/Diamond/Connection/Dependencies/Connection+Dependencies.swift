@@ -97,7 +97,7 @@ extension Dependency.References {
 
 extension ConnectionError {
     fileprivate init(failed dependency: Connection, _ error: ConnectionError) {
-        self.init(.dependencyFailed, "the dependency \(dependency.request) failed: see the cause", cause: error)
+        self.init(.dependencyFailed, "the dependency \(dependency.request) failed: \(error.message)", cause: error)
     }
 
     init(dependencyCycle cycle: [String]) {
