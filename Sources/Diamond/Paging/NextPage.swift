@@ -119,6 +119,9 @@ public struct TypedPage<Value: Sendable>: Sendable {
     /// process.
     public internal(set) var next: PagePosition
 
+    /// Whether the list has no page after this one.
+    public var isLast: Bool { next == .end }
+
     /// The decoded output.
     public var value: Value { response.value }
 }

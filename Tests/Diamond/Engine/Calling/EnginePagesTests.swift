@@ -83,8 +83,12 @@ private struct Numbers: Endpoint {
         let pages = engine(transport).pages(Numbers(), next: rule)
         for _ in 1...2 {
             var items: [[Int]] = []
-            for try await page in pages { items.append(page.value.items) }
-            #expect(items == [[0, 1, 2], [3, 4, 5], [6]])
+            var isLast: [Bool] = []
+            for try await page in pages {
+                items.append(page.value.items)
+                isLast.append(page.isLast)
+            }
+            #expect(items == [[0, 1, 2], [3, 4, 5], [6]] && isLast == [false, false, true])
         }
         #expect(transport.requests.map(\.url) == (queries + queries).map { "\(Self.base)numbers?\($0)" })
     }
