@@ -1,11 +1,14 @@
 /// What a client writes with `POST /notes`.
 struct NoteDraft: Decodable, Sendable {
     let text: String
+    /// The id of the city that the note is about.
+    let city: Int?
 }
 
 struct Note: Codable, Sendable {
     let id: Int
     let text: String
+    let city: Int?
 }
 
 /// How often a write took effect, so that a test can see that a repeated one did not.

@@ -9,6 +9,7 @@ struct NoteRoutes: Sendable {
 
     func add(to router: Router<SampleContext>) {
         router.post("notes", use: create)
+        router.get("notes", use: list)
         router.get("notes/{id}", use: show)
         router.patch("notes/{id}", use: change)
         router.get("effects", use: effects)
@@ -40,6 +41,19 @@ struct NoteRoutes: Sendable {
         var fields: HTTPFields = [.location: "/notes/\(note.id)"]
         if isReplayed { fields[.idempotencyReplayed] = "true" }
         return try Response(status: .created, headers: fields, json: note)
+    }
+
+    @Sendable private func list(_ request: Request, _ context: SampleContext) async throws -> Response {
+        var arguments = context.arguments
+        let city = try arguments.number("city", in: City.ids)
+        try arguments.finish()
+        let body = try JSON.encode(await store.notes(on: city))
+        let tag = EntityTag(of: body)
+        let fields: HTTPFields = [.cacheControl: "no-cache", .eTag: tag.text]
+        guard !Preconditions(request.headers).isUnchanged(tag, .distantFuture) else {
+            return Response(status: .notModified, headers: fields)
+        }
+        return Response(status: .ok, headers: fields, json: body)
     }
 
     @Sendable private func show(_ request: Request, _ context: SampleContext) async throws -> Response {

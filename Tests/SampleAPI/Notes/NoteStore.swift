@@ -33,7 +33,7 @@ actor NoteStore {
     }
 
     func create(_ draft: NoteDraft, key: String?) -> Note {
-        let note = Note(id: notes.count + 1, text: draft.text)
+        let note = Note(id: notes.count + 1, text: draft.text, city: draft.city)
         notes[note.id] = note
         effects.total += 1
         effects.texts.append(draft.text)
@@ -46,14 +46,18 @@ actor NoteStore {
         claims[key]?.progress = .finished(note)
     }
 
+    /// Returns the notes in the order in which they were made: all, or those on a city.
+    func notes(on city: Int?) -> [Note] {
+        notes.values.filter { city == nil || $0.city == city }.sorted { $0.id < $1.id }
+    }
+
     func note(_ id: Int) throws(Problem) -> Note {
         guard let note = notes[id] else { throw .notFound("note \(id)") }
         return note
     }
 
     func change(_ id: Int, _ draft: NoteDraft) throws(Problem) -> Note {
-        _ = try note(id)
-        let note = Note(id: id, text: draft.text)
+        let note = Note(id: id, text: draft.text, city: try note(id).city)
         notes[id] = note
         effects.changes.append(draft.text)
         return note

@@ -29,7 +29,8 @@ struct GuideRoute: Sendable {
           DELETE /cities/ID         removes a city; honors If-Match
 
         Notes
-          POST   /notes             {"text": "…"}; acts once for an Idempotency-Key
+          GET    /notes             all notes, or city=ID; honors If-None-Match
+          POST   /notes             {"text": "…", "city": ID or nothing}; acts once for an Idempotency-Key
           GET    /notes/ID          a note
           PATCH  /notes/ID          {"text": "…"}
           GET    /effects           how often notes were created and changed

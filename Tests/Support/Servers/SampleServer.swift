@@ -2,14 +2,17 @@ import Foundation
 
 /// The sample API as a child process, on a free port of this machine.
 ///
-/// One runs for the whole test process. It ends when its standard input does, so that it never outlives the tests,
-/// however they end.
+/// One runs for the whole test process; a test that stops its server starts another. A server ends when its standard
+/// input does, so that it never outlives the tests, however they end.
 package final class SampleServer: Sendable {
     /// `http://127.0.0.1:PORT`
     package let base: String
+    /// Its port, for ``another(port:)`` after ``stop()``.
+    package var port: Int { URL(string: base)?.port ?? 0 }
 
     // Retained for the pipe: the server runs until the pipe's writing end is closed.
     private let input: FileHandle
+    private let process: ChildProcess
 
     private static let started = Task.detached { try SampleServer(executable: executable()) }
 
@@ -21,9 +24,23 @@ package final class SampleServer: Sendable {
     /// Returns the URL of a route: `url("wire/status/204")`.
     package func url(_ path: String) -> String { "\(base)/\(path)" }
 
-    private init(executable: URL) throws {
+    /// Starts another server.
+    ///
+    /// - Parameter port: its port; 0 for a free one.
+    package static func another(port: Int = 0) async throws -> SampleServer {
+        try await Task.detached { try SampleServer(executable: executable(), port: port) }.value
+    }
+
+    /// Kills the server, and returns when its port is free.
+    package func stop() async {
+        process.kill()
+        _ = await process.ended()
+    }
+
+    private init(executable: URL, port: Int = 0) throws {
         let (input, output) = (Pipe(), Pipe())
-        _ = try ChildProcess(executable, ["--exit-with-stdin"], input: .pipe(input), output: .pipe(output))
+        let arguments = ["--exit-with-stdin", "--port", "\(port)"]
+        process = try ChildProcess(executable, arguments, input: .pipe(input), output: .pipe(output))
         self.input = input.fileHandleForWriting
         base = try Self.announcement(on: output.fileHandleForReading)
     }
