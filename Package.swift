@@ -189,6 +189,23 @@ let package = Package(
             ],
             path: "Tests/SampleAPI"
         ),
+        // A terminal client for the sample API. Like an app, it sees only the public interface, and is isolated to the
+        // main actor.
+        .executableTarget(
+            name: "SampleClient",
+            dependencies: [
+                "Diamond",
+                "DiamondModel",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Tools"])
+                ),
+            ],
+            path: "Tests/SampleClient",
+            packageAccess: false,
+            swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]
+        ),
         // A process that uses a store together with others, until it is killed.
         .executableTarget(
             name: "StoreHammer",
@@ -242,6 +259,7 @@ let package = Package(
                 "DiamondTesting",
                 "QueueHammer",
                 "SampleAPI",
+                "SampleClient",
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -1,0 +1,54 @@
+import Diamond
+import Foundation
+import Synchronization
+
+/// The signed-in user and the token, in memory and in a file that only its owner can read.
+nonisolated final class Session: CredentialProvider {
+    /// The name of the token in requests.
+    static let token = Secret.secret("token")
+
+    nonisolated private struct Grant: Codable {
+        let user: String
+        let token: String
+    }
+
+    private let file: URL
+    private let grant: Mutex<Grant?>
+
+    /// Reads the session that an earlier process has saved.
+    init(file: URL) {
+        self.file = file
+        grant = Mutex((try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(Grant.self, from: $0) })
+    }
+
+    var user: String? { grant.withLock { $0?.user } }
+
+    func identity(for request: Request) -> String? { user }
+
+    func secret(_ name: String, for identity: String?) -> String? {
+        grant.withLock { grant in
+            name == Self.token.name && identity == grant?.user ? grant?.token : nil
+        }
+    }
+
+    /// Signs a user in, until the process ends.
+    func begin(_ login: Login.Output) { grant.withLock { $0 = Grant(user: login.user, token: login.token) } }
+
+    /// Keeps the session for later processes.
+    func save() throws {
+        let written = try JSONEncoder().encode(grant.withLock { $0 })
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        // The file has these permissions before it has content.
+        let descriptor = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure("the session cannot be written to \(file.path)") }
+        try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: written)
+    }
+
+    /// Signs the user out.
+    func end() throws {
+        grant.withLock { $0 = nil }
+        if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
+    }
+}
