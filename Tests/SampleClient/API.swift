@@ -91,13 +91,14 @@ nonisolated struct AddNote: Endpoint {
     var text: String
 
     var request: Request {
-        let body = RequestBody.json(["city": JSONValue(city), "text": .string(text)])
-        var request = Request("notes", method: .post, body: body).signed
-        request.invalidates = ["notes"]
-        // The key names the user, because the held notes of a user would otherwise block those of all others.
-        request.replay = ReplayPolicy(
-            .durable, orderingKey: "notes of \(author)", metadata: ["city": JSONValue(city), "text": .string(text)])
-        return request
+        get throws {
+            let body = RequestBody.json(["city": JSONValue(city), "text": .string(text)])
+            var request = Request("notes", method: .post, body: body).signed
+            request.invalidates = ["notes"]
+            // The key names the user, because the held notes of a user would otherwise block those of all others.
+            request.replay = try ReplayPolicy(.durable, orderingKey: "notes of \(author)").storing(self)
+            return request
+        }
     }
 }
 

@@ -13,14 +13,16 @@ extension Client {
 
     /// Prints the notes of the server, or the stored ones, and then those that wait in the queue.
     func notes(on city: Int?) async throws {
-        let waiting = try jobs().filter { city == nil || $0.metadata["city"] == city.map { JSONValue($0) } }
+        let waiting = try jobs().map(\.note).filter { city == nil || $0.city == city }
         for note in try await output(of: ListNotes(city: city)) { Terminal.line("\(note.id)\t\(note.text)") }
-        for job in waiting { Terminal.line("-\t\(job.text)") }
+        for note in waiting { Terminal.line("-\t\(note.text)") }
     }
 
     /// Prints the queued notes with their states.
     func outbox() throws {
-        for job in try jobs() { Terminal.line("\(job.id)\t\(job.state)\t\(job.text)\t\(try reason(for: job))") }
+        for (job, note) in try jobs() {
+            Terminal.line("\(job.id)\t\(job.state)\t\(note.text)\t\(try reason(for: job))")
+        }
     }
 
     /// Sends the queued notes in order, at once.
@@ -38,21 +40,16 @@ extension Client {
     }
 
     /// The user's notes that are not sent.
-    private func jobs() throws -> [ReplayJob] {
+    private func jobs() throws -> [(job: ReplayJob, note: AddNote)] {
         let open = Set(ReplayState.allCases).subtracting([.done])
-        return try engine.queue().jobs(ReplayFilter(states: open, identity: user()), limit: 1000)
+        return try engine.queue().jobs(ReplayFilter(states: open, identity: user()), limit: 1000).compactMap { job in
+            try job.call(as: AddNote.self).map { (job, $0) }
+        }
     }
 
     /// The reason why a job was not sent.
     private func reason(for job: ReplayJob) throws -> String {
         if let failure = try engine.queue().failures(of: job.id).last { return failure.message }
         return job.state == .ready ? "it waits for earlier notes" : "\(job.reason)"
-    }
-}
-
-nonisolated extension ReplayJob {
-    /// The text of the note.
-    fileprivate var text: String {
-        if case .string(let text)? = metadata["text"] { text } else { "" }
     }
 }

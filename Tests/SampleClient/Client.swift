@@ -53,11 +53,6 @@ final class Client {
     }
 }
 
-nonisolated extension ConnectionError {
-    /// Whether the server could not be reached, or its answer did not arrive.
-    fileprivate var isOffline: Bool { [.cannotConnect, .connectionLost, .timedOut].contains(code) }
-}
-
 /// An error whose message is for the user.
 nonisolated struct Failure: LocalizedError {
     let errorDescription: String?

@@ -37,6 +37,7 @@ extension Presentation {
 }
 
 extension LoadState {
-    /// Whether the last load failed because no server could be reached, for example for a banner over existing rows.
-    public var isOffline: Bool { (error as? ConnectionError)?.code == .cannotConnect }
+    /// Whether the last load failed because of the network (`ConnectionError.isOffline`), for example for a banner
+    /// over existing rows.
+    public var isOffline: Bool { (error as? ConnectionError)?.isOffline == true }
 }

@@ -186,6 +186,10 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         return try response.decode(type, using: decoder)
     }
 
+    /// Whether no response arrived because of the network: the server could not be reached, the connection broke, or no
+    /// response came in time. An app then shows stored data, or tries again later.
+    public var isOffline: Bool { [.cannotConnect, .connectionLost, .timedOut].contains(code) }
+
     /// The problem that the server reports; `nil` if the response is not `application/problem+json` (RFC 9457).
     public var problem: ProblemDetails? { response?.problem }
 
