@@ -2,20 +2,25 @@ import Diamond
 import DiamondTesting
 import Foundation
 import HTTPTypes
+import Observation
+
+#if canImport(SwiftUI)
+import SwiftUI
+#endif
 
 /// The code of the articles about typed calls.
 extension `Code in the documentation` {
-    struct City: Codable, Hashable, Sendable {
+    nonisolated struct City: Codable, Hashable, Sendable {
         let id: Int
         let name: String
     }
 
-    struct Cities: Decodable, Sendable {
+    nonisolated struct Cities: Decodable, Sendable {
         let items: [City]
         var nextCursor: String?
     }
 
-    struct ListCities: Endpoint {
+    nonisolated struct ListCities: Endpoint {
         typealias Output = Cities
         var country: String?
         var minPopulation: Int?
@@ -28,13 +33,13 @@ extension `Code in the documentation` {
         }
     }
 
-    enum Order: String, ParameterConvertible, Codable { case name, population }
+    nonisolated enum Order: String, ParameterConvertible, Codable { case name, population }
 
     func search(_ text: String, order: Order?, page: Int, countries: [String]) -> Request {
         Request("search", parameters: ["q": text, "order": order, "page": page, "country": countries, "limit": 20])
     }
 
-    struct SearchCities: Endpoint {
+    nonisolated struct SearchCities: Endpoint {
         typealias Output = Cities
         var q: String
         var country: String?
@@ -42,22 +47,39 @@ extension `Code in the documentation` {
         var request: Request { get throws { Request("search", parameters: try Parameters(encoding: self)) } }
     }
 
-    struct AddCity: Endpoint {
+    nonisolated struct CityDraft: Codable, Hashable, Sendable {  // a city that has no id yet
+        var name: String
+    }
+
+    nonisolated struct AddCity: Endpoint {
         typealias Output = City
-        var city: City
+        var draft: CityDraft
 
         var request: Request {
-            get throws { Request("cities", method: .post, body: try .json(encoding: city)) }
+            get throws { Request("cities", method: .post, body: try .json(encoding: draft)) }
         }
     }
 
-    struct GetCity: Endpoint {
+    nonisolated enum Server: String {
+        case live = "https://api.example.com/v1/"
+        case staging = "https://staging.example.com/v1/"
+    }
+
+    func makeEngine(for server: Server) -> Engine {
+        var configuration = Engine.Configuration()
+        configuration.baseURL = server.rawValue
+        configuration.headers[.accept] = "application/json"
+        if let client = HTTPField.Name("X-Client") { configuration.headers[client] = "shop 2.1" }
+        return Engine(configuration)
+    }
+
+    nonisolated struct GetCity: Endpoint {
         typealias Output = City
         var name: String
         var request: Request { Request("cities/\(segment: name)") }  // cities/S%C3%A3o%20Tom%C3%A9, cities/AC%2FDC
     }
 
-    struct Login: Endpoint {
+    nonisolated struct Login: Endpoint {
         struct Output: Decodable, Sendable { let token: String }
         var user: String
         var request: Request { Request("login", method: .post, body: .json(["user": .string(user)])) }
@@ -84,15 +106,32 @@ extension `Code in the documentation` {
 
         let response = try await engine.response(to: ListCities(country: "DE"))
         print(response.value.items.count, response.status, response.headers[.eTag] ?? "")
-        print(response.source, response.age ?? .zero)  // cache, 12 s
+        print(response.source, response.age ?? .zero)  // cache 12.0 seconds
         if let metrics = response.metrics {  // nil if nothing was sent
             print(metrics.timeToFirstByte, metrics.duration, metrics.received, metrics.attempts)
             print(metrics.isConnectionReused ?? false)
         }
     }
 
+    private func adding(_ name: String, to engine: Engine) async throws {
+        let added = try await engine.send(AddCity(draft: CityDraft(name: "Bonn")))
+        print(added.id)  // from the server
+
+        let body = RequestBody.json(["name": .string(name)])  // the same without a type for the call
+        let created = try await engine.send(Request("cities", method: .post, body: body).decoding(City.self))
+        print(created.id)
+    }
+
+    private func changingOneCall(of engine: Engine) async throws {
+        var request = ListCities(country: "DE").request
+        request.cache = .reload
+        request.retry = .never
+        let newest = try await engine.send(request.decoding(ListCities.Output.self))
+        print(newest)
+    }
+
     private func errors(of engine: Engine) async {
-        struct Fault: Decodable { let code: Int }
+        nonisolated struct Fault: Decodable { let code: Int }
 
         do throws(ConnectionError) {
             print(try await engine.send(GetCity(name: "Atlantis")).id)
@@ -152,6 +191,47 @@ extension `Code in the documentation` {
         print(response.response.link("last")?.target ?? "", response.headers.links.map(\.target))
     }
 
+    @MainActor @Observable final class CityPages {
+        private(set) var cities: [City] = []
+        private(set) var problem: String?
+        private let engine: Engine
+        private var position = PagePosition.start
+        private var isLoading = false
+
+        init(engine: Engine) { self.engine = engine }
+
+        func loadMore() async {
+            guard !isLoading, position != .end else { return }
+            isLoading = true
+            defer { isLoading = false }
+            var pages = engine.pages(ListCities(), next: .cursor(\.nextCursor), from: position).makeAsyncIterator()
+            do throws(ConnectionError) {
+                guard let page = try await pages.next() else { return }
+                cities += page.value.items
+                position = page.next
+                problem = nil
+            } catch {
+                problem = error.textForUser  // the next call requests the same page
+            }
+        }
+    }
+
+    #if canImport(SwiftUI)
+    struct CityPageList: View {
+        @State private var pages: CityPages
+
+        init(engine: Engine) { _pages = State(initialValue: CityPages(engine: engine)) }
+
+        var body: some View {
+            List(pages.cities, id: \.id) { city in
+                Text(city.name)
+                    .onAppear { if city.id == pages.cities.last?.id { Task { await pages.loadMore() } } }
+            }
+            .task { if pages.cities.isEmpty { await pages.loadMore() } }
+        }
+    }
+    #endif
+
     private func rules() -> [NextPage<Cities>] {
         [
             .link, .url(\.nextCursor), .cursor(\.nextCursor), .offset(limit: 50, count: \.items.count),
@@ -166,6 +246,19 @@ extension `Code in the documentation` {
         while let request = try paging.request(Request("cities"), at: position) {
             let page = try format.page(of: try await engine.send(request))
             position = try paging.position(after: page, at: position)
+        }
+    }
+}
+
+nonisolated extension ConnectionError {
+    var textForUser: String? {
+        switch code {
+        case .cancelled: nil  // nothing to show
+        case .badStatus where response?.status == .notFound: "This city does not exist."
+        case .cannotConnect, .connectionLost, .timedOut: "The server cannot be reached."
+        case .noCredential: "Sign in first."
+        case .queued: "It will be sent later."  // only requests with `replay`
+        default: problem?.detail ?? "This did not work."  // the server's text, if it sends one
         }
     }
 }

@@ -8,12 +8,12 @@ import SwiftUI
 
 /// The code of the article about observed queries. Compiling it is the test.
 private enum ObservingQueries {
-    struct City: Decodable, Sendable, Identifiable {
+    nonisolated struct City: Decodable, Sendable {
         let id: Int
         let name: String
     }
 
-    struct ListCities: Endpoint {
+    nonisolated struct ListCities: Endpoint {
         typealias Output = [City]
         var request: Request {
             var request = Request("cities", cache: .automatic(maxAge: .seconds(60)))
@@ -26,7 +26,7 @@ private enum ObservingQueries {
         func show(_ cities: [City], isLoading: Bool, problem: String?) {}
 
         for await state in engine.updates(ListCities()) {
-            show(state.value ?? [], isLoading: state.isFetching, problem: state.error?.message)
+            show(state.value ?? [], isLoading: state.isFetching, problem: state.error?.textForUser)
         }
 
         var request = Request("cities/7", method: .put, body: .json(["name": "Bern"]))
@@ -44,14 +44,23 @@ private enum ObservingQueries {
 
     #if canImport(SwiftUI)
     struct CityList: View {
+        let engine: Engine
         @State private var cities: ObservedQuery<[City]>
 
-        init(engine: Engine) { _cities = State(initialValue: ObservedQuery(engine.updates(ListCities()))) }
+        init(engine: Engine) {
+            self.engine = engine
+            _cities = State(initialValue: ObservedQuery(engine.updates(ListCities())))
+        }
 
         var body: some View {
-            List(cities.value ?? []) { city in Text(city.name) }
+            List(cities.value ?? [], id: \.id) { city in Text(city.name) }
                 .overlay { if cities.isFetching { ProgressView() } }
                 .task { await cities.run() }
+                .refreshable {
+                    var request = ListCities().request
+                    request.cache = .reload
+                    _ = try? await engine.send(request)
+                }
         }
     }
     #endif

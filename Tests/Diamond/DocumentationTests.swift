@@ -138,7 +138,7 @@ import UnixSignals
             do throws(ConnectionError) {
                 towns = try await engine.send(TownList(country: "DE"))
             } catch {
-                message = error.message
+                message = error.textForUser  // see below
             }
         }
 

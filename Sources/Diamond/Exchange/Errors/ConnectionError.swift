@@ -10,7 +10,7 @@ public import Foundation
 ///
 /// ```swift
 /// Task {
-///     do throws(ConnectionError) { show(try await engine.send(cities)) } catch { show(error.message) }
+///     do throws(ConnectionError) { show(try await engine.send(cities)) } catch { log(error.message) }
 /// }
 /// ```
 public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
@@ -104,8 +104,10 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.code = newValue } }
     }
 
-    /// A one-line message with the failure and its remedy, without secrets. ``Interceptor/transform(_:)-(ConnectionError)`` may
-    /// replace it.
+    /// A one-line message with the failure and its remedy, without secrets, for developers and logs. It may contain URLs
+    /// and advice about code. For people, choose a text by ``code``, and show the detail of the server's ``problem``.
+    ///
+    /// ``Interceptor/transform(_:)-(ConnectionError)`` may replace it. `localizedDescription` is the same text.
     public var message: String {
         get { content.value.message }
         set { content.change { $0.message = newValue } }

@@ -5,7 +5,7 @@ import HTTPTypes
 ///
 /// ```swift
 /// do throws(ConnectionError) { show(try await engine.send(order)) } catch {
-///     show(error.problem?.detail ?? error.message)
+///     show(error.problem?.detail ?? "The order was not sent.")
 /// }
 /// ```
 ///
