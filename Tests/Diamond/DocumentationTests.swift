@@ -227,6 +227,14 @@ import UnixSignals
         engine.enqueue(report)
     }
 
+    private func typedBatch(of engine: Engine) async throws {
+        let connections = ["Kyoto", "Nara"].map { engine.connection(for: GetCity(name: $0)) }
+        let typed = Batch(connections)
+        engine.enqueue(typed)
+        for await progress in typed.progress { print(progress.completed, "of", progress.count) }
+        for connection in connections { print(try await connection.output.id) }
+    }
+
     private func closing(_ engine: Engine) async {
         await engine.close(within: .seconds(10))
     }
@@ -260,6 +268,15 @@ import UnixSignals
     }
     #endif
 
+    #if canImport(Darwin)
+    private func sharing() {
+        let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.com.example.shop")
+        let shared = group.map { Store(directory: $0.appending(path: "Diamond")) }  // nil without the entitlement
+        let engine = Engine(.init(store: shared ?? .default))
+        print(engine)
+    }
+    #endif
+
     private func keeping() async throws {
         let engine = Engine()
         let cache = engine.cache  // nil if the store cannot be opened: see engine.cacheFailure
@@ -281,6 +298,11 @@ import UnixSignals
             await engine.settle(request)  // until its refresh in the background has ended
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
+
+        var list = Request("https://api.example.com/cities", cache: .networkElseCache)
+        list.retry = .never  // show the stored response after the first failure
+        let answer = try await engine.send(list)
+        print(answer.source, answer.age ?? .zero)  // stale 3600.0 seconds, if the server cannot be reached
 
         var search = Request("https://api.example.com/searches/7", method: .post, body: .json(["q": "berlin"]))
         search.cache.storesPost = true
@@ -569,6 +591,10 @@ import UnixSignals
             ])
             let sent = try await engine.send(Request("https://api.example.com/forms", method: .post, body: form))
             print(sent.status)
+
+            let upload = engine.enqueue(Request("https://api.example.com/forms", method: .post, body: form))
+            for await progress in upload.progress { print(progress.fractionCompleted ?? 0) }
+            print(try await upload.response.status)
         }
         let backup = UploadSource(length: archive.size) { archive.pieces() }  // created again for every attempt
         let request = Request("https://api.example.com/files", method: .put, headers: [.contentType: "application/zip"])

@@ -22,6 +22,13 @@ extension TransportSettings {
         ].compactMap { $0 }
         guard !refused.isEmpty else { return nil }
         let what = refused.joined(separator: ", ")
-        return .badSettings("URLSession does not support \(what) here: use the transport over libcurl")
+        return .badSettings("URLSession does not support \(what) here: \(Self.advice)")
     }
+
+    #if canImport(FoundationNetworking)
+    private static let advice = "use the transport over libcurl, with the package trait Curl"
+    #else
+    private static let advice =
+        "use the system's settings (for pins, NSPinnedDomains in Info.plist), or HTTPClientTransport with a client"
+    #endif
 }

@@ -95,6 +95,7 @@ import Testing
         for (settings, name) in cases {
             let error = #expect(throws: TransportError.self) { try URLSessionTransport(settings) }
             #expect(error?.code == .badSettings && error?.message.contains(name) == true)
+            #expect(error?.message.hasSuffix("use the transport over libcurl, with the package trait Curl") == true)
         }
     }
     #endif

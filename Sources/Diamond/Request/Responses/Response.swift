@@ -7,7 +7,8 @@ public struct Response: Hashable, Sendable {
     public enum Source: String, Hashable, Sendable, CaseIterable {
         /// The server sent the response for this request.
         case network
-        /// The cache had a fresh response, and no request was sent.
+        /// The cache had a fresh response, and no request was sent. Or, under `networkElseCache`, all attempts have
+        /// failed: ``Response/attempts`` then lists them.
         case cache
         /// The cache had the response, and the server confirmed it (304).
         case revalidated
