@@ -11,6 +11,13 @@ import Testing
 #if AsyncHTTPClient
 import AsyncHTTPClient
 #endif
+#if os(iOS) && canImport(SwiftUI)
+import BackgroundTasks
+import SwiftUI
+#endif
+#if Logging
+import Logging
+#endif
 #if Tools
 import ServiceLifecycle
 import UnixSignals
@@ -322,7 +329,13 @@ import UnixSignals
         private var user: String?
         private var tokens: Tokens?
 
-        func signIn(_ user: String, _ tokens: Tokens) { (self.user, self.tokens) = (user, tokens) }
+        func signIn(as user: String, password: String) async throws {
+            let body = RequestBody.json(["user": .string(user), "password": .string(password)])
+            let call = Request("https://api.example.com/login", method: .post, body: body).decoding(Tokens.self)
+            tokens = try await login.send(call)
+            self.user = user
+        }
+
         func signOut() { (user, tokens) = (nil, nil) }
 
         func identity(for request: Request) -> String? { user }
@@ -338,11 +351,12 @@ import UnixSignals
         }
     }
 
-    private func signingIn() async throws {
+    private func signingIn(password: String) async throws {
         let session = Session()
         var configuration = Engine.Configuration()
         configuration.credentials = session
         let engine = Engine(configuration)
+        try await session.signIn(as: "user-42", password: password)
 
         var request = Request("https://api.example.com/me")
         request.credentials = [.bearer(.secret("access"))]  // for each request: an engine has none for all
@@ -353,10 +367,47 @@ import UnixSignals
         try await engine.forget(identity: "user-42")  // erases responses and cookies
     }
 
-    private struct CreateNote: Endpoint {
-        typealias Output = String
-        var request: Request { Request("https://api.example.com/notes", method: .post) }
+    nonisolated struct Note: Codable, Sendable {
+        let id: Int
+        let text: String
     }
+
+    nonisolated struct CreateNote: Endpoint {
+        typealias Output = Note
+        var text: String
+
+        var request: Request {
+            var request = Request("https://api.example.com/notes", method: .post, body: .json(["text": .string(text)]))
+            request.replay = ReplayPolicy(.durable, orderingKey: "notes", metadata: ["text": .string(text)])
+            request.tags = ["notes"]
+            request.invalidates = ["notes"]  // lists with this tag are stale when the note is sent
+            return request
+        }
+    }
+
+    #if os(iOS) && canImport(SwiftUI)
+    struct NoteList: View {
+        let engine: Engine
+        var body: some View { Text("Notes") }
+    }
+
+    struct NotesApp: App {
+        @Environment(\.scenePhase) private var phase
+        private let engine = Engine()
+
+        var body: some Scene {
+            WindowGroup { NoteList(engine: engine) }
+                .onChange(of: phase) { _, phase in
+                    let task = BGAppRefreshTaskRequest(identifier: "notes")
+                    if phase == .background { try? BGTaskScheduler.shared.submit(task) }
+                    Task { try? await engine.queue().allowSuddenTermination(phase == .background) }
+                }
+                .backgroundTask(.appRefresh("notes")) {
+                    await (try? engine.replayer())?.replay(until: .now + 20)
+                }
+        }
+    }
+    #endif
 
     private func replaying(_ engine: Engine, until deadline: Date) async throws {
         func show(_ response: Response) {}
@@ -378,10 +429,14 @@ import UnixSignals
         print(replaying, summary)
     }
 
-    private func observing(_ queue: ReplayQueue) async throws {
-        let open = try queue.jobs(ReplayFilter(states: [.ready, .waiting, .running, .held]))
-        for try await job in queue.changes { print("\(job)") }
-        print(open)
+    private func observing(_ engine: Engine) async throws {
+        let pending = ReplayFilter(states: [.ready, .waiting, .running, .held], tag: "notes")
+        var changes = try engine.queue().changes.makeAsyncIterator()  // before the list, so that no change is missed
+        repeat {
+            for job in try engine.queue().jobs(pending) {
+                if case .string(let text)? = job.metadata["text"] { print(text, job.state) }
+            }
+        } while try await changes.next() != nil
     }
 
     struct AddNote: Endpoint {
@@ -470,7 +525,13 @@ import UnixSignals
         var search = Request("https://api.example.com/cities", parameters: ["q": "ber"])
         search.retry = .interactive
         search.retry?.hedgeDelay = .milliseconds(300)
-        print(order, report, search)
+
+        var urgent = Request("https://api.example.com/cities", timeout: .seconds(20))  // 20 seconds without a byte
+        urgent.retry = RetryPolicy(attempts: 5, deadline: .seconds(25))  // 25 seconds in all
+
+        var configuration = Engine.Configuration()
+        configuration.retry = .interactive  // for requests without a policy of their own
+        print(order, report, search, urgent, configuration)
     }
 
     private func intercepting(sign: @escaping @Sendable (TransportRequest) async throws -> String) {
@@ -748,6 +809,10 @@ import UnixSignals
     private func observers() {
         var configuration = Engine.Configuration()
         configuration.observers = [LogObserver(), MetricsObserver(), TracingObserver()]
+
+        var logger = Logger(label: "api")
+        logger.logLevel = .debug
+        configuration.observers = [LogObserver(logger)]
     }
     #endif
 
