@@ -345,7 +345,9 @@ extension `The model's documentation` {
     }
 
     struct ErrorAlert: Interceptor {
-        func transform(_ error: inout ConnectionError) async { await showAlert(error.message) }  // -showErrorAlert
+        func transform(_ error: inout ConnectionError) async {  // -showErrorAlert
+            await showAlert(error.problem?.detail ?? "This did not work.")
+        }
     }
 
     private func ltapiRequests(town: Town) async throws {

@@ -198,6 +198,27 @@ import Testing
         try await portrait.load()  // when the cell is shown
     }
 
+    private func editing(city: City, text: String) async throws {
+        let draft = city.copy()  // in no list
+        draft.name = text
+        guard draft.violations.isEmpty else { return print(draft.violations) }
+        try await city.save { $0.name = draft.name }
+    }
+
+    private func thumbnails() {
+        var configuration = Engine.Configuration()
+        configuration.lanes = ["images": LaneLimits(width: 4)]
+        let engine = Engine(configuration)
+        let thumbnails = ResourceLoader(engine) { url in
+            var request = Request(url)
+            request.lane = "images"
+            return request
+        } decode: { data, _ in
+            try Picture(data)
+        }
+        print(thumbnails)
+    }
+
     private func saving(cities: ModelCollection<City>) async throws {
         let city = City()
         try await cities.create(city)  // POST; removed again if the server refuses it
