@@ -4,6 +4,7 @@ import Foundation
 struct Launch {
     static func main() async {
         #if Tools
+        guard !CommandLine.arguments.dropFirst().contains("--help") else { return print(Options.help) }
         do {
             try await Server(options: Options(CommandLine.arguments.dropFirst())).run()
         } catch {

@@ -22,6 +22,7 @@ struct Options: Sendable {
     }
 
     private static let usage = "usage: SampleAPI [--port N] [--data DIR] [--exit-with-stdin]"
+    static let help = "\(usage)\nGET / lists the routes: curl http://127.0.0.1:PORT/"
 
     private static let fixtures = URL(filePath: #filePath)
         .deletingLastPathComponent()

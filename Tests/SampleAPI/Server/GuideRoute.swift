@@ -22,7 +22,8 @@ struct GuideRoute: Sendable {
                                     page=1&perPage=10, or offset=0&limit=10 (both with a Link field), or cursor=…&limit=10.
                                     Answers {"total": N, "items": [City], "nextCursor": "…" or null}.
           QUERY  /cities            the same, as members of a JSON body
-          POST   /cities            creates a city
+          POST   /cities            {"name": "Bonn", "country": "DE", "population": 330579, "latitude": 50.73,
+                                    "longitude": 7.1, "timezone": "Europe/Berlin"}; creates a city, answers 201 with it
           GET    /cities/ID         a city, with ETag and Last-Modified; honors If-None-Match, If-Modified-Since
           PUT    /cities/ID         replaces or creates a city; honors If-Match, If-None-Match
           PATCH  /cities/ID         changes the given members; honors If-Match
@@ -39,13 +40,14 @@ struct GuideRoute: Sendable {
         Sessions
           POST   /login             {"user": "ann", "password": "diamond", "expiresIn": 3600}; answers {"token": "…", …}
           DELETE /login             ends the session of the Bearer token
-          GET    /me                the user of the Bearer token; 401 without one
+          GET    /me                {"name": "ann"}, the user of the Bearer token; 401 without one
 
         Streams
           GET    /events            cities as server-sent events: count=10, interval=500 (ms); honors Last-Event-ID
           GET    /export            cities as lines of JSON: count=N
 
         Wire
+          GET    /wire/bytes/N      N bytes, whole, or in part for Range; honors If-Range
           /wire/…                   what a transport has to get right; see Tests/SampleAPI/Wire
 
         Every route takes _delay=MS, _bodyDelay=MS, _status=CODE, _failEvery=N, _maxAge=SECONDS, _cacheControl=TEXT and
