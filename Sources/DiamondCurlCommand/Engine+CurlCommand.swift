@@ -13,8 +13,6 @@ extension Engine {
     ///   of a URL that leads away from the base URL.
     public func curlCommand(of request: Request) throws(ConnectionError) -> String {
         let completed = try completed(request)
-        do throws(RequestError) { return try completed.curlCommand() } catch {
-            throw ConnectionError(.badRequest, error.message, cause: error)
-        }
+        do throws(RequestError) { return try completed.curlCommand() } catch { throw ConnectionError(error) }
     }
 }

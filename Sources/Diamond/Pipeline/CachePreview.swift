@@ -32,30 +32,3 @@ extension Pipeline {
             control: context.resolved.control.value, kind: cacheKind, targets: lookup.targets)
     }
 }
-
-/// A stored part of a representation.
-package struct StoredPartPreview: Sendable {
-    /// The head of the response.
-    package let response: StoredResponse
-    /// The stored range, and the size of the whole representation, such as `bytes 2-5/10`.
-    package let range: String
-}
-
-extension Cache {
-    /// Returns the part that is stored under a key; `nil` if there is none that answers ranges.
-    ///
-    /// - Parameters:
-    ///   - request: the canonical form of the request.
-    ///   - now: milliseconds since 1970.
-    package func partPreview(
-        of key: RequestKey,
-        request: [UInt8],
-        at now: Int64
-    ) throws(CacheError) -> StoredPartPreview? {
-        guard let body = try part(key, request: request), !body.stored.flags.contains(.variants),
-            let part = StoredPart(body.stored, count: body.size, now: now), !part.range.isEmpty
-        else { return nil }
-        let range = "bytes \(part.range.lowerBound)-\(part.range.upperBound - 1)/\(part.length)"
-        return StoredPartPreview(response: part.stored, range: range)
-    }
-}

@@ -185,13 +185,15 @@ extension Request {
     /// - Parameter baseURL: the URL that a relative one is resolved against.
     package func sentURL(within baseURL: String?) throws(RequestError) -> String {
         var request = self
-        do throws(MalformedURL) {
-            if let baseURL { request.url = try RequestURL.resolve(url, within: baseURL) }
-        } catch {
-            throw RequestError(error)
-        }
+        do throws(MalformedURL) { request.url = try resolvedURL(within: baseURL) } catch { throw RequestError(error) }
         let wire = try WireRequest(request)
         return wire.url.text(adding: wire.parameterItems)
+    }
+
+    /// Returns the URL, resolved against a base URL if there is one.
+    func resolvedURL(within baseURL: String?) throws(MalformedURL) -> String {
+        guard let baseURL else { return url }
+        return try RequestURL.resolve(url, within: baseURL)
     }
 
     /// The ``destination``, with `automatic` resolved.

@@ -55,6 +55,16 @@ package struct BodyReader: Sendable {
         return piece
     }
 
+    /// Returns all bytes that are left.
+    ///
+    /// - Throws: ``CacheError`` as ``next()``.
+    func rest() throws(CacheError) -> Data {
+        var reader = self
+        var rest = Data(capacity: count)
+        while let chunk = try reader.next() { rest.append(chunk) }
+        return rest
+    }
+
     private mutating func nextChunk() throws(CacheError) -> Data? {
         defer { number += 1 }
         switch source {

@@ -195,7 +195,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     /// The problem that the server reports; `nil` if the response is not `application/problem+json` (RFC 9457).
     public var problem: ProblemDetails? { response?.problem }
 
-    init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
+    package init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
 
     init(_ error: TransportError) {
         // A sink that refuses the body is no failure of the transport.

@@ -53,6 +53,22 @@ extension HTTPFields {
         for tag in variants.compactMap({ $0.validator(.eTag) }) { addTag(tag) }
     }
 
+    /// Whether the client accepts each content coding of a response. `*` does not count (RFC 9110 section 12.5.3).
+    ///
+    /// - Parameter response: the header fields of the response.
+    func accepts(codingOf response: HTTPFields) -> Bool {
+        let accepted = self[values: .acceptEncoding].flatMap(\.listElements).map { element in
+            element.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
+        }
+        let codings = response[values: .contentEncoding].flatMap(\.listElements).filter { $0 != "identity" }
+        return codings.allSatisfy { coding in
+            accepted.contains { parts in
+                parts.first == coding
+                    && !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+            }
+        }
+    }
+
     private mutating func addTag(_ tag: String) {
         let own = EntityTagList(self)
         guard own?.matches(tag) != true else { return }

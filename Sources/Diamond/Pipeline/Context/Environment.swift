@@ -55,8 +55,7 @@ struct Environment: Sendable {
 
     /// Returns the URL of a request, resolved against the base URL if there is one.
     func resolvedURL(of request: Request) throws(MalformedURL) -> String {
-        try baseURL.map { base throws(MalformedURL) in try RequestURL.resolve(request.url, within: base) }
-            ?? request.url
+        try request.resolvedURL(within: baseURL)
     }
 
     private func identity(of request: Request) async throws(ConnectionError) -> String? {

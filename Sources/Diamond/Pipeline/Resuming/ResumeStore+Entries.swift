@@ -38,9 +38,7 @@ extension ResumeStore {
             sentAt: stored.storedAt, receivedAt: stored.storedAt)
         // Checked before the body is read, which may be large.
         guard PartialResponse(received) != nil else { return nil }
-        received.body.reserveCapacity(body.size)
-        var reader = cache.reader(of: body)
-        while let chunk = try reader.next() { received.body.append(chunk) }
+        received.body = try cache.reader(of: body).rest()
         return PartialResponse(received)
     }
 

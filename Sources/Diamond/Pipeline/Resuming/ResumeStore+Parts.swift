@@ -14,11 +14,7 @@ extension ResumeStore {
             let body = try cache.part(identity.key, request: identity.canonicalForm, url: identity.knownURL)
             guard let body, body.stored.isOf(kind), let part = StoredPart(body.stored, count: body.size, now: now)
             else { return nil }
-            guard body.size <= Self.partLimit else { return part }
-            var bytes = Data()
-            var reader = cache.reader(of: body)
-            while let chunk = try reader.next() { bytes.append(chunk) }
-            return part.with(body: bytes)
+            return body.size <= Self.partLimit ? part.with(body: try cache.reader(of: body).rest()) : part
         } catch {
             report(error)
             return nil

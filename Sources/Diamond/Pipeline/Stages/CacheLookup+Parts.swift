@@ -65,7 +65,7 @@ extension CacheLookup {
                 part.range.contains(bytes)
             else { return nil }
             let offset = part.range.lowerBound
-            var reader = cache.reader(of: body)
+            let reader = cache.reader(of: body)
                 .reading(bytes.lowerBound - offset..<bytes.upperBound - offset)
             var head = part.head(for: bytes)
             guard !isForSink else {
@@ -73,9 +73,7 @@ extension CacheLookup {
                 return StoredCandidate(head, of: identity, reader: .some(reader))
             }
             guard reader.count <= ResumeStore.partLimit else { return nil }
-            var content = Data()
-            while let piece = try reader.next() { content.append(piece) }
-            head.body = content
+            head.body = try reader.rest()
             return StoredCandidate(head, of: identity)
         } catch {
             report(error)

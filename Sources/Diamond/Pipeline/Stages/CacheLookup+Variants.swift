@@ -103,12 +103,10 @@ extension CacheLookup {
     ///
     /// - Throws: an error if the body cannot be read any more.
     func whole(_ candidate: StoredCandidate, for context: RequestContext) throws(CacheError) -> StoredCandidate {
-        guard context.caller.sink == nil, var reader = candidate.reader.value else { return candidate }
-        var body = Data()
-        while let piece = try reader.next() { body.append(piece) }
+        guard context.caller.sink == nil, let reader = candidate.reader.value else { return candidate }
         var whole = candidate.response
         whole.sizeElsewhere = 0
-        whole.body = body
+        whole.body = try reader.rest()
         return StoredCandidate(whole, of: candidate.identity)
     }
 

@@ -18,7 +18,8 @@ import Testing
             var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
             #expect(try reader.next()?.count == CacheTable.chunkSize, "\(state)")
             #expect(try reader.rest().count == 1_000_000 - CacheTable.chunkSize, "\(state)")
-            #expect(try reader.next() == nil)
+            while try reader.next() != nil {}
+            #expect(try reader.rest().isEmpty)
             #expect(reader.stored == entry.stored.withoutBody)
             #expect(try cache.read(entry) == body)
             await cache.flush()
@@ -63,7 +64,7 @@ import Testing
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)
         await cache.flush()
-        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        let reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
         cache.store(entry)
         await cache.flush()
         #expect(try reader.rest() == body)

@@ -47,16 +47,7 @@ extension Cache {
 
     /// Returns all the bytes of a reader.
     func read(_ entry: CacheEntry) throws -> Data? {
-        guard var reader = try bodyReader(entry.key, request: entry.request) else { return nil }
-        return try reader.rest()
-    }
-}
-
-extension BodyReader {
-    mutating func rest() throws(CacheError) -> Data {
-        var body = Data()
-        while let chunk = try next() { body += chunk }
-        return body
+        try bodyReader(entry.key, request: entry.request)?.rest()
     }
 }
 
