@@ -49,6 +49,26 @@ import Testing
         #expect(stale.count == count)
     }
 
+    @Test func `counts the variants of a request, and not their index`() async throws {
+        var configuration = Engine.Configuration(store: cachectl.temporary.store)
+        configuration.identityPreset = .http
+        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+        let engine = Engine(configuration)
+        for language in ["de", "en"] {
+            _ = try await engine.send(Request("https://a.example/", headers: [.acceptLanguage: language]))
+        }
+        await engine.close()
+        #expect(try await cachectl("list").text.split(separator: "\n").count { $0.contains("a.example") } == 2)
+        for arguments in [["--all"], ["--host", "a.example"]] {
+            #expect(try await cachectl(["invalidate", "--dry-run"] + arguments).text == "would mark 2 entries stale\n")
+            #expect(try await cachectl(["purge", "--dry-run"] + arguments).text == "would erase 2 entries\n")
+        }
+        #expect(try await cachectl("invalidate", "--all").text == "marked 2 entries stale\n")
+        #expect(try await cachectl("invalidate", "--all").text == "marked 0 entries stale\n")
+        #expect(try await cachectl("purge", "--all").text == "erased 2 entries\n")
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 0)
+    }
+
     @Test func `takes a key, and tells programs the number`() async throws {
         try await fill()
         let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)

@@ -12,7 +12,7 @@ extension Cache {
     ///
     /// The call needs little disk space, however much it erases. If it fails, the entries erased by then stay erased.
     ///
-    /// - Returns: the number of erased entries.
+    /// - Returns: the number of erased responses.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: true)
@@ -73,7 +73,7 @@ extension Cache {
     ///
     /// If the call fails, the entries that were not marked by then stay unmarked.
     ///
-    /// - Returns: the number of newly marked entries.
+    /// - Returns: the number of newly marked responses.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         defer { invalidations.announce(CacheInvalidation(of: [selection])) }
@@ -90,8 +90,8 @@ extension Cache {
             try file.mark(file.parts(of: selection), named: selection.names(by: file.urlHash))
         }
         // The variants of a key have keys of their own, which only the file knows.
-        if case .key = selection.criterion, count > 1 { memory.removeAll() }
-        return count
+        if case .key = selection.criterion, count.rows > 1 { memory.removeAll() }
+        return count.responses
     }
 
     /// Marks the entries of some URLs stale, without waiting for the disk. The mark applies immediately in this
@@ -179,7 +179,7 @@ extension Cache {
     @discardableResult
     public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
 
-    /// Returns the number of entries in a selection.
+    /// Returns the number of responses in a selection.
     ///
     /// - Parameter onlyValid: whether to leave out the entries that are marked stale. The result is then the number
     ///   that ``invalidate(_:)`` would mark.

@@ -122,9 +122,9 @@ import Testing
         for request in requests { _ = try await engine.send(request) }
         switch removal {
         case .purgeKey: #expect(try await cache.purge(engine.key(of: requests[0])))
-        case .purgeURL: #expect(try await cache.purge(.url("http://h/")) == 3)
+        case .purgeURL: #expect(try await cache.purge(.url("http://h/")) == 2)
         case .purgeAll: try await cache.purge()
-        case .invalidateKey: #expect(try await cache.invalidate(.key(engine.key(of: requests[0]))) > 0)
+        case .invalidateKey: #expect(try await cache.invalidate(.key(engine.key(of: requests[0]))) == 2)
         case .invalidateURL: try await cache.invalidate(.url("http://h/"))
         case .unsafeMethod: _ = try await engine.send(Request("http://h/", method: .delete))
         case .identity: try await engine.forget(identity: "anna")

@@ -5,7 +5,7 @@ extension CacheFile {
     /// space, however much there is to erase. If a slice fails, the earlier ones stay erased.
     ///
     /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
-    /// - Returns: the number of erased entries.
+    /// - Returns: the number of erased responses.
     @discardableResult
     func erase(_ selection: CacheSelection, named names: ChangedNames?) throws(CacheError) -> Int {
         var count = 0

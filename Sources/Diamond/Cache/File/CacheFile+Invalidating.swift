@@ -5,16 +5,19 @@ extension CacheFile {
     /// transaction, because other processes may have the named entries in memory and must be notified.
     ///
     /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
-    /// - Returns: the number of newly marked entries.
+    /// - Returns: the number of newly marked rows.
     @discardableResult
-    func mark(_ selections: [CacheSelection], named names: ChangedNames?) throws(CacheError) -> Int {
+    func mark(
+        _ selections: [CacheSelection],
+        named names: ChangedNames?
+    ) throws(CacheError) -> CacheTable.RowCount {
         let ids = try read { (connection) throws(SQLiteError) in
             var ids: [Int64] = []
             for selection in selections { ids += try CacheTable.valid(selection, on: connection) }
             return ids
         }
         var rest = ids[...]
-        var count = 0
+        var count = CacheTable.RowCount()
         repeat {
             let slice = rest.prefix(CacheTable.sliceSize)
             count += try write { (connection) throws(SQLiteError) in

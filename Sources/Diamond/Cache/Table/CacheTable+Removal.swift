@@ -28,31 +28,53 @@ extension CacheTable {
         return try statement.step()
     }
 
+    /// A number of rows, and the responses among them. The index of the variants under a key is a row, and no response.
+    struct RowCount {
+        private(set) var rows = 0
+        private(set) var responses = 0
+
+        /// Counts a row.
+        mutating func add(flags: Int64) {
+            rows += 1
+            if !StoredResponse.Flags(rawValue: flags).contains(.variants) { responses += 1 }
+        }
+
+        static func += (count: inout RowCount, other: RowCount) {
+            count.rows += other.rows
+            count.responses += other.responses
+        }
+    }
+
     /// Erases some of the entries, no more than the log has room for.
+    ///
+    /// - Returns: the number of erased responses, and whether these were the last entries.
     static func deleteSlice(
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
-        let (ids, isLast) = try slice(of: selection, on: connection)
+        let (ids, count, isLast) = try slice(of: selection, on: connection)
         try delete(ids, on: connection)
-        return (ids.count, isLast)
+        return (count.responses, isLast)
     }
 
     private static func slice(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (ids: [Int64], isLast: Bool) {
+    ) throws(SQLiteError) -> (ids: [Int64], count: RowCount, isLast: Bool) {
         let (rows, values) = rows(of: selection)
-        let statement = try connection.statement(composed: "SELECT id, body_size FROM \(rows) LIMIT \(sliceSize)")
+        let statement = try connection.statement(
+            composed: "SELECT id, body_size, flags FROM \(rows) LIMIT \(sliceSize)")
         try bind(values, to: statement)
         var ids: [Int64] = []
+        var count = RowCount()
         var bytes: Int64 = 0
         while bytes < sliceBytes {
-            guard try statement.step() else { return (ids, ids.count < sliceSize) }
+            guard try statement.step() else { return (ids, count, ids.count < sliceSize) }
             ids.append(statement.int64(0))
             bytes += weight(ofBody: statement.int64(1))
+            count.add(flags: statement.int64(2))
         }
-        return (ids, false)
+        return (ids, count, false)
     }
 
     /// Returns the SQL for the rows of a selection. The rows of a tag are looked up as far as they are read: with a
@@ -105,28 +127,29 @@ extension CacheTable {
     static func invalidate(
         _ ids: some Sequence<Int64>,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(
-            "UPDATE entry SET flags = flags | 8 WHERE id = ? AND flags & 8 = 0")
-        var count = 0
+    ) throws(SQLiteError) -> RowCount {
+        var count = RowCount()
         for id in ids {
+            let statement = try connection.statement(
+                "UPDATE entry SET flags = flags | 8 WHERE id = ? AND flags & 8 = 0 RETURNING flags")
             try statement.bind(id, at: 1)
-            try statement.run()
-            count += connection.changes
+            while try statement.step() { count.add(flags: statement.int64(0)) }
         }
         return count
     }
 
-    /// - Parameter onlyValid: whether entries that are marked stale are left out.
+    /// Returns the number of responses in a selection.
+    ///
+    /// - Parameter onlyValid: whether those that are marked stale are left out.
     static func count(
         _ selection: CacheSelection,
         onlyValid: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let (condition, values) = condition(selection)
-        let marked: Int64 = onlyValid ? StoredResponse.Flags.invalidated.rawValue : 0
+        let uncounted: StoredResponse.Flags = onlyValid ? [.variants, .invalidated] : .variants
         let statement = try connection.statement(
-            composed: "SELECT count(*) FROM entry WHERE (\(condition)) AND flags & \(marked) = 0")
+            composed: "SELECT count(*) FROM entry WHERE (\(condition)) AND flags & \(uncounted.rawValue) = 0")
         try bind(values, to: statement)
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
