@@ -40,7 +40,7 @@ extension Pipeline {
         admitted: ExchangeRequest,
         to addition: () -> StoredPart.Addition
     ) async {
-        let lock = ResumeLock(of: .entry(identity.key), in: resumeStore)
+        let lock = ResumeLock(of: .entry(identity.requestKey ?? identity.key), in: resumeStore)
         guard lock.acquire() else { return }
         defer { lock.release() }
         let context = admitted.plan.context

@@ -98,6 +98,32 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0)
     }
 
+    @Test func `a broken transfer of a variant is resumed for the same variant, and never for another`() async throws {
+        let vary = "Vary: Accept-Language"
+        let german = Answer(headers: Self.old.headers + [vary], body: "01234")
+        let english = Answer(
+            headers: ["Content-Length: 3", "ETag: \"b\"", "Cache-Control: max-age=60", vary], body: "new")
+        let server = try ScriptedServer([german, Self.failing, english, Self.rest("bytes 5-9/10")])
+        func response(_ language: String, by engine: Engine) async throws -> Response {
+            var request = Self.twice(server)
+            request.headers[.acceptLanguage] = language
+            return try await engine.send(request)
+        }
+        let first = engine { $0.identityPreset = .http }
+        #expect(try await response("de", by: first).status == .serviceUnavailable)
+        await first.close()
+        let engine = engine { $0.identityPreset = .http }
+        for source in [Response.Source.network, .cache] {
+            for (language, text) in [("en", "new"), ("de", "0123456789")] {
+                let response = try await response(language, by: engine)
+                #expect(response.text == text && response.source == source)
+            }
+        }
+        #expect(server.values(of: .range) == [nil, "bytes=5-", nil, "bytes=5-"])
+        await engine.close()
+        #expect(try engine.cache?.totals().partials == 0)
+    }
+
     @Test(arguments: Successor.allCases, [(rest: true, offsets: ["5 of 10"]), (rest: false, offsets: [])])
     func `an observer learns from where a transfer was resumed`(
         successor: Successor,

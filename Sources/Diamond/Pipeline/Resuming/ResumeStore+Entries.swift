@@ -5,8 +5,15 @@ import HTTPTypes
 extension ResumeStore {
     /// A partial entry, and its response.
     struct Entry: Sendable {
-        let body: PartialBody
+        let part: Part
         let response: PartialResponse
+    }
+
+    /// A partial entry.
+    struct Part: Sendable {
+        /// The identity that it is stored under: that of its request, or of a variant.
+        let identity: ResolvedRequest.Identity
+        let body: PartialBody
     }
 
     var hasCache: Bool { cache != nil }
@@ -14,17 +21,18 @@ extension ResumeStore {
     /// Whether there may be partial entries.
     var mayHaveEntries: Bool { cache?.mayHavePartialBodies == true }
 
-    /// Returns the partial entry of a request.
+    /// Returns the partial entry under an identity.
     ///
-    /// - Parameters:
-    ///   - request: the canonical form of the request.
-    ///   - limit: the most bytes that the caller accepts.
-    func entry(of key: RequestKey, request: [UInt8], limit: Int) -> Entry? {
+    /// - Parameter limit: the most bytes that the caller accepts.
+    func entry(under identity: ResolvedRequest.Identity, limit: Int) -> Entry? {
         guard let cache else { return nil }
         do throws(CacheError) {
-            guard let body = try cache.partialBody(key, request: request), body.stored.isOf(kind), body.size <= limit
+            guard let body = try cache.partialBody(identity.key, request: identity.canonicalForm),
+                body.stored.isOf(kind), body.size <= limit
             else { return nil }
-            return try response(of: body, in: cache).map { Entry(body: body, response: $0) }
+            return try response(of: body, in: cache).map {
+                Entry(part: Part(identity: identity, body: body), response: $0)
+            }
         } catch {
             report(error)
             return nil

@@ -14,6 +14,7 @@ import DiamondSQLite
 final class ResumeStore: Sendable {
     /// The location of a partial response.
     enum Location: Hashable {
+        /// The partial entry of a request, or those of its variants.
         case entry(RequestKey)
         case slot(ObjectIdentifier)
     }

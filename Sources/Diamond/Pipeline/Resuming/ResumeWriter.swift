@@ -24,7 +24,7 @@ actor ResumeWriter: ResumeWriting {
     private let lock: ResumeLock
 
     /// The partial entry that was in the store when the exchange began.
-    private var found: PartialBody?
+    private var found: ResumeStore.Part?
     private var writer: BodyWriter?
     /// Whether the response that is being received may be stored.
     private var isStorable = false
@@ -88,9 +88,8 @@ actor ResumeWriter: ResumeWriting {
     }
 
     private nonisolated func storedEntry() -> ResumeStore.Entry? {
-        guard usesStore, let identity = context.identity else { return nil }
-        return store.entry(
-            of: identity.key, request: identity.canonicalForm, limit: pipeline.bodyLimit(of: context))
+        guard usesStore, let identity = pipeline.lookup.identityOfPart(for: context) else { return nil }
+        return store.entry(under: identity, limit: pipeline.bodyLimit(of: context))
     }
 
     private func resume(
@@ -99,7 +98,7 @@ actor ResumeWriter: ResumeWriting {
     ) async -> IndirectOptional<PartialResponse> {
         // From now on no other exchange resumes the response.
         _ = lock.acquire()
-        found = stored?.body
+        found = stored?.part
         guard let own else { return IndirectOptional(stored?.response) }
         // The connection's own part is newer. The store has another response, even if it has the same count of bytes.
         await discardBegun()
@@ -113,8 +112,10 @@ actor ResumeWriter: ResumeWriting {
         isStorable = true
         if response.content.received.isEmpty {
             writer = response.content.completeLength >= Self.streamedSize ? openWriter(for: entry) : nil
-        } else if writer == nil, let found, found.size == response.content.received.count {
-            writer = openWriter(for: entry, continuing: found)
+        } else if writer == nil, let found, found.body.size == response.content.received.count,
+            found.identity.key == entry.key
+        {
+            writer = openWriter(for: entry, continuing: found.body)
         }
         // Otherwise an earlier attempt has opened the writer, or nothing is written before the end.
     }
@@ -162,9 +163,9 @@ actor ResumeWriter: ResumeWriting {
         found = nil
     }
 
-    private func erase(_ body: PartialBody) async {
-        guard let entry = context.entry(body.stored) else { return }
-        try? await openWriter(for: entry, continuing: body)?.abandon(keepingPartial: false)
+    private func erase(_ part: ResumeStore.Part) async {
+        let entry = context.entry(part.body.stored, under: part.identity)
+        try? await openWriter(for: entry, continuing: part.body)?.abandon(keepingPartial: false)
     }
 
     /// Erases the written part.
@@ -176,7 +177,7 @@ actor ResumeWriter: ResumeWriting {
 
     func save(_ response: PartialResponse, for request: TransportRequest) async {
         defer { end() }
-        let isUnchanged = writer == nil && found?.size == response.content.received.count
+        let isUnchanged = writer == nil && found?.body.size == response.content.received.count
         found = nil
         guard !isUnchanged, await !write(response) else { return }
         slot?.put(response, for: request, at: instant)
@@ -184,8 +185,7 @@ actor ResumeWriter: ResumeWriting {
 
     /// - Returns: whether the store has the response.
     private func write(_ response: PartialResponse) async -> Bool {
-        // A part is found by the key of its request, which a variant does not have.
-        guard isStorable, let entry = entry(for: response.received), entry.requestKey == nil else {
+        guard isStorable, let entry = entry(for: response.received) else {
             await stopStoring()
             return false
         }
@@ -194,7 +194,7 @@ actor ResumeWriter: ResumeWriting {
             self.writer = nil
             try await writer?.abandon(keepingPartial: true)
             // The identity may have logged out meanwhile, and the entry must not outlive the logout.
-            if !isWanted, let left = storedEntry()?.body { await erase(left) }
+            if !isWanted, let left = storedEntry()?.part { await erase(left) }
             return writer != nil
         } catch {
             store.report(error)

@@ -19,22 +19,26 @@ extension CacheLookup {
     }
 
     /// Whether a part of the response that a request selects is stored, whatever bytes it has.
-    func hasPart(of context: RequestContext) -> Bool {
-        guard let cache, cache.mayHavePartialBodies, let identity = context.identity else { return false }
+    func hasPart(of context: RequestContext) -> Bool { identityOfPart(for: context) != nil }
+
+    /// Returns the identity under which a part of the response that a request selects is stored, whatever bytes it has:
+    /// that of the request or of a variant. `nil` if there is no part.
+    func identityOfPart(for context: RequestContext) -> ResolvedRequest.Identity? {
+        guard let cache, cache.mayHavePartialBodies, let identity = context.identity else { return nil }
         return selected(by: identity, of: context.wire) { identity in
             if let index = cache.find(identity, for: kind), index.flags.contains(.variants) {
                 return StoredCandidate(index, of: identity)
             }
             return storedPart(under: identity, of: cache).map { StoredCandidate($0.stored, of: identity) }
-        } != nil
+        }?.identity
     }
 
     /// Whether a gateway requests only the rest of a response, because its beginning is stored (RFC 9111 section 3.4).
-    /// The response is then collected. A variant is not completed: its beginning is stored under a key of its own.
+    /// The response is then collected.
     func isCompleted(_ context: RequestContext) -> Bool {
         guard let cache, cache.mayHavePartialBodies, context.caller.sink?.takesEveryStatus == true,
-            context.isContinuable, context.policy.mode != .reload, let identity = context.identity,
-            let body = storedPart(under: identity, of: cache), body.stored.isOf(kind),
+            context.isContinuable, context.policy.mode != .reload, let identity = identityOfPart(for: context),
+            let body = storedPart(under: identity, of: cache),
             let part = StoredPart(body.stored, count: body.size, now: now())
         else { return false }
         return part.range.lowerBound == 0 && part.length <= ResumeStore.partLimit

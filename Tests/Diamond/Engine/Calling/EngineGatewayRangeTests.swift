@@ -142,6 +142,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `a gateway requests the rest of a variant for the requests that select it`() async throws {
+        let engine = engine()
+        let german: HTTPFields = [.acceptLanguage: "de"]
+        _ = try await get(german + [.range: "bytes=0-4"], engine)
+        #expect(try await get([:], engine).text == "0123456789")
+        #expect(transport.requests.last?.headers[.range] == nil)
+        #expect(try await get(german, engine).text == "abcdefghij")
+        #expect(transport.requests.last?.headers[.range] == "bytes=5-")
+        #expect(transport.requests.last?.headers[.ifRange] == "\"de\"")
+        #expect(try await get(german, engine).source == .cache)
+        await engine.close()
+    }
+
     @Test(arguments: [10, 3 << 20])
     func `a gateway passes a representation on that has taken the place of a beginning`(size: Int) async throws {
         let current = Guarded(("\"a\"", Data("0123456789".utf8)))
