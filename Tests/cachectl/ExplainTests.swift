@@ -23,6 +23,28 @@ import Testing
         #expect((explanation["stored"] as? [Any])?.isEmpty == true)
     }
 
+    @Test func `says which bytes of a part are stored, and which requests it answers`() async throws {
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write(
+                "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=600\r\nETag: \"1\"\r\nConnection: close\r\n"
+                    + "Content-Range: bytes 2-5/10\r\nContent-Length: 4\r\n\r\n2345")
+        }
+        _ = try await cachectl("send", server.base, "-H", "Range: bytes=2-5")
+        for (range, isAnswered) in [("bytes=3-4", true), ("bytes=3-6", false)] {
+            let arguments = ["explain", server.base, "-H", "Range: \(range)"]
+            let text = try await cachectl(arguments).text
+            #expect(text.contains("  part      bytes 2-5/10\n"), "\(text)")
+            #expect(text.contains(", status 206, selected\n") == isAnswered, "\(text)")
+            #expect(text.contains("next        is answered from the cache\n") == isAnswered, "\(text)")
+            let json = try await cachectl(arguments + ["--json"])
+            let explanation = try #require(JSONSerialization.jsonObject(with: json.output) as? [String: Any])
+            let part = try #require((explanation["stored"] as? [[String: Any]])?.first)
+            #expect(part["part"] as? String == "bytes 2-5/10")
+            #expect(part["isSelected"] as? Bool == isAnswered)
+        }
+    }
+
     @Test func `prints no secret`() async throws {
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
