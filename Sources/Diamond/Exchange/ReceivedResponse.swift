@@ -14,6 +14,8 @@ struct ReceivedResponse: Sendable {
     /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not
     /// contain their values.
     var adaptedHeaders: Set<String> = []
+    /// The secret values of the request, if the response has a problem that may repeat them.
+    var secrets = IndirectOptional<SecretValues>.none
     /// Whether the body goes into a ``BodySink``, and is not here.
     var isInSink = false
     /// The attempts that led to the response; empty if the first attempt did.

@@ -30,6 +30,7 @@ extension Pipeline {
             status: received.status, headers: received.headers, body: received.body, url: context.url)
         response.attempts = received.attempts
         response.metrics = received.metrics.value
+        response.secrets = received.secrets
         response.decoder = exchangeEnvironment.decoder
         return response
     }

@@ -95,6 +95,9 @@ extension WireRequest {
     /// The secrets that are sent in the query, after the parameters.
     package var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
 
+    /// The values of the filled-in secrets.
+    var filledValues: [String] { extras?.fields.secrets.values ?? [] }
+
     /// Whether the request has rules of its own.
     var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
@@ -152,10 +155,11 @@ private indirect enum Extras {
     }
 }
 
-/// The places where secrets were filled in.
+/// The secrets that were filled in, and their places.
 private struct FilledSecrets {
     private(set) var headers: Set<String> = []
     private(set) var items = QueryItems()
+    private(set) var values: [String] = []
 
     mutating func place(_ credential: Credential, in fields: inout HTTPFields) throws(RequestError) {
         switch credential.secret.kind {
@@ -169,6 +173,7 @@ private struct FilledSecrets {
         with value: String,
         in fields: inout HTTPFields
     ) throws(RequestError) {
+        values.append(value)
         switch credential.place {
         case .header(let name, let prefix):
             fields[name] = nil

@@ -29,6 +29,8 @@ public struct TransportRequest: Sendable {
     /// The request target (RFC 9112 section 3.2) that is sent byte for byte instead of that of ``url``; `nil` for the
     /// latter. Only ``CurlTransport`` obeys it.
     package var target: String?
+    /// The values of the secrets that were filled in, which are masked in messages.
+    var filledSecrets: [String] = []
     /// Whether the response passes as it came: the transport requests no content coding of its own and removes none, and
     /// ``CurlTransport`` keeps the bytes of its fields.
     package var passesCoding = false

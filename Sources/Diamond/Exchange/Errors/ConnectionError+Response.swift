@@ -39,19 +39,21 @@ extension ConnectionError {
 }
 
 extension Response {
-    /// The server's explanation of an error status in one line, without secrets in URLs (RFC 9457 section 3.1), or a
-    /// reference to the response.
+    /// The server's explanation of an error status in one line (RFC 9457 section 3.1), or a reference to the response.
+    /// The secrets of the request and those in URLs are masked.
     var explanation: String {
         let problem = problem
-        let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine }
+        let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine(hiding: secrets.value) }
         return texts.first { !$0.isEmpty } ?? "see the response"
     }
 }
 
 extension String {
-    fileprivate var inOneLine: String {
-        // A server's text may be as long as a body, and the message is cut.
-        let words = prefix(4000).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    fileprivate func inOneLine(hiding secrets: SecretValues?) -> String {
+        // A server's text may be as long as a body, and the message is cut. A secret at the end of the text is not.
+        let text = String(prefix(8000))
+        let words = (secrets?.masked(text) ?? text).prefix(4000).split(whereSeparator: \.isWhitespace).joined(
+            separator: " ")
         return FieldSecrets().masked(urlsIn: words).printable
     }
 }

@@ -81,7 +81,7 @@ extension [any Interceptor] {
     }
 
     func transform(_ response: Response) async throws(ConnectionError) -> Response {
-        let decoder = response.decoder
+        let (decoder, secrets) = (response.decoder, response.secrets)
         var response = response
         for interceptor in self {
             do { try await Hook.run { try await interceptor.transform(&response) } } catch {
@@ -91,6 +91,7 @@ extension [any Interceptor] {
         }
         // An interceptor may have replaced the response.
         response.decoder = decoder
+        response.secrets = secrets
         return response
     }
 

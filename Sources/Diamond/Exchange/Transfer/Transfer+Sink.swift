@@ -53,6 +53,7 @@ extension Transfer {
         var response = Response(status: head.status, headers: head.headers, url: destination.url)
         response.attempts = history.attempts
         response.decoder = environment.decoder
+        response.secrets = head.secrets
         response.cacheStatus = destination.cacheStatus
         environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
         response.cacheStatus?.isStored = await options.recorder?.begin(head) ?? false

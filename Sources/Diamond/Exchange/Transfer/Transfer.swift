@@ -93,7 +93,18 @@ final class Transfer: Sendable {
         return ReceivedResponse(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
             receivedAt: environment.now(),
-            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isInSink: isForSink(response.status))
+            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, secrets: secrets(for: response),
+            isInSink: isForSink(response.status))
+    }
+
+    private func secrets(for response: TransportResponse) -> IndirectOptional<SecretValues> {
+        guard ProblemDetails.isType(of: response.headers) else { return .none }
+        var body: Data?
+        if case .bytes(let bytes) = request.body { body = bytes }
+        return .some(
+            SecretValues(
+                headers: request.headers, url: request.url, body: body, known: request.filledSecrets,
+                rules: options.rules))
     }
 
     private func reportCoding(of response: TransportResponse) {

@@ -48,6 +48,7 @@ struct RequestBuilder: Sendable {
         let url = wire.url.text(adding: items)
         var request = TransportRequest(
             method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
+        request.filledSecrets = wire.filledValues
         request.target = context.caller.target
         request.passesCoding = environment.gateway != nil
         request.onInterim = context.caller.sink?.onInterim

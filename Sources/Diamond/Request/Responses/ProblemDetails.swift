@@ -26,6 +26,11 @@ public struct ProblemDetails: Hashable, Sendable {
 
     /// Creates details of type `about:blank`.
     public init() {}
+
+    /// Whether the header fields of a response name the media type of a problem.
+    static func isType(of headers: HTTPFields) -> Bool {
+        MediaType(headers.single(.contentType)).essence == "application/problem+json"
+    }
 }
 
 extension ProblemDetails: Decodable {
@@ -51,7 +56,7 @@ extension [String: JSONValue] {
 extension Response {
     /// The problem that the body describes; `nil` if the body is not `application/problem+json`.
     public var problem: ProblemDetails? {
-        guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
+        guard ProblemDetails.isType(of: headers) else { return nil }
         // The engine's decoder may read another format.
         return try? decode(ProblemDetails.self, using: JSONDecoder())
     }

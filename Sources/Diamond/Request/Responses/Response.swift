@@ -42,6 +42,8 @@ public struct Response: Hashable, Sendable {
         set { ownMetrics = IndirectOptional(newValue) }
     }
     @NotCompared private var ownMetrics = IndirectOptional<ExchangeMetrics>.none
+    /// The secret values of the request, if the response has a problem that may repeat them.
+    @NotCompared var secrets = IndirectOptional<SecretValues>.none
     /// The decoder of the engine that returns the response; `nil` for a response of no engine.
     @NotCompared var decoder: SharedDecoder?
 
