@@ -5,10 +5,11 @@ extension Pipeline {
     /// Returns a response in memory that may be served without changes, if no code of the app has to be called. It does
     /// not wait, and takes less time than a change of threads.
     ///
+    /// - Parameter bodyLimit: the maximum number of bytes of the stored body.
     /// - Returns: `nil` in every other case, even after a failure.
-    func responseInMemory(to request: Request) -> Response? {
+    func responseInMemory(to request: Request, bodyLimit: Int = .max) -> Response? {
         guard cache != nil, isPlain(request), let resolved = try? resolver.resolvedAtOnce(request) else { return nil }
-        var response = lookup.responseInMemory(to: resolved, redirectLimit: redirectLimit)
+        var response = lookup.responseInMemory(to: resolved, bodyLimit: bodyLimit, redirectLimit: redirectLimit)
         response?.decoder = exchangeEnvironment.decoder
         return response
     }

@@ -33,11 +33,12 @@ struct AccessLog: Sendable {
     ///   - url: the URL of the request. Its secrets are masked in the line.
     ///   - start: the time when the request arrived.
     func write(
-        _ record: AccessRecord, method: HTTPRequest.Method, url: String, since start: ContinuousClock.Instant
+        _ record: AccessRecord, method: HTTPRequest.Method, url: @autoclosure () -> String,
+        since start: ContinuousClock.Instant
     ) {
         guard !isQuiet else { return }
         let time = Quantity.time(ContinuousClock.now - start)
-        let line = "\(method) \(SecretNames.masked(url)) \(record.status) \(record.bytes) \(record.source) \(time)"
+        let line = "\(method) \(SecretNames.masked(url())) \(record.status) \(record.bytes) \(record.source) \(time)"
         _ = Output.attempt(line: line)
     }
 }

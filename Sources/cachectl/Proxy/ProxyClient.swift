@@ -16,7 +16,7 @@ actor ProxyClient: GatewayClient {
 
     private let request: ProxyRequest
     private let site: ProxySite
-    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private let outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>
     private let phase: ConnectionPhase
     private let now: @Sendable () -> Int64
     private var state = State.waiting
@@ -28,7 +28,7 @@ actor ProxyClient: GatewayClient {
     private(set) var record = AccessRecord()
 
     init(
-        _ request: ProxyRequest, site: ProxySite, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>,
+        _ request: ProxyRequest, site: ProxySite, outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>,
         phase: ConnectionPhase,
         now: @escaping @Sendable () -> Int64
     ) {
@@ -50,13 +50,13 @@ actor ProxyClient: GatewayClient {
     /// Asks the client for the body with a 100, unless the response has begun (RFC 9110 section 10.1.1).
     func proceed() async throws {
         guard isWaiting else { return }
-        try await outbound.write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
+        try await write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
     }
 
     /// Passes an interim response on, but not to a client of HTTP/1.0 (RFC 9110 section 15.2).
     func receive(_ interim: InterimResponse) async throws {
         guard isWaiting, request.isHTTP11 else { return }
-        try await outbound.write(ProxyResponse.bytes(of: interim, site: site))
+        try await write(ProxyResponse.bytes(of: interim, site: site))
     }
 
     func begin(_ head: Response) async throws {
@@ -72,57 +72,40 @@ actor ProxyClient: GatewayClient {
         var missing: Int?
         if case .length(let count) = response.framing { missing = count }
         state = .responding(response, missing: missing)
-        try await outbound.write(response.bytes)
+        try await write(response.bytes)
     }
 
     func write(_ piece: Data) async throws {
         guard case .responding(let response, let missing) = state, response.framing != .none, !piece.isEmpty else {
             return
         }
-        record.bytes += piece.count
         // The client would read more bytes than announced as another response.
         guard missing.map({ $0 >= piece.count }) ?? true else { throw BodyTooLong() }
         state = .responding(response, missing: missing.map { $0 - piece.count })
-        var buffer = ByteBuffer()
-        guard response.framing == .chunked else {
-            buffer.writeBytes(piece)
-            return try await outbound.write(buffer)
+        record.bytes += piece.count
+        var rest = piece
+        while !rest.isEmpty {
+            try await write(response.bytes(ofBody: rest.prefix(Self.pieceSize)))
+            rest = rest.dropFirst(Self.pieceSize)
         }
-        buffer.writeString(String(piece.count, radix: 16) + "\r\n")
-        buffer.writeBytes(piece)
-        buffer.writeStaticString("\r\n")
-        try await outbound.write(buffer)
     }
 
     /// Ends the response, unless its body is incomplete.
     func end() async throws {
         guard case .responding(let response, let missing) = state, missing ?? 0 == 0 else { return }
-        if response.framing == .chunked { try await outbound.write(ByteBuffer(string: "0\r\n\r\n")) }
         state = .ended(keepsAlive: response.keepsAlive)
+        let end = response.framing == .chunked ? ByteBuffer(string: "0\r\n\r\n") : ByteBuffer()
+        try await outbound.write(ResponsePiece(bytes: end, isLast: response.keepsAlive))
     }
 
-    /// Writes a whole response at once.
-    func send(_ whole: Response, closing closes: Bool = false) async throws {
-        if closes { hasWholeRequest = false }
-        let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
-        let response = ProxyResponse(whole, to: request, of: site, isWhole: true, keepsAlive: keepsAlive, now: now())
-        guard case .length(let count) = response.framing, count == whole.body.count else {
-            try await begin(whole)
-            try await write(whole.body)
-            return try await end()
-        }
-        record.begin(whole)
-        record.bytes = count
-        state = .ended(keepsAlive: response.keepsAlive)
-        var buffer = response.bytes
-        buffer.writeBytes(whole.body.prefix(Self.pieceSize))
-        try await outbound.write(buffer)
-        var rest = whole.body.dropFirst(Self.pieceSize)
-        while !rest.isEmpty {
-            try await outbound.write(ByteBuffer(bytes: rest.prefix(Self.pieceSize)))
-            rest = rest.dropFirst(Self.pieceSize)
-        }
+    /// Writes a whole response.
+    func send(_ whole: Response) async throws {
+        try await begin(whole)
+        try await write(whole.body)
+        try await end()
     }
+
+    private func write(_ bytes: ByteBuffer) async throws { try await outbound.write(ResponsePiece(bytes: bytes)) }
 
     /// The bytes of one write. Each write that reaches a slow client counts as progress.
     private static let pieceSize = 64 << 10

@@ -13,7 +13,7 @@ struct ProxyConnection: Sendable {
     let channel: any Channel
     let phase: ConnectionPhase
     let presence: ClientPresence
-    let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    let outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>
 
     /// Serves requests until the client leaves or the connection cannot serve another one.
     @concurrent
@@ -21,10 +21,9 @@ struct ProxyConnection: Sendable {
         var parts = inbound.makeAsyncIterator()
         do {
             while !phase.isQuiescing {
-                guard case .head(let head)? = try await parts.next() else { break }
-                phase.begin(.response)
-                guard try await serve(head, parts: &parts) else { break }
-                phase.begin(.head)
+                guard case .head(let head)? = try await parts.next(), try await serve(head, parts: &parts) else {
+                    break
+                }
             }
         } catch {
             await refuse(error)
@@ -39,7 +38,7 @@ struct ProxyConnection: Sendable {
             problem.response, to: nil, of: proxy.site, keepsAlive: false, now: proxy.now())
         var buffer = response.bytes
         buffer.writeBytes(problem.response.body)
-        try? await outbound.write(buffer)
+        try? await outbound.write(ResponsePiece(bytes: buffer))
         proxy.log.writeRefusal(problem)
     }
 
@@ -47,7 +46,7 @@ struct ProxyConnection: Sendable {
     // would lose the response.
     private func close() async {
         // Waits until all writes have reached the socket. `ClientLimits` ends this if the client makes no progress.
-        try? await channel.writeAndFlush(ByteBuffer()).get()
+        try? await channel.writeAndFlush(ResponsePiece()).get()
         outbound.finish()
         let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
         try? await channel.closeFuture.get()
@@ -149,9 +148,6 @@ struct ProxyConnection: Sendable {
 
     private func forward(_ request: ProxyRequest, upload pipe: UploadPipe?, client: ProxyClient) async throws {
         let forwarded = proxy.request(request)
-        if pipe == nil, let response = proxy.engine.responseInMemory(to: forwarded) {
-            return try await client.send(response)
-        }
         var length: Int64?
         if case .length(let count) = request.content { length = count }
         // A body of HEAD has no meaning (RFC 9110 section 9.3.2). It is not forwarded.

@@ -69,7 +69,30 @@ struct ProxyResponse: Sendable {
         return isHTTP11 ? .chunked : .close
     }
 
+    /// The bytes of the head.
     var bytes: ByteBuffer { Self.bytes(of: status, with: fields) }
+
+    /// Returns the bytes of the head and the whole body; `nil` if that is not the body of the head.
+    func bytes(with body: Data) -> ByteBuffer? {
+        guard framing != .none else { return bytes }
+        guard framing == .length(body.count) else { return nil }
+        var buffer = bytes
+        buffer.writeBytes(body)
+        return buffer
+    }
+
+    /// Returns the bytes of a piece of the body.
+    func bytes(ofBody piece: Data) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        guard framing == .chunked else {
+            buffer.writeBytes(piece)
+            return buffer
+        }
+        buffer.writeString(String(piece.count, radix: 16) + "\r\n")
+        buffer.writeBytes(piece)
+        buffer.writeStaticString("\r\n")
+        return buffer
+    }
 
     /// Returns the bytes of an interim response, with the `Via` of a proxy.
     static func bytes(of interim: InterimResponse, site: ProxySite) -> ByteBuffer {

@@ -58,7 +58,7 @@ struct ReverseProxy: Sendable {
 /// Sets up and serves the connections of clients.
 struct ProxyChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
-        let connection: NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>
+        let connection: NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>
         let phase: ConnectionPhase
         let presence: ClientPresence
         var channel: any Channel { connection.channel }
@@ -81,7 +81,8 @@ struct ProxyChannel: ServerChildChannel {
             try pipeline.addHandler(RequestHeadPreparer(methods, limit: ReverseProxy.headLimit))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
             try pipeline.addHandler(methods)
-            let connection = try NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>(
+            try pipeline.addHandler(HitResponder(proxy, phase))
+            let connection = try NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
             return Value(connection: connection, phase: phase, presence: presence)
         }
@@ -91,10 +92,8 @@ struct ProxyChannel: ServerChildChannel {
         try? await value.connection.executeThenClose { inbound, outbound in
             let connection = ProxyConnection(
                 proxy: proxy, channel: value.channel, phase: value.phase, presence: value.presence, outbound: outbound)
-            // Exchanges with the origin run elsewhere: they read and write files.
-            await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
-                await connection.run(inbound)
-            }
+            // Not on the event loop: it reads and writes files.
+            await connection.run(inbound)
         }
     }
 }

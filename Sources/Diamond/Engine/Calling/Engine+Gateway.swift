@@ -5,7 +5,11 @@ package import HTTPTypes
 /// Requests of other programs.
 extension Engine {
     /// Returns a response in memory that may be served without changes; `nil` in every other case.
-    package func responseInMemory(to request: Request) -> Response? { pipeline.responseInMemory(to: request) }
+    ///
+    /// - Parameter bodyLimit: the maximum number of bytes of the stored body.
+    package func responseInMemory(to request: Request, bodyLimit: Int = .max) -> Response? {
+        pipeline.responseInMemory(to: request, bodyLimit: bodyLimit)
+    }
 
     /// Forwards a request, and passes its response on, from the cache or the server.
     ///

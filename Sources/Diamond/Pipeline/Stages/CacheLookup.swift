@@ -133,10 +133,11 @@ struct CacheLookup: Sendable {
     // MARK: Serving
 
     /// Returns a response in memory that may be served without changes; `nil` otherwise, even after a failure.
-    func responseInMemory(to request: ResolvedRequest, redirectLimit: Int) -> Response? {
+    func responseInMemory(to request: ResolvedRequest, bodyLimit: Int, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
-            !stored.flags.contains(.variants), case .serve(let source) = decision(on: stored, for: request),
+            !stored.flags.contains(.variants), stored.bodySize <= bodyLimit,
+            case .serve(let source) = decision(on: stored, for: request),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }
         return response(from: stored, as: source, for: request)

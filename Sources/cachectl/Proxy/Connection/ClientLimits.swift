@@ -22,8 +22,8 @@ final class ClientLimits: ChannelDuplexHandler {
     private var start = NIODeadline.now()
     /// Whether bytes have arrived in this phase.
     private var hasRead = false
-    /// The number of writes that have not reached the socket.
-    private var pendingWrites = 0
+    /// The number of bytes that have not reached the socket, at the last check.
+    private var pendingBytes = 0
     private var isReading = false
     private var check: RepeatedTask?
 
@@ -64,18 +64,6 @@ final class ClientLimits: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let promise = promise ?? context.eventLoop.makePromise()
-        if pendingWrites == 0 { start = .now() }
-        pendingWrites += 1
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        promise.futureResult.whenComplete { _ in
-            bound.value.pendingWrites -= 1
-            bound.value.start = .now()
-        }
-        context.write(data, promise: promise)
-    }
-
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent { presence.noteLeft() }
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
@@ -94,12 +82,15 @@ final class ClientLimits: ChannelDuplexHandler {
 
     private func check(_ context: ChannelHandlerContext) {
         update()
+        let bytes = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        if bytes != pendingBytes { start = .now() }
+        pendingBytes = bytes
         let time = NIODeadline.now() - start
         switch current.kind {
         case .head where !hasRead: if time > Self.idleTime { context.close(promise: nil) }
         case .head: if time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
         case .body: if isReading, time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
-        case .response: if pendingWrites > 0, time > limit { context.close(promise: nil) }
+        case .response: if pendingBytes > 0, time > limit { context.close(promise: nil) }
         }
     }
 }

@@ -1,7 +1,8 @@
 #if Tools
 import Synchronization
 
-/// The phase of a client's connection. The task that serves the connection sets it. ``ClientLimits`` reads it.
+/// The phase of a client's connection. ``HitResponder`` sets it, and the task that serves the connection while it reads
+/// the body of a request. ``ClientLimits`` reads it.
 final class ConnectionPhase: Sendable {
     enum Kind: Int {
         /// The proxy waits for the head of a request.
@@ -23,7 +24,7 @@ final class ConnectionPhase: Sendable {
 
     var value: Value { Value(number: number.load(ordering: .acquiring)) }
 
-    /// Begins a phase. Call it only in the task that serves the connection.
+    /// Begins a phase. No two calls overlap: while the task has a request, only the task calls it.
     func begin(_ kind: Kind) {
         let next = (value.number / 4 + 1) * 4 + kind.rawValue
         number.store(next, ordering: .releasing)

@@ -1,0 +1,99 @@
+#if Tools
+import Diamond
+import NIOCore
+import NIOHTTP1
+
+/// A piece of a response by the task that serves a connection.
+struct ResponsePiece: Sendable {
+    var bytes = ByteBuffer()
+    /// Whether the response ends with it, and the connection may serve another request.
+    var isLast = false
+}
+
+/// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and back
+/// would take longer than such an answer.
+///
+/// It passes every other request on to the task that serves the connection, and all that follow until the task has
+/// answered: responses have the order of their requests (RFC 9112 section 9.3.2). It belongs to the connection's event
+/// loop.
+final class HitResponder: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = ResponsePiece
+    typealias OutboundOut = ByteBuffer
+
+    /// The maximum size of a body, in bytes. The task writes larger ones as fast as the client reads.
+    private static let bodyLimit = 64 << 10
+
+    private let proxy: ReverseProxy
+    private let phase: ConnectionPhase
+    /// The number of requests that the task has to answer.
+    private var waitingCount = 0
+    /// Whether the request is answered whose end was not read yet.
+    private var isAnswered = false
+    private var mustFlush = false
+
+    init(_ proxy: ReverseProxy, _ phase: ConnectionPhase) {
+        self.proxy = proxy
+        self.phase = phase
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            guard mayAnswer(context), let answer = answer(to: head) else { return pass(data, context) }
+            phase.begin(.head)
+            isAnswered = true
+            mustFlush = true
+            context.write(wrapOutboundOut(answer), promise: nil)
+        case .body, .end:
+            guard isAnswered else { return context.fireChannelRead(data) }
+            isAnswered = false
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if mustFlush { context.flush() }
+        mustFlush = false
+        context.fireChannelReadComplete()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let piece = unwrapOutboundIn(data)
+        context.write(wrapOutboundOut(piece.bytes), promise: promise)
+        guard piece.isLast else { return }
+        waitingCount -= 1
+        phase.begin(waitingCount == 0 ? .head : .response)
+    }
+
+    /// Passes the head of a request on to the task.
+    private func pass(_ head: NIOAny, _ context: ChannelHandlerContext) {
+        if waitingCount == 0 { phase.begin(.response) }
+        waitingCount += 1
+        context.fireChannelRead(head)
+    }
+
+    /// Whether the next response in order may be written now. A client that does not read gets no more of them.
+    private func mayAnswer(_ context: ChannelHandlerContext) -> Bool {
+        waitingCount == 0 && !phase.isQuiescing && context.channel.isWritable
+    }
+
+    /// Returns the response to a request; `nil` if the task has to answer: also if the head is malformed, or the
+    /// connection closes after the response.
+    private func answer(to head: HTTPRequestHead) -> ByteBuffer? {
+        let start = ContinuousClock.now
+        guard let request = try? ProxyRequest(head, site: proxy.site), request.content == .none, request.keepsAlive,
+            !request.hasLooped,
+            let stored = proxy.engine.responseInMemory(to: proxy.request(request), bodyLimit: Self.bodyLimit)
+        else { return nil }
+        let response = ProxyResponse(
+            stored, to: request, of: proxy.site, isWhole: true, keepsAlive: true, now: proxy.now())
+        guard let bytes = response.bytes(with: stored.body) else { return nil }
+        var record = AccessRecord()
+        record.begin(stored)
+        record.bytes = response.framing == .none ? 0 : stored.body.count
+        proxy.log.write(record, method: request.method, url: proxy.site.origin + request.target, since: start)
+        return bytes
+    }
+}
+#endif
