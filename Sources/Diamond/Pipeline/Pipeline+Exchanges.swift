@@ -181,7 +181,7 @@ extension Pipeline {
             rules: environment.rules.adding(context.wire),
             isForeign: context.traits.contains(.foreign),
             isContinuable: context.isContinuable && caller.sink?.isContinuable ?? true,
-            resumeWriter: resumeWriter ?? DownloadRecorder(plan, in: self),
+            resumeWriter: caller.sink == nil ? resumeWriter : DownloadRecorder(plan, in: self),
             destination: caller.sink.map {
                 BodyDestination(
                     sink: $0, url: context.url, origin: context.permitScope.origin, hasStored: plan.mayBeConfirmed,

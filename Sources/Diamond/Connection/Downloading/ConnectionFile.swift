@@ -11,8 +11,8 @@ final class ConnectionFile: Sendable {
         /// The size of the complete file in bytes.
         var size: Int?
         var isClosed = false
-        /// Whether a recorded part stays although the connection is canceled.
-        var staysAfterCancel = false
+        /// Whether the connection is canceled because its engine is closed.
+        var isEngineClosed = false
     }
 
     let url: URL
@@ -49,22 +49,20 @@ final class ConnectionFile: Sendable {
         }
     }
 
-    /// Keeps a recorded part although the connection will be canceled, because the engine is closed.
-    func stayAfterCancel() { state.withLock { $0.staysAfterCancel = true } }
+    /// Notes that the connection will be canceled because its engine is closed. A recorded part stays.
+    func noteClosedEngine() { state.withLock { $0.isEngineClosed = true } }
 
     /// Leaves or discards the incomplete file, because the connection has finished. One of its runs may still wait for the
     /// run before.
     func close(after outcome: ConnectionLife.Outcome?) {
-        let (part, staysAfterCancel) = state.withLock { state in
+        let (part, isEngineClosed) = state.withLock { state in
             state.isClosed = true
-            return (state.part, state.staysAfterCancel)
+            return (state.part, state.isEngineClosed)
         }
-        if case .failure(let error) = outcome, let part,
-            part.staysAfter(error) || staysAfterCancel && part.isKept && !part.isComplete
-        {
-            return state.withLock { $0.part = nil }
+        guard case .failure(let error) = outcome, part?.staysAfter(error, isEngineClosed: isEngineClosed) == true else {
+            return discard()
         }
-        discard()
+        state.withLock { $0.part = nil }
     }
 
     private func discard() {

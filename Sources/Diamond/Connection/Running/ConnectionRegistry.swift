@@ -97,7 +97,7 @@ final class ConnectionRegistry: Sendable {
 
     private func cancelIfAbandoned(_ connection: Connection) {
         guard state.withLock({ $0.isAbandoned }), connection.isHeld(by: lanes) else { return }
-        connection.cancel()
+        connection.cancelKeepingFile()
     }
 
     /// Removes a connection that has finished.

@@ -1,12 +1,15 @@
 import Foundation
 import HTTPTypes
 
-/// Records the bytes that one exchange receives into a file, and finds those of an earlier one: those of the same
-/// download in the ``ResumeSlot`` of its file, those of another download, also of a process that has ended, by a row of
-/// the cache's store.
+/// Records how much of a file one exchange has received, and finds what an earlier exchange has received.
+///
+/// | earlier exchange | found by |
+/// |---|---|
+/// | of the same download | the ``ResumeSlot`` of its file |
+/// | of another download, in any process | a row of the cache's store |
 ///
 /// A response is recorded if it can be resumed, and may be stored in clear under the key of its request. The bytes are
-/// on the disk before the row says so. Whoever finds the row asks the server for the rest, and the server confirms that
+/// on the disk before the row names them. The exchange that finds a row requests the rest, and the server confirms that
 /// it belongs to the same representation (``ResumeDecision``).
 actor DownloadRecorder: ResumeWriting {
     /// The number of bytes after which the file is synced and its row written. A shorter download has no row.

@@ -25,9 +25,11 @@ extension DownloadTarget {
     var isForWhole: Bool { true }
     var isKept: Bool { false }
 
-    /// Whether the received part stays for a later download of the same request. A canceled download is not wanted any
-    /// more, and a complete one was refused.
-    func staysAfter(_ error: ConnectionError) -> Bool { isKept && !isComplete && error.code != .cancelled }
+    /// Whether the received part stays for a later download of the same request. The app does not want a canceled
+    /// download any more, unless its engine has canceled it. A complete body was refused.
+    func staysAfter(_ error: ConnectionError, isEngineClosed: Bool = false) -> Bool {
+        isKept && !isComplete && (error.code != .cancelled || isEngineClosed)
+    }
 
     func receive(_ event: ExchangeEvent) {
         if let progress, case .began(let meter) = event { meter.report(to: progress) }
