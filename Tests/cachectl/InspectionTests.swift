@@ -73,7 +73,7 @@ import Testing
         #expect(try await cachectl("purge").status == 64)
     }
 
-    @Test(arguments: ["list", "stats", "show abc", "purge --all"])
+    @Test(arguments: ["list", "stats", "show abc", "purge --all", "downloads", "downloads rm --all"])
     func `makes no store, and ends with 4`(command: String) async throws {
         var tool = BuiltTool("cachectl")
         tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
