@@ -66,23 +66,4 @@ import Testing
             #expect(Self.answers(await client.read()).map(\.status) == [200, 400])
         }
     }
-
-    #if os(Linux)
-    @Test func `writes no more than a client reads`() async throws {
-        let body = String(repeating: "x", count: 60 << 10)
-        let origin = try ScriptedOrigin { _ in
-            ScriptedOrigin.response("200 OK", "Cache-Control: max-age=600", body: body)
-        }
-        let proxy = try await RunningProxy(origin.base, "--quiet")
-        for _ in 1...2 { _ = try await proxy.send("GET /a") }
-        let client = try proxy.client(sending: "")
-        let count = 5000
-        let requests = String(repeating: Self.request("GET /a HTTP/1.1"), count: count)
-        Thread.detachNewThread { client.write(requests + Self.request("GET /a HTTP/1.1", "Connection: close")) }
-        // While the client does not read, others are served.
-        for _ in 1...20 { #expect(try await proxy.send("GET /a").isHit) }
-        #expect(await client.count() > (count + 1) * body.utf8.count)
-        #expect(proxy.greatestMemory < 160 << 20)
-    }
-    #endif
 }
