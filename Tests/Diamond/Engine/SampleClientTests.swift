@@ -110,7 +110,7 @@ import Testing
     @Test func `An error says what the server has said`() async throws {
         let server = try await SampleServer.shared
         #expect(try await failure("city", "1", at: server).contains("There is no city 1"))
-        #expect(try await failure("login", "ann", at: server, input: "wrong\n").contains("The password is wrong"))
+        #expect(try await failure("login", "ann", at: server, input: "another one\n").contains("The password is wrong"))
         #expect(try await failure("notes", at: server).contains("nobody is signed in"))
         #expect(try await failure("login", at: server).contains("Usage: SampleClient login"))
     }
