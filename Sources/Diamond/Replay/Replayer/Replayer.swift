@@ -109,8 +109,9 @@ public final class Replayer: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: the time of the return; by default there is none.
-    ///   - isIgnoringBackoff: whether jobs that wait after a failure, or for the network, are sent at once. Each is sent
-    ///     once: if it fails again, it waits. Jobs that were added for later, or whose server has set the time, wait.
+    ///   - isIgnoringBackoff: whether jobs that wait after a failure, or for the network, are sent at once, also those
+    ///     that were held and released meanwhile. Each is sent once: if it fails again, it waits. Jobs that were added
+    ///     for later, or whose server has set the time, wait.
     @discardableResult
     public func replay(
         until deadline: Date = .distantFuture, ignoringBackoff isIgnoringBackoff: Bool = false

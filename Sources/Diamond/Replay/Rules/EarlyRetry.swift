@@ -31,6 +31,8 @@ enum EarlyRetry: Hashable, Sendable {
         case backoff
         /// All jobs that wait for the network.
         case offline
+        /// All jobs that have failed, and were held and released while they waited.
+        case released
     }
 
     /// The selections whose jobs are sent early.
@@ -40,7 +42,7 @@ enum EarlyRetry: Hashable, Sendable {
         case .networkReturned: codes.map { .failedAnywhere(code: $0) }
         case .originsAnswered(let origins):
             origins.flatMap { origin in codes.map { .failed(code: $0, origin: origin) } }
-        case .requested: [.backoff, .offline]
+        case .requested: [.backoff, .offline, .released]
         }
     }
 
@@ -48,7 +50,7 @@ enum EarlyRetry: Hashable, Sendable {
     func failureLimit(at now: Int64) -> Int64 { self == .requested ? now : now - Self.pause }
 
     /// The reasons why the jobs wait. A wait that a server asked for, or that the app has set, is not shortened.
-    var waits: [ReplayReason] { self == .requested ? [.backoff, .offline] : [.backoff] }
+    var waits: [ReplayReason] { self == .requested ? [.backoff, .offline, .released] : [.backoff] }
 }
 
 extension ReplayRow {

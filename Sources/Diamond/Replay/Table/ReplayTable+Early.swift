@@ -88,6 +88,11 @@ extension EarlyRetry.Search {
             SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND is_head = 1 AND reason = 'offline'
                 AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
             """
+        case .released:
+            """
+            SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND is_head = 1 AND reason = 'released'
+                AND failure IS NOT NULL AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
+            """
         }
     }
 
@@ -95,7 +100,7 @@ extension EarlyRetry.Search {
         switch self {
         case .failed(let code, let origin): [code, origin]
         case .failedAnywhere(let code): [code]
-        case .backoff, .offline: []
+        case .backoff, .offline, .released: []
         }
     }
 }

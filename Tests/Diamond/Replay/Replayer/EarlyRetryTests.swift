@@ -201,6 +201,23 @@ import Testing
         #expect(await replayer.replay(ignoringBackoff: true).finished == 1)
     }
 
+    @Test func `a replayer that ignores the backoff sends a job that was released from a hold`() async throws {
+        fixture.serve(ReplayFixture.refused)
+        let engine = fixture.engine()
+        let queue = try engine.queue()
+        _ = try await engine.submit(fixture.note(.durable))
+        try await queue.enqueue(fixture.note(ReplayPolicy(.durable)), after: .seconds(60))
+        for job in try queue.jobs() {
+            try await queue.hold(job.id)
+            try await queue.release(job.id)
+        }
+        #expect(try queue.jobs().map(\.reason) == [.released, .released])
+        fixture.serve { _ in .stub(status: 201) }
+        #expect(await (try engine.replayer()).replay(ignoringBackoff: true).finished == 1)
+        // The other one has not failed: the app has added it for later.
+        #expect(try queue.jobs().map(\.state) == [.done, .waiting])
+    }
+
     @Test func `a retry of a filter makes the waiting jobs that match ready`() async throws {
         let queue = try fixture.engine().queue()
         for key in ["a", "b", "a"] {
