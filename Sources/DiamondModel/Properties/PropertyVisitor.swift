@@ -76,18 +76,24 @@ public final class PropertyVisitor {
         switch purpose {
         case .read: return readSlowly(property, with: value)
         case .collect: slots.append(Slot(property: property, value: value))
-        case .fill: return values[ObjectIdentifier(property)] as? Value ?? value
+        case .fill: return newValue(of: property) ?? value
         case .assign: return assign(property, with: value)
         }
         return value
     }
 
     private func assign<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
-        guard let model, let new = values[ObjectIdentifier(property)] as? Value, !property.form.areSame(value, new)
-        else { return value }
+        guard let model, let new = newValue(of: property), !property.form.areSame(value, new) else { return value }
         property.willSet(on: model)
         changes.append(PropertyChange(property: property, old: value, new: new))
         return new
+    }
+
+    /// Returns the value to set; `nil` for a property that keeps its value.
+    private func newValue<Owner: Model, Value>(of property: Property<Owner, Value>) -> Value? {
+        // A cast of a missing value to an optional type would succeed with `nil`.
+        guard let new = values[ObjectIdentifier(property)] else { return nil }
+        return new as? Value
     }
 
     private func readSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
