@@ -177,7 +177,10 @@ extension CollectionCore {
     /// Whether there is anything to write.
     var hasContent: Bool { !entries.isEmpty || !rejected.isEmpty }
 
-    var isDirty: Bool { hasChangedMembers || order.contains { $0.model.isDirty } }
+    var isDirty: Bool {
+        track()
+        return hasChangedMembers || order.contains { $0.model.isDirty }
+    }
 
     func markSynced() {
         hasChangedMembers = false

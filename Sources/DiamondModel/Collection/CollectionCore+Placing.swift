@@ -79,7 +79,7 @@ extension CollectionCore {
     private func isInPlace(_ entry: Entry, row: RowList.Row, after event: ModelEvent) -> Bool {
         if sectionRule != nil, row.section !== section(for: entry.model) { return false }
         if sorts.isEmpty { return true }
-        if entry.isPinned { return !event.changes.contains { change in sorts.contains { $0.isAffected(by: change) } } }
+        if entry.isPinned { return !sorts.contains { $0.isAffected(by: event) } }
         let rows = row.section.rows
         let index = rows.newIndex(of: row)
         if let before = neighbor(of: index, by: -1, in: rows), precedes(entry, before) { return false }

@@ -32,6 +32,10 @@ final class CollectionCore {
     /// Whether models were added, removed or moved since the last sync.
     var hasChangedMembers = false {
         didSet {
+            if hasChangedMembers != oldValue {
+                hasToggledDirtiness = true
+                reportDirtiness()
+            }
             guard hasChangedMembers else { return }
             hasOtherMembers = true
             memberChanges += 1
@@ -41,6 +45,8 @@ final class CollectionCore {
     private(set) var memberChanges = 0
     /// Whether models were added, removed or moved in this transaction.
     private var hasOtherMembers = false
+    /// Whether ``hasChangedMembers`` has changed, and the owner was not notified yet.
+    private var hasToggledDirtiness = false
 
     // MARK: The transaction
 
@@ -59,6 +65,7 @@ final class CollectionCore {
     private var isDelivering = false
     var willObserve: () -> Void = {}
     var didObserve: () -> Void = {}
+    var track: () -> Void = {}
     /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
     private weak var owner: Model?
@@ -148,7 +155,10 @@ extension CollectionCore {
         depth += 1
         defer {
             depth -= 1
-            if depth == 0 { commit() }
+            if depth == 0 {
+                commit()
+                reportDirtiness()
+            }
         }
         return try body()
     }
@@ -247,8 +257,17 @@ extension CollectionCore {
         owner.receive(collection: change)
     }
 
+    /// Notifies observers and the owner outside a transaction, because they may read the collection.
+    private func reportDirtiness() {
+        guard depth == 0, hasToggledDirtiness else { return }
+        hasToggledDirtiness = false
+        willObserve()
+        didObserve()
+        owner?.nestedDirtinessDidChange()
+    }
+
     func forward(_ event: ModelEvent) {
-        modelObservers.notify(event)
+        if !event.changes.isEmpty { modelObservers.notify(event) }
         if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
     }
 }

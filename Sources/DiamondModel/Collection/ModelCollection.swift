@@ -21,6 +21,7 @@ public final class ModelCollection<Object: Model>: Observable {
         core = CollectionCore(of: Object.self, context: context)
         core.willObserve = { [weak self] in self?.willChangeContent() }
         core.didObserve = { [weak self] in self?.didChangeContent() }
+        core.track = { [weak self] in self?.track() }
     }
 
     /// Creates a collection of models.

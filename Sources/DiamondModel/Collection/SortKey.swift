@@ -57,8 +57,9 @@ struct SortRule {
     let compare: (Model, Model) -> Int
     let keyPaths: [AnyKeyPath]?
 
-    /// Returns whether a change may affect the order.
-    func isAffected(by change: PropertyChange) -> Bool {
-        keyPaths.map { $0.contains(change.path[0].anyKeyPath) } ?? true
+    /// Returns whether the changes of an event may affect the order.
+    func isAffected(by event: ModelEvent) -> Bool {
+        guard let keyPaths else { return true }
+        return event.changes.contains { keyPaths.contains($0.path[0].anyKeyPath) }
     }
 }

@@ -129,9 +129,9 @@ public final class ModelContext {
 
     // MARK: Called by the models
 
-    private subscript(type: Model.Type, id: ModelID) -> Model? {
-        models[ModelKey(type, id)]?.takeUnretainedValue()
-    }
+    private subscript(type: Model.Type, id: ModelID) -> Model? { live(at: ModelKey(type, id)) }
+
+    func live(at key: ModelKey) -> Model? { models[key]?.takeUnretainedValue() }
 
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 

@@ -54,7 +54,9 @@ extension Model {
         store(new)
         registrar.didSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
         if isSimple {
+            let wasDirty = !tracking.dirty.isEmpty
             tracking.markDirty(property, from: old, to: new, areSame: areSame)
+            if tracking.dirty.isEmpty == wasDirty { dirtinessDidChange() }
         } else {
             changed(property, from: old, to: new)
         }
@@ -82,8 +84,10 @@ extension Model {
     @usableFromInline
     final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, value: Value) {
         guard !tracking.repairs.isEmpty, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
-        tracking.repairs.removeAll { $0.key == property.key }
-        tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
+        transact(source: .user) {
+            tracking.repairs.removeAll { $0.key == property.key }
+            tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
+        }
     }
 }
 
@@ -100,6 +104,7 @@ extension Model {
     final func transact<Result, Failure: Error>(
         source: ChangeSource, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        if tracking.transactionDepth == 0 { tracking.stateBefore = tracking.state }
         tracking.transactionDepth += 1
         defer {
             tracking.transactionDepth -= 1
@@ -121,12 +126,45 @@ extension Model {
     private func reportPendingChanges(source: ChangeSource) {
         let changes = tracking.pending.filter { $0.path.count > 1 || !$0.property.areSame($0.old, $0.new) }
         tracking.pending = []
-        if !changes.isEmpty { report(ModelEvent(model: self, changes: changes, source: source)) }
+        let hasStateChange = takeStateChange()
+        if changes.isEmpty, !hasStateChange { return }
+        report(ModelEvent(model: self, changes: changes, source: source, hasStateChange: hasStateChange))
     }
 
     private func report(_ event: ModelEvent) {
-        tracking.observers?.notify(event)
+        if !event.changes.isEmpty { tracking.observers?.notify(event) }
         for link in links { link.receive(event) }
+    }
+}
+
+// MARK: Changes of the state
+
+extension Model {
+    /// Notifies the observers of `isNew` and `isDirty` if these have changed in the transaction.
+    ///
+    /// - Returns: Whether any state has changed.
+    private func takeStateChange() -> Bool {
+        let (before, after) = (tracking.stateBefore, tracking.state)
+        let hasOther = tracking.hasOtherStateChange
+        tracking.hasOtherStateChange = false
+        if before.isNew != after.isNew { registrar.withMutation(of: self, keyPath: \Model.isNew) {} }
+        if before.isDirty != after.isDirty { dirtinessDidChange() }
+        return hasOther || before != after
+    }
+
+    @usableFromInline
+    final func dirtinessDidChange() { registrar.withMutation(of: self, keyPath: \Model.isDirty) {} }
+
+    /// Notifies the observers and owners of a change of ``isDirty`` by a nested collection.
+    final func nestedDirtinessDidChange() {
+        dirtinessDidChange()
+        transact(source: .user) { tracking.hasOtherStateChange = true }
+    }
+
+    /// Notifies the observers and owners of a change of ``hasQueuedSaves``.
+    final func queuedSavesDidChange() {
+        registrar.withMutation(of: self, keyPath: \Model.hasQueuedSaves) {}
+        transact(source: .user) { tracking.hasOtherStateChange = true }
     }
 }
 
@@ -140,8 +178,11 @@ extension Model {
         let changes = event.changes.map { $0.nested(in: property) }
         if tracking.transactionDepth > 0 {
             for change in changes { note(change) }
+            if event.hasStateChange { tracking.hasOtherStateChange = true }
         } else {
-            report(ModelEvent(model: self, changes: changes, source: event.source))
+            report(
+                ModelEvent(
+                    model: self, changes: changes, source: event.source, hasStateChange: event.hasStateChange))
         }
         tracking.isForwarding = false
     }
@@ -174,6 +215,7 @@ extension Model {
 extension Model {
     /// Whether a property was set since the last sync, including properties of nested models and collections.
     public final var isDirty: Bool {
+        registrar.access(self, keyPath: \Model.isDirty)
         if !tracking.dirty.isEmpty { return true }
         guard !tracking.isVisiting, !tracking.children.isEmpty || hasNestedCollections else { return false }
         tracking.isVisiting = true

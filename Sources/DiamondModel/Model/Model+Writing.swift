@@ -74,8 +74,10 @@ extension Model {
             slot.property.nestedModel(in: slot.value)?.markSynced()
             slot.property.nestedCollection(in: slot.value)?.markSynced()
         }
-        tracking.source = object
-        tracking.dirty.removeAll()
+        transact(source: .server) {
+            tracking.source = object
+            tracking.dirty.removeAll()
+        }
     }
 }
 

@@ -92,7 +92,10 @@ extension Model {
     }
 
     /// Whether the server has not assigned an id yet.
-    public final var isNew: Bool { tracking.serverID == nil }
+    public final var isNew: Bool {
+        registrar.access(self, keyPath: \Model.isNew)
+        return tracking.serverID == nil
+    }
 
     /// The context in which this is the live instance of the object; `nil` for a copy.
     public final var context: ModelContext? { tracking.context }

@@ -30,12 +30,25 @@ struct Tracking {
 
     @usableFromInline var transactionDepth = 0
     var pending: [PropertyChange] = []
+    /// The state at the begin of the transaction.
+    var stateBefore = State()
+    /// Whether the state of a nested model has changed in this transaction, or ``Model/hasQueuedSaves``.
+    var hasOtherStateChange = false
     /// Whether a change is being forwarded by this model. Breaks cycles.
     var isForwarding = false
     /// Whether the model and its nested models are being read. Breaks cycles.
     var isVisiting = false
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
+
+    /// The state that changes without a property.
+    struct State: Equatable {
+        var isNew = true
+        /// Whether properties of the model itself were set.
+        var isDirty = false
+    }
+
+    var state: State { State(isNew: serverID == nil, isDirty: !dirty.isEmpty) }
 
     @usableFromInline
     init() {}

@@ -44,6 +44,15 @@ public struct ModelEvent {
     /// One change for each property, from its value before the transaction to its value after it.
     public let changes: [PropertyChange]
     public let source: ChangeSource
+    /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/hasQueuedSaves`` may have changed.
+    let hasStateChange: Bool
+
+    init(model: Model, changes: [PropertyChange], source: ChangeSource, hasStateChange: Bool) {
+        self.model = model
+        self.changes = changes
+        self.source = source
+        self.hasStateChange = hasStateChange
+    }
 
     /// The number of nested models on the longest path of the changes.
     var depth: Int { (changes.map(\.path.count).max() ?? 1) - 1 }

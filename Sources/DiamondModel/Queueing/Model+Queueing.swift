@@ -1,10 +1,12 @@
 import Diamond
 import Foundation
 import HTTPTypes
+import Observation
 
 extension Model {
     /// Whether calls of the object wait in the queue, or their answers wait to be collected.
     public final var hasQueuedSaves: Bool {
+        registrar.access(self, keyPath: \Model.hasQueuedSaves)
         guard let context else { return false }
         return tracking.ids.contains { context.hasQueuedCalls(ModelKey(type(of: self), $0)) }
     }

@@ -144,17 +144,28 @@ extension ModelContext {
     func hasQueuedCalls(_ key: ModelKey) -> Bool { queuedCalls[key]?.isEmpty == false }
 
     func setQueuedCalls(_ jobs: [ReplayJob.ID], of model: Model) {
-        for id in model.tracking.ids { queuedCalls[ModelKey(type(of: model), id)] = Set(jobs) }
+        changeQueuedCalls(at: model.tracking.ids.map { ModelKey(type(of: model), $0) }) { $0 = Set(jobs) }
     }
 
     func addQueuedCall(_ job: ReplayJob.ID, of subject: QueuedSubject, as type: Model.Type) {
-        for id in subject.ids { queuedCalls[ModelKey(type, id), default: []].insert(job) }
+        changeQueuedCalls(at: subject.ids.map { ModelKey(type, $0) }) { $0.insert(job) }
     }
 
     func removeQueuedCalls(_ jobs: Set<ReplayJob.ID>) {
-        for (key, own) in queuedCalls {
-            let rest = own.subtracting(jobs)
-            queuedCalls[key] = rest.isEmpty ? nil : rest
+        changeQueuedCalls(at: queuedCalls.filter { !$1.isDisjoint(with: jobs) }.map(\.key)) { $0.subtract(jobs) }
+    }
+
+    /// Changes the queued calls of objects, and notifies the observers of their ``Model/hasQueuedSaves``.
+    private func changeQueuedCalls(at keys: [ModelKey], _ change: (inout Set<ReplayJob.ID>) -> Void) {
+        let old = keys.compactMap { live(at: $0) }.map { (model: $0, hasQueuedSaves: $0.hasQueuedSaves) }
+        for key in keys {
+            var jobs = queuedCalls[key] ?? []
+            change(&jobs)
+            queuedCalls[key] = jobs.isEmpty ? nil : jobs
+        }
+        var notified: Set<ObjectIdentifier> = []
+        for (model, hadQueuedSaves) in old where model.hasQueuedSaves != hadQueuedSaves {
+            if notified.insert(ObjectIdentifier(model)).inserted { model.queuedSavesDidChange() }
         }
     }
 

@@ -1,0 +1,107 @@
+import Diamond
+import DiamondModel
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Observation
+import Testing
+
+/// `isNew`, `isDirty` and `hasQueuedSaves`, which change without a property.
+@ModelActor
+@Suite(.timeLimit(.minutes(1))) struct StateObservationTests {
+    private let api = QueuedAPI()
+
+    /// Counts how often a value that is read again after each change has changed.
+    private final class Tracker: Sendable {
+        private let count = Guarded(0)
+
+        var changes: Int { count.withLock { $0 } }
+
+        /// Observes the value until its next change.
+        func track(_ read: () -> Void) {
+            withObservationTracking(read) { [count] in count.withLock { $0 += 1 } }
+        }
+    }
+
+    private func tracked(_ read: @escaping () -> Void, _ change: () async throws -> Void) async rethrows -> Bool {
+        let tracker = Tracker()
+        tracker.track(read)
+        try await change()
+        return tracker.changes == 1
+    }
+
+    @Test(arguments: [false, true])
+    func `A view that shows the state of a model is updated at each transition`(_ isInCollection: Bool) async throws {
+        let program = try api.start()
+        let note = Note()
+        try program.context.register(note)
+        let list = try isInCollection ? ModelCollection([note]) : ModelCollection<Note>()
+        #expect(await tracked({ _ = note.isDirty }) { note.text = "milk" })
+        #expect(await !tracked({ _ = note.isDirty }) { note.text = "bread" })
+        #expect(await tracked({ _ = note.isDirty }) { note.rollback() })
+        #expect(try await tracked({ _ = note.isNew }) { try await note.save { $0.text = "milk" } })
+        api.isOnline = false
+        #expect(try await tracked({ _ = note.hasQueuedSaves }) { try await note.save(.queued) { $0.stars = 1 } })
+        #expect(try await !tracked({ _ = note.hasQueuedSaves }) { try await note.save(.queued) { $0.stars = 2 } })
+        api.isOnline = true
+        try await program.replay()
+        #expect(
+            try await tracked({ _ = note.hasQueuedSaves }) {
+                try await program.context.collectSaves(of: Note.self)
+            })
+        #expect(!note.hasQueuedSaves && !note.isDirty)
+        note.stars = 3
+        #expect(await tracked({ _ = note.isDirty }) { note.markSynced() })
+        withExtendedLifetime(list) {}
+    }
+
+    @Test func `A view that shows whether an object is dirty is updated by its nested objects`() async throws {
+        let city = try City(json: ["id": 1, "mayor": ["id": 2, "name": "Sato"], "districts": [["id": 3]]])
+        #expect(await tracked({ _ = city.isDirty }) { city.mayor.name = "Tanaka" })
+        #expect(await tracked({ _ = city.isDirty }) { city.mayor.markSynced() })
+        #expect(await tracked({ _ = city.isDirty }) { city.districts[0].name = "Naka" })
+        city.markSynced()
+        #expect(!city.isDirty)
+        #expect(try await tracked({ _ = city.isDirty }) { try city.districts.remove(at: 0) })
+        #expect(await tracked({ _ = city.isDirty }) { city.markSynced() })
+    }
+
+    @Test func `A row moves and is updated when the state of its model changes`() async throws {
+        let program = try api.start()
+        let list = ModelCollection<Note>(context: program.context)
+        list.sortKeys = [
+            SortKey("drafts first") { left, right in
+                left.isNew == right.isNew ? .orderedSame : left.isNew ? .orderedAscending : .orderedDescending
+            }
+        ]
+        for text in ["a", "b", "c"] {
+            let note = Note()
+            note.text = text
+            try list.add(note)
+        }
+        var changes: [ChangeSet<Note>] = []
+        var events: [ModelEvent] = []
+        let token = list.observe { changes.append($0) }
+        let models = list.observeModels { events.append($0) }
+        try await list[0].save()
+        #expect(list.map(\.text) == ["b", "c", "a"])
+        #expect(changes.flatMap(\.moves).map(\.to.row) == [2])
+
+        list.filters["unsent"] = Filter { $0.isNew || $0.isDirty || $0.hasQueuedSaves }
+        #expect(list.map(\.text) == ["b", "c"])
+        try await list[0].save()
+        #expect(list.map(\.text) == ["c"])
+        api.isOnline = false
+        let note = list[0]
+        changes = []
+        try await note.save(.queued)
+        #expect(changes.flatMap(\.updates).count == 1 && note.hasQueuedSaves)
+        api.isOnline = true
+        try await program.drain(Note.self)
+        #expect(list.isEmpty && list.allModels.count == 3)
+        // An event has changes of properties.
+        #expect(events.allSatisfy { !$0.changes.isEmpty })
+        withExtendedLifetime((token, models)) {}
+    }
+}
