@@ -44,6 +44,8 @@ extension Model {
         for change in PropertyVisitor.assign(edits, to: self) {
             note(change)
             tracking.repairs.removeAll { $0.key == change.property.key }
+            // The JSON may have less precision than the value, such as that of a date.
+            if change.property.encode(change.old) == change.property.encode(change.new) { continue }
             guard let original = change.property.original(change.old) else { continue }
             tracking.dirty.append(DirtyProperty(property: change.property, original: original))
         }

@@ -178,7 +178,8 @@ struct PendingSave {
         let wasDirty = model.isDirty(sent.property)
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
-        if slot.property.areSame(slot.value, sent.value) { return }
+        // The JSON may have less precision than the value, such as that of a date.
+        if slot.property.areSame(slot.value, sent.value) || slot.property.encode(slot.value) == sent.json { return }
         // A value that was set back to the last synced one is not dirty, although the server now has the sent value.
         let isSet = wasDirty || slot.property.areSame(sent.current, sent.value)
         if isSet, !slot.property.areSame(slot.value, sent.current),
