@@ -364,7 +364,8 @@ import UnixSignals
 
         await session.signOut()  // no further requests for this user
         engine.cancel { $0.request.tags.contains("account") }  // connections, not awaited calls
-        try await engine.forget(identity: "user-42")  // erases responses and cookies
+        try await engine.forget(identity: "user-42")  // erases responses and cookies, and holds queued requests
+        try await engine.queue().release(.identity("user-42"))
     }
 
     nonisolated struct Note: Codable, Sendable {

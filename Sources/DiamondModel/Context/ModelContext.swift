@@ -24,6 +24,8 @@ public final class ModelContext {
     let now: () -> Date
     /// The order of loads and saves.
     let order = SyncOrder()
+    /// The identities of the objects. A save for another identity is refused.
+    let identities = ContextIdentities()
     /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
     private(set) var answerTime: Int?
 

@@ -29,6 +29,10 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let noEngine = Code(name: "noEngine")
         /// The model has no URL.
         public static let noResource = Code(name: "noResource")
+        /// The context's objects belong to another identity than the one that is signed in. Nothing was sent.
+        public static let otherIdentity = Code(name: "otherIdentity")
+        /// The outcome of a queued call is unknown, and the server does not support a repetition.
+        public static let needsReview = Code(name: "needsReview")
         /// The response is about another object.
         public static let otherObject = Code(name: "otherObject")
     }

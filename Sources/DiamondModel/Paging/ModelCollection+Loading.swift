@@ -70,7 +70,13 @@ extension ModelCollection: Loadable {
         let query = PageQuery(
             position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
             newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
-        return { try await source.page(query) }
+        guard let identities = core.context?.identities, let engine = source.engine, let list = source.request else {
+            return { try await source.page(query) }
+        }
+        return {
+            await identities.note(list, of: Object.self, with: engine)
+            return try await source.page(query)
+        }
     }
 
     public func apply(_ page: Page, of load: Load) throws { try core.apply(page, of: load) }

@@ -11,8 +11,8 @@ extension ModelContext {
     /// retain the objects.
     ///
     /// - Returns: The new objects and the live ones, in the order of their calls, without deleted ones.
-    /// - Throws: `ReplayError` if the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` if the current
-    ///   identity cannot be determined.
+    /// - Throws: `ReplayError` if the queue cannot be read; ``ModelError`` `noEngine`; `otherIdentity` if the context's
+    ///   objects belong to another identity than the current one. `ConnectionError` if that cannot be determined.
     public nonisolated(nonsending) func queuedModels<Object: Model>(
         _ type: Object.Type = Object.self
     ) async throws -> [Object] {
@@ -60,8 +60,8 @@ extension ModelContext {
     ///   queued. A save or deletion is left out if its own `save` or `destroy` call has already returned or thrown its
     ///   outcome.
     /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the
-    ///   answers stay in the queue then. ``ModelError`` `noEngine`. `ConnectionError` if the current identity cannot be
-    ///   determined.
+    ///   answers stay in the queue then. ``ModelError`` `noEngine`, `otherIdentity`. `ConnectionError` if the current
+    ///   identity cannot be determined.
     @discardableResult
     public nonisolated(nonsending) func collectSaves(of types: Model.Type...) async throws -> [QueuedSave] {
         let saves = try await collect(types) { _ in true }
@@ -105,7 +105,8 @@ extension ModelContext {
     }
 
     private nonisolated(nonsending) func identity(for type: Model.Type) async throws -> String? {
-        try await engine?.identity(of: type.resource ?? Request(""))
+        guard let engine else { return nil }
+        return try await identities.identity(of: type.resource ?? Request(""), for: type, with: engine)
     }
 
     /// Returns the live instance that a queued call belongs to.

@@ -18,8 +18,8 @@ struct ModelQueue {
 
     /// Collects the stored answers to the calls of an object, and returns its queue.
     ///
-    /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine.
-    ///   `ReplayError`.
+    /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine;
+    ///   `otherIdentity`. `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
         let first = try await ModelQueue(model)
         await first.context.collectForLater([type(of: model)]) { $0.orderingKey == first.key }
@@ -37,7 +37,8 @@ struct ModelQueue {
         self.context = context
         engine = try model.requiredEngine()
         queue = try engine.queue()
-        let identity = try await engine.identity(of: model.server?.list ?? Request(""))
+        let identity = try await context.identities.identity(
+            of: model.server?.list ?? Request(""), for: type(of: model), with: engine)
         key = try Self.key(of: model, identity: identity, queue: queue)
     }
 

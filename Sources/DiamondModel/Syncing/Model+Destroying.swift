@@ -9,7 +9,8 @@ extension Model {
     /// success. If the call fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
-    /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`; `CancellationError`.
+    /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`, `otherIdentity`;
+    ///   `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
         // The URL may come from a collection, which the object leaves below.
         syncing.server = server
@@ -29,6 +30,7 @@ extension Model {
             defer { lock.release() }
             guard let id = serverID else { return leaveCollections() }
             let engine = try requiredEngine()
+            try await checkIdentity()
             try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {

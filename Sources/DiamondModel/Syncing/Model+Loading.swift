@@ -26,8 +26,9 @@ extension Model: Loadable {
         var request = try request(for: .fetch, body: nil)
         if let policy = load.policy { request.cache = policy }
         let type = type(of: self)
-        return { [request] in
-            try await engine.output(of: request) { response in
+        return { [request, identities = context?.identities] in
+            await identities?.note(request, of: type, with: engine)
+            return try await engine.output(of: request) { response in
                 Loaded(json: try type.object(in: response), age: response.age)
             }
         }

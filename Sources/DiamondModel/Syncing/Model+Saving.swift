@@ -45,8 +45,9 @@ extension ModelObject where Self: Model {
     ///   - method: The call. By default POST for a new object, otherwise PATCH with the changes.
     ///   - change: The changes to make. None by default, which saves earlier changes.
     /// - Throws: ``ModelError``: `invalid` for values that break rules, without sending; `noEngine`, `noResource`;
-    ///   `missingID` if the server has created the object and reports no id; `otherObject`. The `ConnectionError` of
-    ///   the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over the values of the
+    ///   `otherIdentity`, without sending, if the context's objects belong to another identity than the one that is
+    ///   signed in; `missingID` if the server has created the object and reports no id; `otherObject`. The
+    ///   `ConnectionError` of the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over the values of the
     ///   response; then the save is not rolled back, because the server has confirmed it.
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
@@ -73,5 +74,6 @@ extension ModelObject where Self: Model {
             if !isConfirmed { visible?.rollBack(self) }
             throw error
         }
+            try await checkIdentity()
     }
 }

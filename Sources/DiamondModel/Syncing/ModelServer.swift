@@ -58,6 +58,12 @@ extension Model {
         return ModelServer(engine: engine, list: list)
     }
 
+    /// Throws ``ModelError`` `otherIdentity` if another identity is signed in than the one of the context's objects.
+    final nonisolated(nonsending) func checkIdentity() async throws {
+        guard let context, let server, let engine = server.engine else { return }
+        _ = try await context.identities.identity(of: server.list, for: type(of: self), with: engine)
+    }
+
     /// Returns the engine that sends the calls of the object.
     final func requiredEngine() throws -> Engine {
         if let engine = context?.engine ?? server?.engine { return engine }

@@ -13,6 +13,7 @@ final class QueuedAPI: Sendable {
         let engine: Engine
         let context: ModelContext
         let queue: ReplayQueue
+        let session: Session
 
         /// The calls whose answers wait to be collected.
         var waiting: [ReplayJob] {
@@ -34,8 +35,9 @@ final class QueuedAPI: Sendable {
         }
     }
 
-    private struct User: CredentialProvider {
-        let name: String
+    /// The signed-in user of a program.
+    final class Session: CredentialProvider {
+        private let user = Guarded<String?>(nil)
 
         func identity(for request: Request) async -> String? { name }
         func secret(_ name: String, for identity: String?) async -> String? { nil }
@@ -88,10 +90,13 @@ final class QueuedAPI: Sendable {
         }
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: store)
         configuration.baseURL = "https://api.example.com/"
-        if let user { configuration.credentials = User(name: user) }
+        let session = Session()
+        session.signIn(user)
+        if user != nil { configuration.credentials = session }
         let engine = Engine(configuration)
         return Program(
-            engine: engine, context: ModelContext(engine: engine) { [clock] in clock.date }, queue: try engine.queue())
+            engine: engine, context: ModelContext(engine: engine) { [clock] in clock.date }, queue: try engine.queue(),
+            session: session)
     }
 }
 

@@ -63,6 +63,11 @@ extension Engine {
         try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }
 
+    /// Whether a request names an identity, or a provider may name one, for this package's other targets.
+    package func mayNameIdentity(of request: Request) -> Bool {
+        request.identity != nil || pipeline.environment.provider != nil
+    }
+
     /// Returns a request with the engine's base URL, headers and identity rules, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.
