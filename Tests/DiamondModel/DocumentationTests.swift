@@ -93,11 +93,18 @@ import Testing
         let context = ModelContext(engine: engine)
         let city = City()
         try context.register(city)
-        try await city.save(.queued) { $0.name = "Nara" }  // returns when it is sent, or on disk
+        try await city.save(.queued) { $0.name = "Nara" }  // returns after the first attempt
         print(city.hasQueuedSaves)  // true while it waits
+        try await city.save(.queuedInBackground) { $0.population = 350_000 }  // returns when it is on disk
         let replaying = Task { await replayer.run() }
         for save in try await context.collectSaves(of: City.self) {
             print(save.serverID as Any, save.failure as Any)
+        }
+        for try await job in try engine.queue().changes where job.state.isEnd {
+            try await context.collectSaves(of: City.self)
+        }
+        for job in try await city.queuedJobs() where job.state == .needsReview {
+            try await engine.queue().redrive(job.id)  // or discard(job.id)
         }
         context.recordSaves = { saves in
             for save in saves { try record.setID(save.serverID, of: save.localID) }

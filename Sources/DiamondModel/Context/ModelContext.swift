@@ -39,6 +39,8 @@ public final class ModelContext {
     var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
     /// The saves that were collected by other calls. The next ``collectSaves(of:)`` returns them.
     var unreported: [QueuedSave] = []
+    /// The queued calls that were reported as in need of review, with the time at which they were put there.
+    var reviews: [ReplayJob.ID: Date] = [:]
     /// The objects whose deletions are queued, by the ordering keys of their calls.
     var pendingDeletions: [String: DeletedModel] = [:]
 

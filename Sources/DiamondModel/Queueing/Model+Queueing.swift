@@ -1,4 +1,4 @@
-import Diamond
+public import Diamond
 import Foundation
 import HTTPTypes
 import Observation
@@ -11,14 +11,26 @@ extension Model {
         return tracking.ids.contains { context.hasQueuedCalls(ModelKey(type(of: self), $0)) }
     }
 
+    /// Returns the jobs of the object's calls, in order: those that wait, are being sent or need review, and ended ones
+    /// whose answers were not collected. Other processes may send them.
+    ///
+    /// The call reads the queue on the calling thread.
+    ///
+    /// - Throws: ``ModelError`` `noEngine`, `otherIdentity`; `ReplayError` if the queue cannot be read;
+    ///   `ConnectionError` if the current identity cannot be determined.
+    public final nonisolated(nonsending) func queuedJobs() async throws -> [ReplayJob] {
+        try await ModelQueue(self).uncollectedCalls().map(\.job)
+    }
+
     /// Adds a save to the queue, and sends it if it can be sent now.
     ///
     /// - Parameters:
+    ///   - mode: Whether to return before the call is sent.
     ///   - method: The call.
     ///   - change: The change that is saved; `nil` for earlier changes.
     ///   - lock: The lock that the caller holds. Released when the save is on disk.
     final nonisolated(nonsending) func queueSave(
-        as method: SaveMethod, of change: VisibleChange?, releasing lock: AsyncLock
+        _ mode: SaveMode, as method: SaveMethod, of change: VisibleChange?, releasing lock: AsyncLock
     ) async throws {
         let call: QueuedCall?
         do {
@@ -26,7 +38,7 @@ extension Model {
             try change?.check()
             call = try await enqueueSave(as: method)
         }
-        try await call?.finish()
+        if mode != .queuedInBackground { try await call?.finish() }
     }
 
     private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
@@ -46,17 +58,18 @@ extension Model {
     /// Adds a deletion to the queue, and sends it if it can be sent now.
     ///
     /// - Parameters:
+    ///   - mode: Whether to return before the call is sent.
     ///   - positions: The positions in collections that the object has left.
     ///   - lock: The lock that the caller holds. Released when the deletion is on disk.
-    final nonisolated(nonsending) func queueDestroy(from positions: [CollectionPosition], releasing lock: AsyncLock)
-        async throws
-    {
+    final nonisolated(nonsending) func queueDestroy(
+        _ mode: SaveMode, from positions: [CollectionPosition], releasing lock: AsyncLock
+    ) async throws {
         let call: QueuedCall?
         do {
             defer { lock.release() }
             call = try await enqueueDestroy(from: positions)
         }
-        try await call?.finish()
+        if mode != .queuedInBackground { try await call?.finish() }
     }
 
     private nonisolated(nonsending) func enqueueDestroy(from positions: [CollectionPosition]) async throws

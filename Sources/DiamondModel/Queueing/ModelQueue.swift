@@ -29,7 +29,10 @@ struct ModelQueue {
         return queue
     }
 
-    private nonisolated(nonsending) init(_ model: Model) async throws {
+    /// Returns the queue of an object.
+    ///
+    /// - Throws: As ``ready(for:)``, and `ConnectionError` if the current identity cannot be determined.
+    nonisolated(nonsending) init(_ model: Model) async throws {
         guard let context = model.context else {
             throw ModelError(
                 .noEngine, "\(type(of: model)) has no ModelContext, which the answer needs: register it in one")
@@ -94,6 +97,8 @@ struct ModelQueue {
         request.replay.unique = key
         request.replay.uniqueness = .merge
         request.replay.metadata.merge(subject.metadata) { $1 }
+        // Metadata of the app must not be read as ids.
+        for name in ["id", "localID"] where subject.metadata[name] == nil { request.replay.metadata[name] = nil }
         request.replay.storesAnswer = true
         var sending: Task<ConnectionError?, Never>?
         if call != .create, subject.serverID == nil {

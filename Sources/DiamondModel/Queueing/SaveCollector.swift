@@ -30,6 +30,7 @@ struct SaveCollector {
     /// - Throws: `ReplayError` if the queue cannot be read or written; the error of ``ModelContext/recordSaves``.
     nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
         var saves: [QueuedSave] = []
+        let reviews = try newReviews()
         for (job, isConsumed) in try jobs() where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
             // A consumed answer matters only to a new object of this context: another context has applied it.
@@ -41,14 +42,36 @@ struct SaveCollector {
         for stored in orphans {
             if let subject = QueuedSubject(stored.job) { saves.append(revert(answered(subject, by: stored))) }
         }
-        if saves.isEmpty { return [] }
+        if saves.isEmpty { return report(reviews) }
         try context.recordSaves?(saves)
         for stored in orphans { try? await queue.discard(stored.job.id) }
         // Answers with a new object's id stay in the queue: other contexts may need the id.
         let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
         context.removeQueuedCalls(Set(saves.map(\.jobID)))
-        return saves
+        return (saves + report(reviews)).sorted { $0.jobID < $1.jobID }
+    }
+
+    // MARK: Calls that need review
+
+    /// Returns the calls that need review and were not reported yet.
+    private func newReviews() throws -> [ReplayJob] {
+        try jobs().filter { job, isConsumed in
+            !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.changedAt
+        }.map(\.job)
+    }
+
+    /// Returns the saves of calls that need review. The calls stay in the queue, and their answers are still applied.
+    private func report(_ reviews: [ReplayJob]) -> [QueuedSave] {
+        reviews.compactMap { job in
+            context.reviews[job.id] = job.changedAt
+            guard let subject = QueuedSubject(job) else { return nil }
+            let request = try? queue.request(of: job.id)
+            return QueuedSave(
+                call: subject.call, model: context.existing(type, for: subject), localID: subject.localID,
+                serverID: subject.serverID, changes: request.flatMap { try? type.object(in: $0) }, jobID: job.id,
+                failure: ModelError.needsReview(job))
+        }
     }
 
     private func jobs() throws -> [(job: ReplayJob, isConsumed: Bool)] {
@@ -181,5 +204,14 @@ struct SaveCollector {
         let error = ModelError(
             .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
         return save(answered, of: model, failure: error)
+    }
+}
+
+extension ModelError {
+    fileprivate static func needsReview(_ job: ReplayJob) -> ModelError {
+        ModelError(
+            .needsReview,
+            "the server may have processed \(job.method) \(job.url) or not, and does not support Idempotency-Key: "
+                + "redrive job \(job.id) to send it again, or discard it")
     }
 }

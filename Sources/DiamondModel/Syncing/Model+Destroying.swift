@@ -23,9 +23,9 @@ extension Model {
         do {
             let lock = syncing.lock
             try await lock.acquire()
-            if mode == .queued || hasQueuedSaves {
+            if mode.isQueued || hasQueuedSaves {
                 if mode == .wait { left = CollectionPosition.remove(self) }
-                return try await queueDestroy(from: left, releasing: lock)
+                return try await queueDestroy(mode, from: left, releasing: lock)
             }
             defer { lock.release() }
             guard let id = serverID else { return leaveCollections() }

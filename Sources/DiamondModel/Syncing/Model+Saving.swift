@@ -9,6 +9,11 @@ public enum SaveMode: Hashable, Sendable {
     /// Immediately. The call is written to disk before it is sent, and survives the end of the program. If it cannot be
     /// sent now, a replayer sends it later. See <doc:Queueing>.
     case queued
+    /// As `queued`, but the call returns as soon as the save is on disk. `collectSaves(of:)` of the context reports
+    /// the answer, also a refusal.
+    case queuedInBackground
+
+    var isQueued: Bool { self == .queued || self == .queuedInBackground }
 }
 
 /// The call that saves an object.
@@ -59,21 +64,21 @@ extension ModelObject where Self: Model {
             try visible?.check()
             let lock = syncing.lock
             try await lock.acquire()
-            if mode == .queued || hasQueuedSaves {
+            if mode.isQueued || hasQueuedSaves {
                 // Calls may have been queued during the wait. Then the change is visible from now on.
                 if waits { visible = change.map { VisibleChange(of: self, $0) } }
-                return try await queueSave(as: method, of: visible, releasing: lock)
+                return try await queueSave(mode, as: method, of: visible, releasing: lock)
             }
             defer { lock.release() }
             let subject = waits && change != nil ? copy() : self
             if waits, let change { try VisibleChange(of: subject, change).check() }
             guard let save = try PendingSave(of: subject, for: self, as: method) else { return }
             defer { save.end() }
+            try await checkIdentity()
             try save.finish(try await save.send(), on: self) { isConfirmed = true }
         } catch {
             if !isConfirmed { visible?.rollBack(self) }
             throw error
         }
-            try await checkIdentity()
     }
 }

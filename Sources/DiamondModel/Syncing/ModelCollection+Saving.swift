@@ -18,7 +18,7 @@ extension ModelCollection {
             isAdded = false
         }
         do {
-            try await model.save(mode == .queued ? .queued : .optimistic)
+            try await model.save(mode.isQueued ? mode : .optimistic)
         } catch {
             // An object with an id was created; only a later step has failed.
             if isAdded, model.isNew { remove(model) }

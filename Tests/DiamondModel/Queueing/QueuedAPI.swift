@@ -39,7 +39,9 @@ final class QueuedAPI: Sendable {
     final class Session: CredentialProvider {
         private let user = Guarded<String?>(nil)
 
-        func identity(for request: Request) async -> String? { name }
+        func signIn(_ name: String?) { user.withLock { $0 = name } }
+
+        func identity(for request: Request) async -> String? { user.withLock { $0 } }
         func secret(_ name: String, for identity: String?) async -> String? { nil }
     }
 
@@ -130,5 +132,28 @@ extension QueuedAPI.State {
         default:
             return StubAPI.Answer(404)
         }
+    }
+}
+
+/// A note of a server that does not support `Idempotency-Key`.
+final class Memo: Model {
+    static let text = Property(\Memo.text, "text")
+    private var _text = ""
+
+    var text: String {
+        get { read(Self.text, from: _text) }
+        set { write(Self.text, from: _text, to: newValue) { _text = $0 } }
+    }
+
+    override class var resource: Request? {
+        var request = Request("notes")
+        request.replay.keyLifetime = nil
+        request.replay.metadata = ["screen": "memos", "id": "mine"]
+        return request
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _text = visitor.visit(Self.text, with: _text)
     }
 }

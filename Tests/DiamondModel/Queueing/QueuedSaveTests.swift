@@ -332,6 +332,61 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "bread", "stars": 2])
     }
 
+    // MARK: In the background
+
+    @Test func `A save in the background returns when it is on disk, and its answer is collected`() async throws {
+        let program = try api.start()
+        let list = ModelCollection<Note>(context: program.context)
+        let note = Note()
+        note.text = "milk"
+        let (asked, gate) = (Gate(), Gate())
+        api.waitOnce {
+            asked.open()
+            await gate.wait()
+        }
+        try await list.create(note, .queuedInBackground)
+        #expect(note.isNew && note.hasQueuedSaves && list.count == 1)
+        await asked.wait()
+        gate.open()
+        _ = try await program.queue.end(of: try #require(try program.waiting.first).id)
+        let saves = try await program.context.collectSaves(of: Note.self)
+        #expect(saves.map(\.serverID) == [7] && note.serverID == 7 && !note.hasQueuedSaves)
+        api.answerOnce(StubAPI.Answer(422))
+        try await note.save(.queuedInBackground) { $0.stars = 9 }
+        _ = try await program.queue.end(of: try #require(try program.waiting.first).id)
+        let refused = try await program.context.collectSaves(of: Note.self)
+        #expect(refused.count == 1 && refused.first?.failure != nil && note.stars == 9 && note.isDirty)
+    }
+
+    // MARK: Review
+
+    @Test func `A call that needs review is reported once, stays a job of its object, and is applied after it`()
+        async throws
+    {
+        let program = try api.start()
+        let memo = Memo()
+        try program.context.register(memo)
+        api.isOnline = false
+        try await memo.save(.queued) { $0.text = "milk" }
+        #expect(try await memo.queuedJobs().map(\.state) == [.waiting])
+        api.isOnline = true
+        api.answerOnce(StubAPI.Answer(503))
+        try await program.replay()
+        #expect(try await memo.queuedJobs().map(\.state) == [.needsReview])
+        let saves = try await program.context.collectSaves(of: Memo.self)
+        let job = try #require(try await memo.queuedJobs().first)
+        #expect(saves.count == 1 && saves.first?.jobID == job.id && saves.first?.model === memo)
+        // The app's own metadata is kept, and is not read as an id.
+        #expect(job.metadata["screen"] == "memos" && saves.first?.serverID == nil)
+        #expect((saves.first?.failure as? ModelError)?.code == .needsReview && saves.first?.changes?["text"] == "milk")
+        #expect(try await program.context.collectSaves(of: Memo.self).isEmpty)
+        #expect(memo.hasQueuedSaves && memo.text == "milk")
+        try await program.queue.redrive(job.id)
+        try await program.drain(Memo.self)
+        #expect(memo.serverID == 7 && !memo.isDirty && api.notes[7]?["text"] == "milk")
+        #expect(try await memo.queuedJobs().isEmpty && !memo.hasQueuedSaves)
+    }
+
     // MARK: Others
 
     @Test func `One user's calls are neither shown to another nor collected by another`() async throws {
