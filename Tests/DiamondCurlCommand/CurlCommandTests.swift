@@ -16,7 +16,7 @@ import Testing
             ("-d a http://h/", "POST"), ("--json {} http://h/", "POST"), ("-X GET -d a http://h/", "GET"),
             ("-G -d a http://h/", "GET"), ("-GI -d a http://h/", "HEAD"),
         ])
-    func `has curl's method`(arguments: String, method: String) throws {
+    func `has the method that curl would send`(arguments: String, method: String) throws {
         #expect(try Self.request(arguments).method.rawValue == method)
     }
 
@@ -40,7 +40,7 @@ import Testing
             ("-G -d '' http://h/", "http://h/"), ("-G 'http://h/?'", "http://h/?"),
             ("http://me:pw@h/", "http://me:pw@h/"),
         ])
-    func `has curl's URL`(arguments: String, url: String) throws {
+    func `has the URL that curl would request`(arguments: String, url: String) throws {
         let request = try Self.request(arguments)
         let query = try request.parameters.items(request.encoding).items.map {
             String(decoding: $0.text, as: UTF8.self)
@@ -65,7 +65,7 @@ import Testing
             ("-X POST 'http://h/?a=1'", "http://h/", ["a": "1"]), ("-d b 'http://h/?a=1'", "http://h/", ["a": "1"]),
             ("-G -d a=1 'http://h/?b=2'", "http://h/", ["b": "2", "a": "1"]),
         ] as [(String, String?, Parameters)])
-    func `has its query in the parameters, as far as they are sent as the same bytes`(
+    func `has the items of its query as parameters, if they are sent as the same bytes`(
         arguments: String,
         url: String?,
         parameters: Parameters
@@ -95,7 +95,7 @@ import Testing
             ("--json 1", ["Content-Type": "application/json", "Accept": "application/json"]),
             ("--json 1 -H Content-Type:a -H Accept:", ["Content-Type": "a"]),
         ] as [(String, [String: String])])
-    func `has curl's headers`(arguments: String, headers: [String: String]) throws {
+    func `has the headers that curl would send`(arguments: String, headers: [String: String]) throws {
         let sent = try Self.request(arguments + " http://h/").headers
         #expect(Dictionary(sent.map { ($0.name.rawName, $0.value) }) { "\($0), \($1)" } == headers)
     }
@@ -107,7 +107,7 @@ import Testing
             ("--data-urlencode 'a b' --data-urlencode '=c=' --data-urlencode 'd=&@'", "a+b&c%3D&d=%26%40"),
             ("--json '[1,' --json 2] -d x", "[1,2]&x"),
         ])
-    func `has curl's data`(arguments: String, body: String) throws {
+    func `has the body that curl would send`(arguments: String, body: String) throws {
         let sent = try Self.request(arguments + " http://h/").body?.encoded()
         #expect(sent.map { String(decoding: $0, as: UTF8.self) } == body)
     }
@@ -125,14 +125,14 @@ import Testing
             ("-d a=1 -H 'Content-Type: text/plain'", .bytes(Data("a=1".utf8), contentType: "text/plain")),
             ("-d a=1 -H Content-Type:", .bytes(Data("a=1".utf8))), ("-X PUT", nil), ("-G -d a=1", nil),
         ] as [(String, RequestBody?)])
-    func `knows JSON and forms by their type`(arguments: String, body: RequestBody?) throws {
+    func `has a JSON or form body according to its Content-Type`(arguments: String, body: RequestBody?) throws {
         #expect(try Self.request(arguments + " http://h/").body == body)
     }
 
     @Test(
         arguments: [("-m 2.5", .milliseconds(2500)), ("--max-time=1", .seconds(1)), ("-m0", nil), ("", .seconds(60))]
             as [(String, Duration?)])
-    func `has curl's time as its own`(arguments: String, timeout: Duration?) throws {
+    func `has the timeout of --max-time`(arguments: String, timeout: Duration?) throws {
         #expect(try Self.request("http://h/ " + arguments).timeout == timeout)
     }
 
@@ -145,7 +145,7 @@ import Testing
             ("'a\nb'", "a\nb"), ("''", ""),
             (#"a'b'"c"$'d'\e"#, "abcde"), ("a#b*?[!]~{}", "a#b*?[!]~{}"), ("'\u{301}'", "\u{301}"),
         ])
-    func `is split into words as a shell splits`(quoted: String, word: String) throws {
+    func `is split into words by the rules of a shell`(quoted: String, word: String) throws {
         #expect(try ShellLine(" \t a " + quoted + " \\\n b\n\n").words.map { try $0.text() } == ["a", word, "b"])
     }
 
@@ -188,7 +188,7 @@ import Testing
             ("printf '%s' | curl http://h/", 8, "write '%%'"), ("printf a b | curl http://h/", 12, "act on '|'"),
             ("printf a | ls", 12, "begin with curl"),
         ])
-    func `that is wrong is refused with the place and the remedy`(text: String, position: Int, part: String) {
+    func `is refused with the position and the remedy if it is malformed`(text: String, position: Int, part: String) {
         let error = #expect(throws: RequestError.self) { try Request(curl: text) }
         #expect(error?.code == .malformedCurl)
         #expect(error?.message.contains("at character \(position): ") == true, "\(error?.message ?? "")")
@@ -208,14 +208,14 @@ import Testing
     }
 
     @Test(arguments: ["-H 'A s3cret'", "-u s3cret", "-b s3cret", "-d @s3cret", "-m s3cret", "-X 's3 cret'"])
-    func `that is wrong is refused without its values`(arguments: String) {
+    func `is refused without its values in the message if it is malformed`(arguments: String) {
         let error = #expect(throws: RequestError.self) { try Self.request(arguments + " http://h/") }
         #expect(error?.message.contains("cret") == false, "\(error?.message ?? "")")
     }
 
     private static let many = 100_000
 
-    /// Each was read in a time that grows with the square of its length; then this takes many minutes.
+    /// Each of these commands was once read in quadratic time, in which this test takes many minutes.
     @Test(
         arguments: [
             "http://h/" + String(repeating: " -d ab", count: many),
@@ -229,13 +229,13 @@ import Testing
         #expect(try request.curlCommand().hasPrefix("curl "))
     }
 
-    @Test func `that has more headers than a request holds is refused`() {
+    @Test func `is refused if it has more headers than a request holds`() {
         let text = "curl http://h/" + String(repeating: " -H A:b", count: 10_001)
         let error = #expect(throws: RequestError.self) { try Request(curl: text) }
         #expect(error?.message.contains("send fewer") == true)
     }
 
-    @Test func `may be a browser's`() throws {
+    @Test func `may be copied from a browser`() throws {
         let request = try Request(
             curl: #"""
                 curl 'https://api.example.com/graphql?a=1' \
@@ -307,7 +307,7 @@ import Testing
         #expect(error?.code == .badRequest && error?.cause is RequestError)
     }
 
-    @Test func `has variables for what its engine declares secret`() throws {
+    @Test func `has variables for the fields that its engine declares secret`() throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.rules.secrets = ["X-Tenant", "tenant"]
         configuration.headers = [try #require(HTTPField.Name("X-Tenant")): "s3cret"]
@@ -343,7 +343,7 @@ import Testing
             ),
             (Request("http://h/", headers: [.contentLength: "3", .transferEncoding: "chunked"]), "curl 'http://h/'"),
         ])
-    func `is one line`(request: Request, command: String) throws {
+    func `is written as one line with the options of curl`(request: Request, command: String) throws {
         #expect(try request.curlCommand() == command)
     }
 
@@ -425,12 +425,12 @@ import Testing
             (Request("http://h/", method: .head, body: .json(1)), .malformedRequest), (Request("h"), .malformedURL),
             (Request("http://h/", headers: [.accept: "a\u{9B}201~"]), .malformedHeader),
         ] as [(Request, RequestError.Code)])
-    func `is refused where no command says it`(request: Request, code: RequestError.Code) {
+    func `is refused if no curl command expresses it`(request: Request, code: RequestError.Code) {
         let error = #expect(throws: RequestError.self) { try request.curlCommand() }
         #expect(error?.code == code)
     }
 
-    @Test func `is refused with what a terminal would act on`() {
+    @Test func `is refused if a header has an escape sequence of a terminal`() {
         var request = Request("http://h/")
         request.headers.append(HTTPField(name: .accept, lenientValue: Array("a\u{1B}[201~".utf8)))
         let error = #expect(throws: RequestError.self) { try request.curlCommand() }
@@ -438,7 +438,7 @@ import Testing
     }
 
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `reads back as a request that sends the same`(seed: UInt64) throws {
+    func `is read back as a request that sends the same bytes`(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let request = Request.random(using: &random)
         let command = try request.curlCommand()
@@ -456,7 +456,7 @@ extension HTTPField {
 }
 
 extension Request {
-    /// Any request without credentials, made of what quoting could get wrong.
+    /// Returns a random request without credentials, with characters that are hard to quote.
     fileprivate static func random(using random: inout SplitMix) -> Request {
         let path = random.element(["", "/", "/a'b", "/a/../b;c", "/%2E/%2F!$&", "/[x]"])
         let query = random.element(["", "?", "?a", "?a=%20&b[]='", "?!$(rm)"])
@@ -509,7 +509,7 @@ extension SplitMix {
     ]
 
     @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
-    func `arrives byte for byte`(shell: String, text: String) async throws {
+    func `passes each argument to curl byte for byte`(shell: String, text: String) async throws {
         let body = RequestBody.bytes(Data(text.utf8), contentType: "text/plain")
         let header = text.filter(\.isPlain)
         let request = Request(
@@ -523,11 +523,11 @@ extension SplitMix {
         let isPiped = !text.isPrintable
         #expect(said.dropFirst(5).first.map { Array($0) } == Array((isPiped ? "--data-binary" : "--data-raw").utf8))
         #expect(said.dropFirst(6).first.map { Array($0) } == Array((isPiped ? "@-" : text).utf8))
-        // Last is what came through the pipe, itself with any NUL.
+        // The last part is the piped input, which may contain NULs itself.
         #expect(Array(said.dropFirst(8).joined(separator: [0])) == (isPiped ? Array(text.utf8) : []))
     }
 
-    @Test func `has the values of its variables`() async throws {
+    @Test func `uses the values of its variables`() async throws {
         let url = "http://h/?a=$b&token=s3cret"
         let request = Request(url, headers: [.authorization: "Bearer s3cret"])
         let command = "AUTHORIZATION='a b' TOKEN='$(rm)`'; " + (try request.curlCommand())
@@ -536,7 +536,8 @@ extension SplitMix {
         #expect(said == ["http://h/?a=$b&token=$(rm)`", "-H", "Authorization: Bearer a b"])
     }
 
-    /// What a stand-in for `curl` is given: each argument with a NUL behind it, a NUL, and its input.
+    /// Runs a command with a shell function in place of `curl`, and returns its arguments, each followed by a NUL,
+    /// another NUL, and its standard input.
     ///
     /// A function, not a file: a file just written cannot be run while another test starts a process.
     private static func run(_ command: String, in shell: String) async throws -> Data {
@@ -546,7 +547,7 @@ extension SplitMix {
 }
 
 extension Character {
-    /// Fit for a header.
+    /// Whether the character may be part of a header's value.
     fileprivate var isPlain: Bool { String(self).isPrintable }
 }
 #endif

@@ -4,7 +4,7 @@ import Testing
 @testable import DiamondCurlCommand
 
 @Suite struct `An option of curl` {
-    /// Those that `curl --help all` of 7.88 lists, and those of later versions in the manual.
+    /// The options that `curl --help all` of 7.88 lists, and those of later versions in the manual.
     static let all = """
          abstract-unix-socket alt-svc anyauth append aws-sigv4 basic ca-native cacert capath cert cert-status
          cert-type ciphers compressed compressed-ssh config connect-timeout connect-to continue-at cookie
@@ -40,14 +40,14 @@ import Testing
          xattr
         """.split(whereSeparator: \.isWhitespace).map(String.init)
 
-    /// Those that become a part of the request; each has a test of its own.
+    /// The options that become a part of the request. Each has a test of its own.
     static let honored: Set = [
         "url", "request", "header", "json", "get", "head", "user", "user-agent", "referer", "cookie", "max-time",
         "globoff", "data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "form", "form-string",
         "path-as-is",
     ]
 
-    /// Those that change nothing in what is sent.
+    /// The options that do not change the request.
     static let ignored: Set = [
         "basic", "compressed", "connect-timeout", "cookie-jar", "create-dirs", "create-file-mode", "dump-header",
         "etag-save", "expect100-timeout", "fail", "fail-early", "fail-with-body", "happy-eyeballs-timeout-ms",
@@ -62,7 +62,7 @@ import Testing
         "trace-ascii", "trace-config", "trace-ids", "trace-time", "verbose", "write-out", "xattr",
     ]
 
-    @Test(arguments: all) func `is honored, changes nothing, or is refused by its name`(name: String) throws {
+    @Test(arguments: all) func `is honored, ignored, or refused with an error that names it`(name: String) throws {
         guard let flag = CurlFlag.long[name], flag != .ignored, flag != .ignoredValue else {
             return try checkUnhonored(name)
         }
@@ -83,11 +83,12 @@ import Testing
     @Test(arguments: [
         "#", "N", "O", "J", "R", "Z", "L", "s", "S", "i", "v", "f", "D x", "c x", "w x", "y 1", "Y 1", "o x",
     ])
-    func `of one letter may change nothing`(option: String) throws {
+    func `is ignored in its short form if it does not change the request`(option: String) throws {
         #expect(try Request(curl: "curl -\(option) http://h/") == Request("http://h/"))
     }
 
-    @Test(arguments: Array("0123467:aBCEhjKlMnPpQqrTtUVxz")) func `of one letter may be refused by its name`(
+    @Test(arguments: Array("0123467:aBCEhjKlMnPpQqrTtUVxz"))
+    func `is refused in its short form with an error that names it`(
         letter: Character
     ) {
         let error = #expect(throws: RequestError.self) { try Request(curl: "curl -\(letter) http://h/") }

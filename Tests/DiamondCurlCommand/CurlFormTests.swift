@@ -45,12 +45,12 @@ import Testing
             ("-F 'a=</c,d;type=e/f'", file("/c,d", nil, type: "e/f")),
             ("--form-string 'a=@b;type=c/d'", part("@b;type=c/d")), ("--form-string 'a=\"b\" '", part("\"b\" ")),
         ])
-    func `has curl's part`(arguments: String, part: MultipartPart) throws {
+    func `has the part that curl would send`(arguments: String, part: MultipartPart) throws {
         let parts = try Self.parts(arguments)
         #expect(parts == [part])
     }
 
-    @Test func `is sent by POST, its parts in order, its Content-Type its own`() throws {
+    @Test func `is sent by POST, with its parts in order and a Content-Type of its own`() throws {
         let request = try Request(
             curl: "curl -F b=1 --form-string a=2 -F b=3 -H 'content-type: Multipart/form-data' -G http://h/?c")
         let parts = [MultipartPart("b", "1"), MultipartPart("a", "2"), MultipartPart("b", "3")]
@@ -76,7 +76,7 @@ import Testing
             ("-F a=b --json 1", 20, "data or a form"), ("-I -F a=b", 25, "sends no form"),
             ("-F a=b -H Content-Type:", 39, "sets its own"), ("-F a=b -H Content-Type:a/b", 42, "sets its own"),
         ])
-    func `is refused where a request has nothing like it`(arguments: String, position: Int, part: String) {
+    func `is refused if a request cannot express it`(arguments: String, position: Int, part: String) {
         let text = "curl \(arguments) http://h/"
         let error = #expect(throws: RequestError.self) { try Request(curl: text) }
         #expect(error?.code == .malformedCurl)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["-F a=b;s3cret", "-F 'a=\"b\"s3cret'", "-F 'a=b;type=s3cret'", "-F 'a=(s3cret'"])
-    func `is refused without its values`(arguments: String) {
+    func `is refused without its values in the message`(arguments: String) {
         let error = #expect(throws: RequestError.self) { try Self.parts(arguments.replacing(";s", with: "\\;s")) }
         #expect(error?.message.contains("cret") == false, "\(error?.message ?? "")")
     }
@@ -108,7 +108,7 @@ import Testing
             (file("/d,/c", nil, type: nil), #"-F 'a=<"/d,/c"'"#),
             (file("/d\n", nil, type: nil), #"-F "$(printf 'a=<"/d\n"')""#),
         ])
-    func `has an option for each part`(part: MultipartPart, option: String) throws {
+    func `is written with an option for each part`(part: MultipartPart, option: String) throws {
         #expect(try Self.request(part).curlCommand() == "curl 'http://h/' " + option)
     }
 
@@ -132,7 +132,7 @@ import Testing
         #expect(try Self.request(part).curlCommand() == "curl 'http://h/' " + option)
     }
 
-    @Test func `numbers the variables of equal names, and knows the rules' secrets`() throws {
+    @Test func `numbers the variables of equal names, and has variables for the secrets of the rules`() throws {
         var request = Self.request(MultipartPart("pin", "s3cret"), MultipartPart("pin", "s3cret"))
         request.rules.secrets = ["pin"]
         let options = #"--form-string "pin=$PIN" --form-string "pin=$PIN_2""#
@@ -148,18 +148,18 @@ import Testing
             (part("b", type: "c/d; filename=e"), "another type"), (file("/c", "c", type: "c/d,e"), "without a ','"),
             (part("b", type: "c/d "), "another type"),
         ])
-    func `is refused with what curl would send otherwise`(part: MultipartPart, reason: String) {
+    func `is refused if curl would send it differently`(part: MultipartPart, reason: String) {
         let error = #expect(throws: RequestError.self) { try Self.request(part).curlCommand() }
         #expect(error?.code == .malformedRequest)
         #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `is refused without parts`() {
+    @Test func `is refused if it has no parts`() {
         let error = #expect(throws: RequestError.self) { try Self.request().curlCommand() }
         #expect(error?.message.contains("add one") == true)
     }
 
-    @Test(arguments: 0..<300 as Range<UInt64>) func `reads back as the same`(seed: UInt64) throws {
+    @Test(arguments: 0..<300 as Range<UInt64>) func `is read back as the same request`(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let parts = (0...random.below(3)).map { _ in MultipartPart.random(using: &random) }
         let request = Request("http://h/", method: .post, body: .multipart(parts))
@@ -170,7 +170,7 @@ import Testing
 }
 
 extension MultipartPart {
-    /// Any part without a NUL that curl can send.
+    /// Returns a random part that curl can send, without a NUL.
     fileprivate static func random(using random: inout SplitMix) -> MultipartPart {
         var part = MultipartPart("n" + random.text().withoutEquals, random.text())
         if random.below(3) == 0 { part.filename = random.text() }
@@ -191,7 +191,7 @@ extension MultipartPart {
 }
 
 extension String {
-    /// Also those that a combining mark follows.
+    /// Removes each `=`, even one that is followed by a combining mark.
     fileprivate var withoutEquals: String { String(String.UnicodeScalarView(unicodeScalars.filter { $0 != "=" })) }
 }
 
@@ -240,7 +240,7 @@ struct `A form, sent by the real curl` {
             "-F 'a=@f;filename=g.pdf'", "-F 'a=<f.png'", "-F 'a=<f.txt'", "-F 'a=<f'", "-F 'a=<f;type=c/d'",
             "-F b=1 -F a=2 --form-string b=3 -H 'Content-Type: multipart/form-data' -G", #"-F "$(printf 'a=\377\n"')""#,
         ])
-    func `is read as it is sent`(arguments: String) async throws {
+    func `is read as the body that curl sends`(arguments: String) async throws {
         let absolute = arguments.replacing("@f", with: "@\(directory.path)/f").replacing(
             "<f", with: "<\(directory.path)/f"
         )
@@ -256,7 +256,7 @@ struct `A form, sent by the real curl` {
     ]
 
     @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
-    func `arrives part for part`(shell: String, text: String) async throws {
+    func `arrives byte for byte as the request's body`(shell: String, text: String) async throws {
         let bytes = MultipartPart.Content.bytes(Data(text.utf8 + [0xFF, 0x0A]))
         let parts = [
             MultipartPart("n" + text.withoutEquals, text),
@@ -270,7 +270,7 @@ struct `A form, sent by the real curl` {
         #expect(try await body(sentBy: request.curlCommand(), in: shell) == body(of: request))
     }
 
-    @Test func `has the values of its variables`() async throws {
+    @Test func `uses the values of its variables`() async throws {
         let parts = [
             MultipartPart("password", "@it's;\"\\"),
             MultipartPart("token", .bytes(Data("a\"\\b".utf8)), contentType: "a/b"),

@@ -86,7 +86,7 @@ import Testing
         ),
         (#"@DiamondModel.Transient"#, #"\City.name, "name", access: .transient"#),
     ]) func `An attribute becomes an argument of the constant`(attributes: String, arguments: String) throws {
-        // The test support leaves white space of several attributes, and an attribute whose name has its module.
+        // The test support does not remove the white space of several attributes, or an attribute with a module name.
         let rest = attributes.hasPrefix("@DiamondModel.") ? attributes : ""
         let marker = rest.isEmpty && !attributes.contains(") @") ? "" : "\(rest)\n    "
         Expansion.expect(
@@ -151,7 +151,7 @@ import Testing
         ("", "", ""), ("public ", "public ", "public "), ("open ", "open ", "public "),
         ("package ", "package ", "package "), ("", "private ", "private "), ("", "fileprivate ", "fileprivate "),
         ("public ", "public private(set) ", "public "), ("public ", "private(set) ", ""),
-    ]) func `A constant has the access of its property, and visit that of the class`(
+    ]) func `A constant has the access level of its property, and visit has that of the class`(
         ofClass: String, ofProperty: String, ofConstant: String
     ) {
         Expansion.expect(

@@ -8,7 +8,7 @@ import Testing
         let code: String
         let column: Int
         let message: String
-        /// What the solutions say, and make of the code.
+        /// The messages of the solutions, and the code that each produces.
         var solutions: [(say: String, code: String)] = []
         /// The code without the attributes that are read.
         var bare: String?
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["Key", "Rule", "Server", "Transient", "Nullable"])
-    func `An attribute that nothing reads is refused`(name: String) {
+    func `An attribute outside a class marked Modeled is refused`(name: String) {
         Expansion.expect(
             "final class City: Model {\n    @\(name) var name = \"\"\n}",
             toBecome: "final class City: Model {\n    var name = \"\"\n}",
@@ -158,7 +158,7 @@ import Testing
             ])
     }
 
-    @Test func `One property that is refused leaves the others`() {
+    @Test func `A property that is refused does not affect the others`() {
         Expansion.expect(
             "@Modeled class City: Model {\n    var a: Int\n    @Server var id = 0\n}",
             toBecome: #"""

@@ -18,7 +18,7 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Queueing.md",
         "Sources/DiamondModel/Documentation.docc/Tables.md",
         "Sources/DiamondModel/Documentation.docc/ComingFromOtherFrameworks.md",
-    ]) func `shows only code that compiles here`(path: String) throws {
+    ]) func `shows only code that these tests compile`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = try compiledLines
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
@@ -33,7 +33,7 @@ import Testing
 
     private var root: URL { folder.appending(path: "../..") }
 
-    /// The lines of this file and of those beside it with more code of the documentation.
+    /// The lines of this file and of the other files with code of the documentation.
     private var compiledLines: Set<String> {
         get throws {
             let files = ["DocumentationTests.swift", "DocumentationTests+Frameworks.swift"]

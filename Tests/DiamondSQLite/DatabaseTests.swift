@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A database` {
     let file = TemporaryFile()
 
-    @Test func `a database does not wait for a lock where it must not, and waits again afterwards`() throws {
+    @Test func `a database does not wait for a lock with a busy timeout of zero, and later writes wait again`() throws {
         let (database, other) = (try file.open(), try file.open())
         try other.write { (_) throws(SQLiteError) in
             let error = #expect(throws: SQLiteError.self) {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a database names the reason why lent bytes are refused`() throws {
+    @Test func `a database names the reason when a statement with lent bytes fails`() throws {
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -104,7 +104,7 @@ import Testing
         #expect(try database.count() == 2)
     }
 
-    @Test func `a database prepares a literal once, and again while it is in use`() throws {
+    @Test func `a database reuses the statement of a literal, and prepares another while that is in use`() throws {
         let database = try file.open()
         try database.read { (connection) throws(SQLiteError) in
             for _ in 0..<2 {
@@ -192,7 +192,7 @@ import Testing
         #expect(try size() > before)
     }
 
-    @Test func `a database checkpoints at the end of its use, and waits for no writer`() throws {
+    @Test func `a database checkpoints at the end of its use, unless another connection writes`() throws {
         let (database, other) = (try file.open(), try file.open())
         try database.insert(1)
         let before = try size()
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a database does not wait long for readers to truncate its log, and checkpoints it`() throws {
+    @Test func `a database checkpoints its log, and does not wait long for readers to truncate it`() throws {
         let (database, other) = (try file.open(), try file.open())
         for _ in 0..<2 {
             try database.write { (connection) throws(SQLiteError) in
@@ -231,7 +231,7 @@ import Testing
         #expect(try size("-wal") == 0)
     }
 
-    @Test func `a database is read by a second connection that opened it`() throws {
+    @Test func `a second connection to a database reads the writes of the first`() throws {
         let first = try file.open()
         let second = try file.open()
         try first.write { (connection) throws(SQLiteError) in

@@ -43,7 +43,7 @@ import Testing
         #expect(try file.open(TemporaryFile.configuration(versions: 3)).count() == 1)
     }
 
-    @Test func `a migration is run by one of several openers of an older file`() async throws {
+    @Test func `a migration runs once when several connections open an older file`() async throws {
         try file.open().insert(7)
         var configuration = TemporaryFile.configuration(versions: 3)
         configuration.migrations.append("INSERT INTO item (a) SELECT count(*) FROM item;")

@@ -6,7 +6,8 @@ import Testing
 @Suite struct `Opening a file` {
     let file = TemporaryFile()
 
-    @Test(arguments: [1, 2]) func `a file of an older version is migrated to the form of a new one`(version: Int) throws
+    @Test(arguments: [1, 2]) func `a file of an older version is migrated to the schema of a new file`(version: Int)
+        throws
     {
         do {
             let old = try file.open(TemporaryFile.configuration(versions: version))
@@ -28,7 +29,7 @@ import Testing
         _ = try file.open(TemporaryFile.configuration(versions: 3))
     }
 
-    @Test func `a file that a newer program migrates meanwhile can be read, and not written`() throws {
+    @Test func `a file that a newer program migrates while it is open can be read, but not written`() throws {
         let old = try file.open(TemporaryFile.configuration(versions: 2))
         try old.insert(7)
         let new = try file.open(TemporaryFile.configuration(versions: 3))

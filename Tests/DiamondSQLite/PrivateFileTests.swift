@@ -29,7 +29,9 @@ import Testing
         #expect(mode?.intValue == 0o600)
     }
 
-    @Test(arguments: WrongFile.allCases) func `a private file is no link and no pipe`(wrongFile: WrongFile) throws {
+    @Test(arguments: WrongFile.allCases) func `a link or a pipe in place of a private file is refused`(
+        wrongFile: WrongFile
+    ) throws {
         let victim = try folder.file("victim", Data("victim".utf8))
         try wrongFile.create(path("a"), victim: victim.path)
         let error = #expect(throws: SQLiteError.self) { try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT) }
@@ -40,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: WrongFile.allCases, ["", "-wal", "-shm", "-journal"])
-    func `a private file of a database is no link and no pipe`(wrongFile: WrongFile, suffix: String) throws {
+    func `a link or a pipe in place of a database file is refused`(wrongFile: WrongFile, suffix: String) throws {
         let file = TemporaryFile()
         if !suffix.isEmpty { _ = try file.open() }
         for suffix in suffix.isEmpty ? [] : ["-wal", "-shm"] { unlink(file.path + suffix) }
@@ -70,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o702, 0o772, 0o1777])
-    func `a private file is in no directory that everybody may write to`(mode: Int) throws {
+    func `a private file is refused in a directory that every user may write to`(mode: Int) throws {
         let file = TemporaryFile()
         chmod(file.directory.path, mode_t(mode))
         try expectNoFile(file, mode: mode)
@@ -79,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [0o664, 0o640, 0o604, 0o2770])
-    func `a private file is in no group-writable directory with files of others`(
+    func `a private file is refused in a group-writable directory with files that others may access`(
         mode: Int
     ) throws {
         let file = TemporaryFile()
@@ -96,7 +98,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
-    func `a private file is in no group-writable directory in which the group has put a file`() throws {
+    func `a private file is refused in a group-writable directory with a file of another user`() throws {
         let file = TemporaryFile()
         try Data().write(to: file.directory.appending(path: "notes"))
         chmod(file.directory.appending(path: "notes").path, 0o600)
@@ -107,7 +109,9 @@ import Testing
 
     // The umask 002 gives `mkdir` this mode.
     @Test(arguments: [(0o775, 0o755), (0o770, 0o750), (0o720, 0o700), (0o2775, 0o2755)], [true, false])
-    func `a private file makes a group-writable directory of its owner's files private`(modes: (Int, Int), isNew: Bool)
+    func `opening a private file removes the group's write permission from a directory whose files are all its owner's`(
+        modes: (Int, Int), isNew: Bool
+    )
         throws
     {
         let file = TemporaryFile()
@@ -124,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a private file may be in a linked directory, and stays in that`() throws {
+    @Test func `a private file may be in a linked directory, and stays there when the link changes`() throws {
         let (file, other) = (TemporaryFile(), TemporaryFile())
         let link = path("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.directory.path)
@@ -138,7 +142,8 @@ import Testing
         #expect(throws: SQLiteError.self) { try PrivateFile.checkDirectory(link, isOwn: true) }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func `a private file is not another user's`()
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+    func `a file or a directory of another user is refused`()
         throws
     {
         let file = TemporaryFile()

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: FaultDisk.Fault.survivable)
-    func `a database loses at most the transaction of the fault`(fault: FaultDisk.Fault) throws {
+    func `a database loses at most the transaction during which the disk fails`(fault: FaultDisk.Fault) throws {
         for call in calls(fault) {
             var script = FaultScript()
             script.disk.fail(fault, atCall: call)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [SQLiteConfiguration.Synchronous.normal, .full], [false, true])
-    func `a database equals its state after one of its transactions after a power failure`(
+    func `a database after a power failure has the state that one of its transactions left`(
         synchronous: SQLiteConfiguration.Synchronous,
         keepsSome: Bool
     ) throws {

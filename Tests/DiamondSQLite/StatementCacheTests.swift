@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Prepared statements` {
     let file = TemporaryFile()
 
-    @Test func `statements are found again by the thousand, and not while they are used`() throws {
+    @Test func `thousands of statements are found again, except while they are in use`() throws {
         var cache = SQLiteStatementCache()
         // Addresses that are never read, as far apart as literals are.
         let texts = (0..<1_000).compactMap { UnsafePointer<UInt8>(bitPattern: 0x1000 + $0 * 24) }
@@ -24,7 +24,7 @@ import Testing
         #expect(Array(cache.all).count == texts.count)
     }
 
-    @Test func `statements may be used within themselves, each with rows of its own`() throws {
+    @Test func `a statement may be used while it is in use, and each use has its own rows`() throws {
         let database = try file.open()
         for value in 1...3 { try database.insert(Int64(value)) }
         try database.read { (connection) throws(SQLiteError) in

@@ -15,7 +15,7 @@ import Testing
 
     private let cities = TransportRequest(url: "http://h/cities?b=2&a=1")
 
-    @Test func `answers as the server has answered, in that order, and the last again`() async throws {
+    @Test func `replays the server's responses in order, and then repeats the last one`() async throws {
         let stub = StubTransport { request throws(TransportError) in
             .stub(status: request.method == .post ? 201 : 200, headers: [.eTag: "\"1\""], body: request.url)
         }
@@ -37,7 +37,7 @@ import Testing
         #expect(replayer.unused.isEmpty)
     }
 
-    @Test func `hides secrets in a body of another charset, and changes nothing else of it`() async throws {
+    @Test func `masks secrets in a body of another charset, and changes nothing else in the body`() async throws {
         let body = Data(#"{"name":""#.utf8) + [0xE9] + Data(#"","access_token":"s3cret"}"#.utf8)
         let stub = StubTransport { _ in
             TransportResponse(
@@ -50,7 +50,7 @@ import Testing
         #expect(kept.prefix(11) == body.prefix(11) && kept.last == UInt8(ascii: "}"))
     }
 
-    @Test func `tells how often nobody has asked for what was answered twice with the same`() async throws {
+    @Test func `counts its unused exchanges, even if they are equal`() async throws {
         let recorder = RecordingTransport(StubTransport())
         for _ in 0..<3 { _ = try await recorder.send(cities) }
         let replayer = ReplayingTransport(recorder.recording)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `takes headers without a value, and no status that is none`() async throws {
+    @Test func `accepts headers without a value, and refuses an invalid status`() async throws {
         let recorder = RecordingTransport(StubTransport())
         _ = try await recorder.send(cities)
         var recording = recorder.recording
@@ -80,7 +80,7 @@ import Testing
         TransportRequest(url: "http://h/towns"), TransportRequest(method: .post, url: "http://h/cities?b=2&a=1"),
         TransportRequest(url: "http://h/cities?b=2&a=1", body: .bytes(Data("1".utf8))),
     ])
-    func `fails for what was not recorded, and says what that is`(request: TransportRequest) async throws {
+    func `fails for a request that was not recorded, and names its method`(request: TransportRequest) async throws {
         let recorder = RecordingTransport(StubTransport())
         _ = try await recorder.send(cities)
         let error = await #expect(throws: TransportError.self) {
@@ -111,13 +111,13 @@ import Testing
         ("application/json", #"{"token":{"value":"s3cret","of":["s3cret",123]},"passwords":["s3cret"]}"#),
         ("application/json", #"{"next":"https://h/?access_token=s3cret&a=1","self":"h?a=1\u0026token\u003ds3cret"}"#),
         ("application/json", #"{"access\u005ftoken":"s3cret"}"#), ("application/json", #"[{"token":"s3cret"#),
-        // Marks that combine with what stands before them.
+        // Combining marks after a quotation mark or an equals sign.
         ("application/json", "{\"a\":\"\u{301}\",\"token\":\"s3cret\"}"),
         ("application/x-www-form-urlencoded", "a=\u{301}&password=\u{301}s3cret"),
         ("application/x-www-form-urlencoded", "user=a&password=s3cret"),
         ("Application/X-WWW-Form-URLEncoded; charset=utf-8", "user=a&password=s3cret"),
     ])
-    func `holds no secret that says so by its name`(type: String, body: String) async throws {
+    func `contains no value whose name says that it is a secret`(type: String, body: String) async throws {
         let stub = StubTransport(
             headers: [
                 .setCookie: "sid=s3cret", .contentType: type, .location: "/cb?access_token=s3cret&page=1#s3cret",
@@ -138,7 +138,7 @@ import Testing
         _ = try await ReplayingTransport(recorder.recording).send(request)
     }
 
-    @Test func `keeps what is written beside a secret`() async throws {
+    @Test func `keeps the text before and after a masked secret`() async throws {
         let stub = StubTransport(
             headers: [
                 .setCookie: "sid=s3cret; Path=/; HttpOnly", .wwwAuthenticate: "Bearer realm=\"a\"",
@@ -159,9 +159,9 @@ import Testing
         #expect(exchange.body == .text(body))
     }
 
-    // 13 bytes of a body that is not there: what was asked for was the head alone.
+    // An empty body with a length of 13 bytes, as in a response to HEAD.
     @Test(arguments: [(#"{"token":"1"}"#, 13, 21), ("plain", 5, 5), ("", 13, 13)])
-    func `says how long a body is with its secrets masked`(body: String, length: Int, masked: Int) async throws {
+    func `has the Content-Length of the body with masked secrets`(body: String, length: Int, masked: Int) async throws {
         let stub = StubTransport(headers: [.contentLength: "\(length)"], body: body)
         let recorder = RecordingTransport(stub)
         #expect(try await recorder.send(cities).headers[.contentLength] == "\(length)")
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: ["http://h/cities?b=2&a=1", "HTTP://H:80/x/../cities?a=1&b=2#top"])
-    func `made by hand is found however its URL is written`(url: String) async throws {
+    func `matches every equivalent form of a URL`(url: String) async throws {
         let exchange = Recording.Exchange(url: url, headers: ["ETag: \"1\""], body: .text("[]"))
         let replayer = ReplayingTransport(Recording(exchanges: [exchange]))
         #expect(try await response(replayer, cities) == (200, "[]"))
@@ -179,7 +179,7 @@ import Testing
         ("application/json", #"{"token":"s3cret","id":1}"#), ("application/x-www-form-urlencoded", "a=1&token=s3cret"),
         ("text/plain", "s3cret"),
     ])
-    func `made by hand is found whatever its secrets are`(type: String, body: String) async throws {
+    func `matches a request with other values of secrets`(type: String, body: String) async throws {
         let exchange = Recording.Exchange(
             method: "POST", url: "http://h/?api_key=s3cret", requestBody: .text(body), status: 201)
         let replayer = ReplayingTransport(Recording(exchanges: [exchange]))
@@ -189,7 +189,7 @@ import Testing
         #expect(try await response(replayer, request) == (201, ""))
     }
 
-    @Test func `of another version is refused, and says what to do`() throws {
+    @Test func `is refused if it has another version, with an error that says what to do`() throws {
         let written = String(decoding: try JSONEncoder().encode(Recording()), as: UTF8.self)
         #expect(try JSONDecoder().decode(Recording.self, from: Data(written.utf8)) == Recording())
         let newer = Data(written.replacing(#""version":1"#, with: #""version":2"#).utf8)
@@ -198,7 +198,7 @@ import Testing
         #expect(context.debugDescription.contains("version 2") && context.debugDescription.contains("record it again"))
     }
 
-    @Test func `brings an engine its answers, by the test's clock`() async throws {
+    @Test func `provides an engine with responses, whose freshness follows the test's clock`() async throws {
         let recorder = RecordingTransport(StubTransport(headers: [.cacheControl: "max-age=60"], body: "[]"))
         _ = try await Engine(.init(testing: recorder)).send(Request("http://h/cities"))
         let (clock, store) = (TestClock(), TemporaryStore())

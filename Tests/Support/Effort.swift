@@ -16,8 +16,9 @@ package enum Effort {
         return max(quick, soaking * percent / 100)
     }
 
-    /// Returns numbers from 1 to `last`, for a test that tries all places of a run one after the other. The short form
-    /// takes one in `few`, ten percent of the long form one in 10; the seed selects the first.
+    /// Returns numbers from 1 to `last`, for a test that tries the places of a run one after the other. The short form
+    /// tries one place in `few`, the long form all places, and N percent of the long form one place in 100 / N. The
+    /// seed selects the first place.
     package static func places(to last: Int, oneIn few: Int) -> StrideThrough<Int> {
         let step = min(few, percent.map { 100 / $0 } ?? few)
         return stride(from: min(1 + Int(seed % UInt64(step)), last), through: last, by: step)

@@ -54,7 +54,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     deinit { fault_disk_free(disk) }
 
-    /// Makes a call fail, the `call`th from now of those that the fault fits; with `lasting`, all later ones too.
+    /// Makes the `call`th call from now that the fault fits fail; with `lasting`, also all later calls that it fits.
     package func fail(_ fault: Fault, atCall call: Int, lasting: Bool = false) {
         fault_disk_fail(disk, fault.code, Int64(call), lasting)
     }
@@ -79,13 +79,13 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// Removes unsynced writes from the files, and restores the power.
     ///
-    /// Without a seed all of them are lost. With one, some have arrived: of each write, any of its sectors of 512
-    /// bytes. Every file must have been closed.
+    /// Without a seed, all of them are lost. With a seed, any of the 512-byte sectors of each write may be kept. Every
+    /// file must be closed.
     package func cutPower(seed: UInt64? = nil) throws {
         guard fault_disk_restart(disk, seed != nil, seed ?? 0) else { throw StillOpen() }
     }
 
-    /// Returns when all files are closed. It never blocks its thread: the closing code may need it.
+    /// Returns when all files are closed. It never blocks its thread, because the closing code may need the thread.
     package func closed() async { await untilTrue { isClosed } }
 
     package var isClosed: Bool { fault_disk_is_closed(disk) }

@@ -1,7 +1,7 @@
 package import Diamond
 import Foundation
 
-/// An entry whose body follows from its number, which is in its URL, and a version.
+/// An entry whose body is determined by its number, which is in its URL, and a version.
 package struct HammerSample {
     package var number: Int
 
@@ -36,7 +36,7 @@ package struct HammerSample {
         )
     }
 
-    /// Whether a response is a stored one, whole: the body and the header of one version.
+    /// Whether a response is whole, with the body and the header of one version.
     package func isSound(_ stored: StoredResponse) -> Bool {
         guard let version = stored.body.first else { return false }
         return stored.body == body(version) && stored.headerBlock == Data("X-Version: \(version)\n".utf8)

@@ -1,7 +1,7 @@
 package import Diamond
 package import Foundation
 
-/// An entry whose body takes several transactions, and follows from a version.
+/// An entry whose body takes several transactions, and is determined by a version.
 package struct LargeSample {
     private static let size = 2_500_000
 
@@ -9,7 +9,7 @@ package struct LargeSample {
 
     package init(number: Int) { self.number = number }
 
-    /// - Parameter version: one of eight, so that a partial body of one is often continued.
+    /// - Parameter version: taken modulo 8, so that partial bodies of a version are often continued.
     package func entry(version: UInt8) throws -> CacheEntry {
         let url = "http://h/large/\(number)"
         let form = try CanonicalForm(of: Request(url), rules: KeyRules())
@@ -26,7 +26,7 @@ package struct LargeSample {
         return CacheEntry(key: form.key, request: form.bytes, url: url, method: "GET", stored: stored, tags: ["tag1"])
     }
 
-    /// Whether a response is a stored one, whole: body and header of one version.
+    /// Whether a response is whole, with the body and header of one version.
     package static func isSound(_ body: Data, _ stored: StoredResponse) -> Bool {
         guard let version = body.first else { return false }
         return body == self.body(version) && stored.headerBlock == Data("ETag: \"\(version)\"\n".utf8)

@@ -3,8 +3,8 @@ import DiamondTesting
 import Foundation
 import HTTPTypes
 
-/// A resource with a variant for each kind, whose bodies follow from its number, the kind and a version. The version is the entity
-/// tag.
+/// A resource with a variant for each kind. Its number, the kind and a version determine a body. The version is the
+/// entity tag.
 package struct VariantSample: Sendable {
     package static let numbers = 0..<12
     package static let kinds = 0..<6
@@ -19,7 +19,7 @@ package struct VariantSample: Sendable {
 
     private var size: Int { [10, 1000, 70_000, 300_000][number % 4] }
 
-    /// The ranges of it that are requested; `nil` for the whole.
+    /// The requested ranges of the resource; `nil` for the whole.
     package var ranges: [ClosedRange<Int>?] { [nil, 0...size / 2, size / 2...size - 1, size / 4...size / 3] }
 
     package func request(_ range: ClosedRange<Int>? = nil) -> Request {

@@ -21,7 +21,7 @@ import Testing
                 output: .null,
                 errors: .null
             )
-            // The first one surely in time.
+            // The first process is killed at once, so that at least one is killed.
             let delay = round == 0 ? 0 : Int.random(in: 0...80, using: &random)
             process.kill(after: .milliseconds(delay))
             if await process.ended() == .killed(by: SIGKILL) { killed += 1 }
@@ -31,7 +31,7 @@ import Testing
         try expectSound()
     }
 
-    @Test func `takes many processes at once, the first ones included`() async throws {
+    @Test func `can be created and written by many processes at once`() async throws {
         let base = try await SampleServer.shared.base
         try await withThrowingTaskGroup(of: BuiltTool.Outcome.self) { group in
             for seed in 0..<8 {
@@ -46,7 +46,7 @@ import Testing
         try expectSound()
     }
 
-    /// What was set aside is made anew, and looks well at the end: at each round.
+    /// Called in each round, because a file that was set aside is created again, and is sound at the end.
     private func expectWhole(_ round: Int) throws {
         let store = cachectl.temporary.store
         #expect(store.setAside.isEmpty, "round \(round)")
@@ -54,7 +54,7 @@ import Testing
         #expect(try cachectl.temporary.integrity() == "ok", "round \(round)")
     }
 
-    /// Every page and every entry is whole, and each body is the one its URL names.
+    /// Checks that every page and every entry is sound, and that each body is that of its URL.
     private func expectSound() throws {
         guard FileManager.default.fileExists(atPath: cachectl.temporary.store.cachePath) else { return }
         let cache = try Cache(cachectl.temporary.store, memoryCapacity: 0)

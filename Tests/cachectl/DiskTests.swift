@@ -22,7 +22,7 @@ struct `A store on a disk` {
         try await disk.remove()
     }
 
-    @Test func `that is full keeps what is whole, and requests go on`() async throws {
+    @Test func `keeps complete entries when the disk becomes full, and requests succeed`() async throws {
         try await withDisk { disk, cachectl, base in
             var complaints = 0
             for seed in 0..<8 {
@@ -45,7 +45,7 @@ struct `A store on a disk` {
         }
     }
 
-    @Test func `that is full from the start lets requests through`() async throws {
+    @Test func `does not make requests fail when the disk is full from the start`() async throws {
         try await withDisk { disk, cachectl, base in
             try? Data(count: 384 << 10).write(to: disk.directory.appending(path: "filler"))
             let sent = try await cachectl.run(["send", "\(base)/wire/bytes/1000"])
@@ -54,7 +54,9 @@ struct `A store on a disk` {
         }
     }
 
-    @Test func `that is read-only answers what it has, and names the remedy for what it cannot keep`() async throws {
+    @Test func `serves its entries when the disk is read-only, and names the remedy when it cannot store a response`()
+        async throws
+    {
         try await withDisk { disk, cachectl, base in
             _ = try await cachectl.run(["send", "\(base)/wire/bytes/1000"])
             try await disk.makeReadOnly()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, looking after a store` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor` {
     let cachectl = Shell()
 
     private var path: String { cachectl.temporary.directory.path }
@@ -17,7 +17,7 @@ import Testing
         ])
     }
 
-    @Test func `tells what there is of a healthy store, and changes nothing`() async throws {
+    @Test func `describes a healthy store, and changes nothing`() async throws {
         try await fill()
         let before = try cachectl.temporary.contents()
         let outcome = try await cachectl("doctor")
@@ -76,7 +76,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: ills.indices) func `names what is not as it should be, and the remedy`(index: Int) async throws {
+    @Test(arguments: ills.indices) func `names each problem of a store, and the remedy`(index: Int) async throws {
         let ill = Self.ills[index]
         try await fill()
         try ill.cause(cachectl.temporary)
@@ -111,7 +111,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: failures.indices) func `says what it knows of a store that cannot be opened`(
+    @Test(arguments: failures.indices) func `exits with 4 for a store that cannot be opened, and names the remedy`(
         index: Int
     ) async throws {
         let failure = Self.failures[index]
@@ -132,7 +132,7 @@ extension TemporaryStore {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    /// The files by name, without the index, in which readers leave marks.
+    /// The contents of the files by name, without the shared memory (`-shm`), which readers change.
     fileprivate func contents() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { !$0.hasSuffix("-shm") }
         return try Dictionary(

@@ -20,7 +20,7 @@ import Testing
 
     private func urls() throws -> [String] { try Cache(cachectl.temporary.store).list(limit: 99).map(\.url) }
 
-    @Test func `brings the store within a bound, what is expired first, and says what went`() async throws {
+    @Test func `evicts entries down to a bound, expired ones first, and prints their number and size`() async throws {
         try await fill()
         let before = try Cache(cachectl.temporary.store).totals().diskBytes
         let planned = try await cachectl("evict", "--to", "3.6MB", "--dry-run")
@@ -36,7 +36,7 @@ import Testing
         #expect(try await cachectl("evict", "--to", "3.6MB").text.hasPrefix("evicted 0 entries, 0 B: "))
     }
 
-    @Test func `tells programs the numbers, and takes the bound of a program that names none`() async throws {
+    @Test func `prints JSON with --json, and uses the default bound if none is recorded`() async throws {
         try await fill()
         try cachectl.temporary.run("DELETE FROM fact WHERE name = 'capacity'")
         let planned = try #require(try await cachectl.object("evict", "--dry-run") as? [String: Int])
@@ -49,7 +49,7 @@ import Testing
         #expect(try urls().isEmpty)
     }
 
-    @Test func `spares what is pinned, until it is unpinned`() async throws {
+    @Test func `does not evict a pinned entry until it is unpinned`() async throws {
         try await fill()
         let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description.prefix(12))
         #expect(try await cachectl("pin", String(key)).text == "pinned \(key) https://a.example/0\n")
@@ -63,25 +63,25 @@ import Testing
     }
 
     @Test(arguments: ["", "MB", "1e3", "inf", "-1", "1.2.3MB", "99999999TB", "5 apples"])
-    func `refuses what is no size`(size: String) async throws {
+    func `refuses an invalid size`(size: String) async throws {
         try await fill()
         #expect(try await cachectl("evict", "--to", size).status == 64)
         #expect(try urls().count == 20)
     }
 
-    @Test func `comes to an end on a file that gives nothing back`() async throws {
+    @Test func `ends for a file that cannot shrink`() async throws {
         try await fill()
         try cachectl.temporary.rebuildWithoutVacuum()
         _ = try await cachectl("evict", "--to", "3MB")
         #expect(try await cachectl("evict", "--to", "0").status == 0)
     }
 
-    /// Where a command that sends finds what a store may hold.
+    /// Whether a program has recorded the bound of the store.
     enum Bound: CaseIterable { case recorded, unrecorded }
 
-    // What a program keeps is its own to bound.
+    // Only the program that owns a store bounds its size.
     @Test(arguments: Bound.allCases)
-    func `evicts nothing from a store that holds more than a program would that names no bound`(
+    func `evicts nothing with other commands, even from a store that exceeds the default bound`(
         bound: Bound
     ) async throws {
         let body = Data(repeating: 7, count: 30 << 20)
@@ -96,7 +96,7 @@ import Testing
         #expect(try urls().count == 9)
     }
 
-    @Test func `keeps to the bound that a program has recorded where none is given`() async throws {
+    @Test func `uses the bound that a program has recorded if none is given`() async throws {
         let cache = try Cache(cachectl.temporary.store, diskCapacity: 400 << 20)
         cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
         await cache.flush()
@@ -107,7 +107,7 @@ import Testing
         #expect(try cache.recordedCapacity() == 400 << 20)
     }
 
-    @Test func `leaves the bound that a program has recorded`() async throws {
+    @Test func `does not change the bound that a program has recorded`() async throws {
         let cache = try Cache(cachectl.temporary.store, diskCapacity: 64 << 20)
         cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
         await cache.flush()

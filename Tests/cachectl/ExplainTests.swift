@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `cachectl explain` {
     private let cachectl = Shell()
 
-    @Test func `says what is stored, and what the next send does`() async throws {
+    @Test func `describes the stored response, and what the next send does`() async throws {
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
             connection.write(

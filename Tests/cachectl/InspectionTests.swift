@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, looking at a store` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, inspecting a store` {
     let cachectl = Shell()
 
     private func fill() async throws -> String {
@@ -26,7 +26,7 @@ import Testing
         #expect(try await cachectl("list", "--limit", "1").text.split(separator: "\n").count == 2)
     }
 
-    @Test func `lists JSON for programs`() async throws {
+    @Test func `lists entries as JSON with --json`() async throws {
         let url = try await fill()
         let listed = try await cachectl("list", "--json", "--limit", "1")
         let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
@@ -36,7 +36,7 @@ import Testing
         #expect(entries[0]["fresh"] as? Int ?? 0 > 0)
     }
 
-    @Test func `shows an entry by the beginning of its key, and its body alone`() async throws {
+    @Test func `shows an entry by a prefix of its key, and only its body with --body`() async throws {
         let url = try await fill()
         let form = try await cachectl("key", url, "-p", "country=IS").text
         let key = try #require(form.split(separator: "\n").last?.dropFirst(4).prefix(10))
@@ -50,7 +50,7 @@ import Testing
         #expect(try JSONSerialization.jsonObject(with: json.output) is [String: Any])
     }
 
-    @Test func `tells how much there is`() async throws {
+    @Test func `prints the number and size of the entries`() async throws {
         _ = try await fill()
         let text = try await cachectl("stats").text
         #expect(text.contains("entries  2\n"))
@@ -60,7 +60,7 @@ import Testing
         #expect(figures["bodyBytes"] as? Int ?? 0 > 0)
     }
 
-    @Test func `purges one entry or all, and says first what it would do`() async throws {
+    @Test func `purges one entry or all entries, and only prints their number with --dry-run`() async throws {
         let url = try await fill()
         let key = try await cachectl("key", url, "-p", "country=IS", "--json")
         let digits = try #require(JSONSerialization.jsonObject(with: key.output) as? [String: String])["key"] ?? ""
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["list", "stats", "show abc", "purge --all", "downloads", "downloads rm --all"])
-    func `makes no store, and ends with 4`(command: String) async throws {
+    func `creates no store, and exits with 4 if there is none`(command: String) async throws {
         var tool = BuiltTool("cachectl")
         tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
         let outcome = try await tool.run(command.split(separator: " ").map(String.init))
@@ -83,7 +83,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: cachectl.temporary.directory.path))
     }
 
-    @Test func `finds what a program keeps where it names no store, apart from other programs'`() async throws {
+    @Test func `finds the default store of a program with --app, separate from the stores of other programs`()
+        async throws
+    {
         var tool = BuiltTool("cachectl")
         let home = cachectl.temporary.directory
         tool.environment = [
@@ -100,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `finds a program by its name where one alone is called so, and names them where several are`()
+    @Test func `finds the store of a program by its name, and lists the candidates if several programs have that name`()
         async throws
     {
         var tool = BuiltTool("cachectl")
@@ -123,7 +125,7 @@ import Testing
         #expect(try await tool.run(["list", "--app", "my shop"]).status == 0)
     }
 
-    @Test func `looks in the home that the system knows where HOME is not set`() async throws {
+    @Test func `uses the home directory of the password database if HOME is not set`() async throws {
         let home = try #require(UserDirectories.passwordHome)
         var tool = BuiltTool("cachectl")
         let path = tool.url.path
@@ -137,13 +139,13 @@ import Testing
         #expect(lost.errors.contains("use another directory (--store)"))
     }
 
-    @Test func `ends with 1 for a key that is not there`() async throws {
+    @Test func `exits with 1 for a key that is not stored`() async throws {
         _ = try await fill()
         #expect(try await cachectl("show", "zz").status == 1)
         #expect(try await cachectl("show", "").status == 1)
     }
 
-    @Test func `takes --store before the variable`() async throws {
+    @Test func `prefers --store to DIAMOND_STORE`() async throws {
         _ = try await fill()
         let other = TemporaryStore()
         #expect(try await cachectl("stats", "--store", other.directory.path).status == 4)
@@ -166,7 +168,7 @@ import Testing
         )
     }
 
-    @Test func `explains each line of a canonical form, and what is in none`() async throws {
+    @Test func `explains each line of a canonical form, and the parts of a request that it omits`() async throws {
         let file = try cachectl.file(
             "request.json",
             #"{"url": "http://h/?_=1&a=2", "headers": {"Accept-Language": "de", "Cookie": "c"}, "ignoring": ["_"]}"#
@@ -225,7 +227,7 @@ import Testing
     }
     #endif
 
-    @Test func `explains what of a body is in no line`() async throws {
+    @Test func `explains which parts of a body a canonical form omits`() async throws {
         let rules = #""method": "POST", "identity": "me", "ignoring": ["_"], "secrets": ["password"]"#
         let bodies = [
             (#"{"json": {"_": 1, "user": {"password": "s3cret"}}}"#, ["member _", "member user.password"]),
@@ -256,7 +258,7 @@ import Testing
         #expect(wrong.errors.hasPrefix("cachectl: "))
     }
 
-    @Test func `tells its exit codes in its help`() async throws {
+    @Test func `lists its exit codes in its help`() async throws {
         let help = try await cachectl("--help").text
         for code in [
             "0   done", "1   nothing found", "2   the server", "3   no response", "4   the store", "64  wrong",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, listing and counting` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl list and stats` {
     let cachectl = Shell()
-    /// One for a test, however long it takes: hours and days begin in between.
+    /// One time for the whole test, because an hour or a day may begin while it runs.
     private let begin = Int64(Date().timeIntervalSince1970 * 1000)
 
     private func fill() async throws {
@@ -29,7 +29,9 @@ import Testing
         (["--expired"], ["a/expired", "b/expired"]),
         (["--expired", "--by", "url", "--host", "b.example"], ["b/expired"]),
         (["--expired", "--tag", "cities"], ["a/expired"]), (["--tag", "towns"], []),
-    ]) func `lists in an order, and only what is asked for`(arguments: [String], expected: [String]) async throws {
+    ]) func `lists entries in the given order and with the given filters`(arguments: [String], expected: [String])
+        async throws
+    {
         try await fill()
         let listed = try await cachectl(["list", "--json"] + arguments)
         let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
@@ -37,7 +39,7 @@ import Testing
             entries.map { $0["url"] as? String } == expected.map { "https://\($0.replacing("/", with: ".example/"))" })
     }
 
-    @Test func `goes on behind rows that nobody has written`() async throws {
+    @Test func `skips rows with invalid values, and lists the rows after them`() async throws {
         try await fill()
         try cachectl.temporary.run("UPDATE entry SET initial_age = -5 WHERE url LIKE 'https://b.%' AND body_size < 100")
         let first = try await cachectl("list", "--limit", "1", "--json")
@@ -47,7 +49,7 @@ import Testing
         #expect(try await urls("--by", "newest") == ["https://c.example/largest", "https://a.example/expired"])
     }
 
-    @Test(arguments: ["newest", "largest", "url"]) func `goes on behind the entry that a cursor names`(
+    @Test(arguments: ["newest", "largest", "url"]) func `continues after the entry of a cursor`(
         order: String
     ) async throws {
         try await fill()
@@ -68,7 +70,8 @@ import Testing
         return entries.compactMap { $0["url"] as? String }
     }
 
-    @Test func `names the next page where there is one, and refuses what is no cursor of the list`() async throws {
+    @Test func `prints the cursor of the next page if there is one, and refuses a cursor of another list`() async throws
+    {
         try await fill()
         #expect(try await cachectl("list", "--limit", "6").errors.isEmpty)
         #expect(try await cachectl("list", "--limit", "\(Int.max)").status == 0)
@@ -81,7 +84,7 @@ import Testing
         #expect(try await cachectl("list", "--after", "colour").status == 64)
     }
 
-    @Test func `shows nothing that a terminal obeys, and shortens nothing for programs`() async throws {
+    @Test func `escapes control characters, and prints long URLs in full`() async throws {
         let (url, body) = ("https://a.example/" + String(repeating: "x", count: 1200), "a\u{9B}31m\u{7F}")
         try await cachectl.store([StoredEntry(url: url, body: Data(body.utf8))])
         #expect(try await cachectl("list").text.hasSuffix(" \(url)\n"))
@@ -93,7 +96,7 @@ import Testing
         #expect(form["body"] as? String == body)
     }
 
-    @Test func `refuses an order that there is not`() async throws {
+    @Test func `refuses an unknown order`() async throws {
         try await fill()
         #expect(try await cachectl("list", "--by", "colour").status == 64)
     }
@@ -108,7 +111,7 @@ import Testing
         await cache.flush()
     }
 
-    @Test func `leaves out hours that nobody has written`() async throws {
+    @Test func `ignores hours with invalid values`() async throws {
         try await count({ $0.hits += 3 }, daysAgo: 0)
         let most = Int64.max
         for hour in [most, most / 3_600_000 + 1] {
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `sums up the largest hours there can be`() async throws {
+    @Test func `sums the largest possible hourly counts without an overflow`() async throws {
         _ = try Cache(cachectl.temporary.store)
         let today = Int64(Date().timeIntervalSince1970) / 86_400
         for hour in 0..<24 {
@@ -137,7 +140,7 @@ import Testing
         #expect(cells.suffix(2) == ["75", "%"], "\(table.text)")
     }
 
-    @Test func `sums the hours up by day`() async throws {
+    @Test func `sums the hourly counts by day`() async throws {
         try await fill()
         for _ in 0..<2 {
             try await count(
@@ -162,13 +165,13 @@ import Testing
         )
         let json = try await cachectl("stats", "--days", "2", "--json")
         let hours = try #require(JSONSerialization.jsonObject(with: json.output) as? [[String: Any]])
-        // What was stored last may be of the next hour.
+        // The last counts may belong to the next hour.
         #expect(hours.first?["hits"] as? Int == 6 && hours.dropFirst().allSatisfy { $0["hits"] as? Int == 0 })
         #expect(hours.reduce(0) { $0 + ($1["evictions"] as? Int ?? 0) } == 12)
         #expect(hours.first?["millisecondsSaved"] as? Int == 1500)
     }
 
-    @Test func `says that nothing happened, and refuses no days`() async throws {
+    @Test func `says that nothing happened, and refuses zero days`() async throws {
         _ = try Cache(cachectl.temporary.store)
         #expect(try await cachectl("stats", "--days", "1").errors == "nothing happened\n")
         #expect(try await cachectl("stats", "--days", "1", "--json").text.filter { !$0.isWhitespace } == "[]")

@@ -5,10 +5,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, and bodies that are not at their end` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl with partial bodies` {
     let cachectl = Shell()
 
-    /// A whole answer, and the beginnings of two others: one that a transfer can go on with, one that was left an hour ago.
+    /// Stores a complete response and two partial ones: one that a transfer can resume, and one that was abandoned an
+    /// hour ago.
     private func fill() async throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         try await cachectl.store([StoredEntry(url: "https://h/whole")])
@@ -17,12 +18,12 @@ import Testing
             let entry = StoredEntry(url: "https://h/\(name)", flags: flags)
             let writer = try cache.bodyWriter(for: entry.cacheEntry(storedAt: now, cache.rules))
             try await writer.append(Data(count: 2 << 20))
-            // Never ended nor dropped, as one whose process has died.
+            // Neither finished nor released, like the writer of a process that has died.
             _ = Unmanaged.passRetained(writer)
         }
     }
 
-    @Test func `list them as partial`() async throws {
+    @Test func `lists partial bodies as partial`() async throws {
         try await fill()
         let lines = try await cachectl("list").text.split(separator: "\n")
         #expect(lines.filter { $0.contains(" partial ") }.count == 2)
@@ -31,14 +32,14 @@ import Testing
         #expect(entries.map { $0["partial"] as? Bool } == [true, true, nil])
     }
 
-    @Test func `count them apart`() async throws {
+    @Test func `counts partial bodies separately`() async throws {
         try await fill()
         let stats = try #require(try await cachectl.object("stats"))
         #expect(stats["entries"] as? Int == 1 && stats["partial"] as? Int == 2)
         #expect(try await cachectl("stats").text.contains("partial  2\n"))
     }
 
-    @Test func `show their headers, and not their bodies`() async throws {
+    @Test func `shows the headers of a partial body, and not its bytes`() async throws {
         try await fill()
         let key = try Cache(cachectl.temporary.store).list([.url("https://h/kept")], limit: 1)[0].key.description
         let shown = try await cachectl("show", key)
@@ -49,7 +50,7 @@ import Testing
         #expect(body.errors.contains("is incomplete"))
     }
 
-    @Test func `verify what was left, and remove it`() async throws {
+    @Test func `finds an abandoned partial body with verify, and removes it with --repair`() async throws {
         try await fill()
         let found = try await cachectl("verify")
         #expect(found.status == 1)

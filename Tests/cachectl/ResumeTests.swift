@@ -10,11 +10,11 @@ import Testing
     private let cachectl = Shell()
     private static let bytes = Array(Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }))
 
-    /// What whoever asks for the rest is answered.
+    /// The server's response to a range request for the rest.
     enum Rest: CaseIterable {
         case rest, whole, changed, unsatisfiable, otherPart
 
-        /// Of which the whole is asked for then.
+        /// Whether the client then requests the whole body.
         var isRefused: Bool { self == .unsatisfiable || self == .otherPart }
 
         var body: [UInt8] { self == .changed ? bytes.reversed() : bytes }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Stands still in the middle of its first answer.
+    /// Returns a server that stops in the middle of its first response.
     private static func server(_ rest: Rest, _ heads: Guarded<[String]>) throws -> RawServer {
         try RawServer { connection in
             guard let head = connection.readHead() else { return }
@@ -55,17 +55,17 @@ import Testing
         }
     }
 
-    /// From where a request asks; `nil` for the whole.
+    /// Returns the first byte that a request asks for; `nil` for the whole body.
     private static func begin(of head: String) -> Int? {
         head.firstMatch(of: /[Rr]ange: bytes=([0-9]+)-/).flatMap { Int($0.1) }
     }
 
-    @Test(arguments: Rest.allCases) func `is gone on with by the next one`(rest: Rest) async throws {
+    @Test(arguments: Rest.allCases) func `is resumed by the next process`(rest: Rest) async throws {
         let heads = Guarded<[String]>([])
         let server = try Self.server(rest, heads)
         let process = try ChildProcess(
             BuiltTool("cachectl").url,
-            // However long it takes until what has come is seen in the store.
+            // Longer than it takes until the received bytes are in the store.
             ["send", "\(server.base)/large", "--timeout", "3600"],
             environment: ["DIAMOND_STORE": cachectl.temporary.directory.path],
             output: .null,
@@ -87,7 +87,7 @@ import Testing
         #expect(try cache.totals().partials == 0 && cachectl.temporary.integrity() == "ok")
     }
 
-    /// Returns when a part of the answer is in the store.
+    /// Returns when a part of the response is in the store.
     private func untilStored() async {
         var cache: Cache?
         await untilTrue {

@@ -10,7 +10,7 @@ import Testing
     private static let key = Data((0..<32).map { UInt8($0 * 7 + 1) })
     private static let hexadecimal = Hex.text(of: key)
 
-    /// A store with one answer, sealed by a program of its own; the beginning of the answer's key.
+    /// Stores one sealed response, and returns the first digits of its cache key.
     private func fill(id: String? = nil) async throws -> String {
         var configuration = Engine.Configuration(store: cachectl.temporary.store)
         configuration.transport = StubTransport(body: "secret body")
@@ -31,7 +31,9 @@ import Testing
         return path
     }
 
-    @Test func `says so without the key, shows what is in clear, and ends with 5`() async throws {
+    @Test func `says without the key that the store is sealed, shows only what is not sealed, and exits with 5`()
+        async throws
+    {
         let key = try await fill(id: "2026")
         let remedy = "give it with --key-file or in DIAMOND_CACHE_KEY"
         let complaint = "cachectl: the store is sealed with the key '2026': \(remedy)\n"
@@ -52,7 +54,7 @@ import Testing
         #expect(try await cachectl("purge", key).text == "erased 1 entry\n")
     }
 
-    @Test func `does not take for damaged what stands in clear where a key is given`() async throws {
+    @Test func `does not report unsealed entries as damaged when a key is given`() async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])
         let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)
         let shown = try await cachectl("show", key, environment: ["DIAMOND_CACHE_KEY": Self.hexadecimal])
@@ -63,7 +65,7 @@ import Testing
     @Test(arguments: [
         key, Data(hexadecimal.utf8), Data((hexadecimal.uppercased() + "\n").utf8),
         Data((key.base64EncodedString() + "\n").utf8),
-    ]) func `reads it with a key from a file, in any of its forms`(bytes: Data) async throws {
+    ]) func `reads the store with a key from a file, in any of the formats`(bytes: Data) async throws {
         let key = try await fill()
         let file = try keyFile(bytes)
         let listed = try await cachectl("list", "--key-file", file)
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash"), "needs bash, for a pipe with a name"))
-    func `reads a key from a pipe, which tells it once`() async throws {
+    func `reads a key from a pipe, which can be read only once`() async throws {
         _ = try await fill()
         var bash = BuiltTool("")
         bash.url = URL(filePath: "/bin/bash")
@@ -85,7 +87,7 @@ import Testing
         #expect(listed.status == 0 && listed.text.contains("http://h/secret-path\n"), "\(listed.errors)")
     }
 
-    @Test func `reads it with a key from the environment`() async throws {
+    @Test func `reads the store with a key from the environment`() async throws {
         _ = try await fill(id: "2026")
         let named = ["DIAMOND_CACHE_KEY": Self.hexadecimal, "DIAMOND_CACHE_KEY_ID": "2026"]
         #expect(try await cachectl("list", environment: named).text.contains("http://h/secret-path\n"))
@@ -97,7 +99,7 @@ import Testing
         #expect(nameless.errors.contains(complaint), "\(nameless.errors)")
     }
 
-    @Test func `refuses a file that others may read, and what is no key`() async throws {
+    @Test func `refuses a key file that others may access, and an invalid key`() async throws {
         _ = try await fill()
         for mode in [0o604, 0o640, 0o644, 0o602] {
             let outcome = try await cachectl("list", "--key-file", try keyFile(Self.key, mode: mode))
@@ -117,7 +119,7 @@ import Testing
         #expect(try await cachectl("list", "--key-file", "/nonexistent").status == 64)
     }
 
-    @Test func `changes what a URL or a tag names with the key, and refuses without it`() async throws {
+    @Test func `selects entries by URL or tag with the key, and refuses to without the key`() async throws {
         let key = try await fill()
         let file = try keyFile(Self.key)
         let names = [["--host", "h"], ["--prefix", "http://h/secret"], ["--tag", "a"], ["--identity", "anna"]]
@@ -138,7 +140,7 @@ import Testing
         #expect(try await cachectl("purge", "--prefix", "http://h/s", "--key-file", file).text == "erased 1 entry\n")
     }
 
-    @Test func `is verified, diagnosed and evicted without the key`() async throws {
+    @Test func `verifies, diagnoses and evicts the store without the key`() async throws {
         _ = try await fill(id: "2026")
         let keyless = try await cachectl("verify")
         #expect(keyless.status == 0)
@@ -154,7 +156,7 @@ import Testing
         #expect(try await cachectl("evict", "--to", "0").text.hasPrefix("evicted 1 entry, "))
     }
 
-    @Test func `keeps the sealed secret of a malformed file that still holds it`() async throws {
+    @Test func `keeps the sealed secret of a malformed file in which it can still be read`() async throws {
         _ = try await fill(id: "2026")
         let store = cachectl.temporary.store
         let seal = try AESGCMSeal(key: Self.key, id: "2026")
@@ -169,7 +171,7 @@ import Testing
         #expect(try Cache(store, seal: seal).rules.digest(of: [1]) == digest)
     }
 
-    @Test func `ends with 1, and tells what is left, where verifying mends not all`() async throws {
+    @Test func `exits with 1 if verify cannot repair everything, and names what is left`() async throws {
         _ = try await fill(id: "2026")
         try cachectl.temporary.run(
             "DELETE FROM fact WHERE name LIKE 'secret%'; INSERT INTO tag VALUES (9, 'x')")
@@ -187,7 +189,7 @@ import Testing
 
     // MARK: Several keys
 
-    /// A store with one answer of an older key and one of the key that has taken its place.
+    /// Stores one response that is sealed with an older key, and one that is sealed with the newer key.
     private func rotate() async throws {
         _ = try await fill(id: "2025")
         let cache = try Cache(
@@ -206,7 +208,7 @@ import Testing
         return files
     }
 
-    @Test func `reads with several keys what each has sealed, and names the one that is missing`() async throws {
+    @Test func `reads the entries of several keys, and names a missing key`() async throws {
         try await rotate()
         let files = try keyFiles()
         let both = ["--key-file", files[0], "--key-file", files[1], "--key-id", "2026", "--key-id", "2025"]
@@ -226,7 +228,7 @@ import Testing
         #expect(newer.errors.hasPrefix(complaint), "\(newer.errors)")
     }
 
-    @Test func `refuses names without keys, and any key that is none`() async throws {
+    @Test func `refuses more key names than keys, and an empty key file`() async throws {
         try await rotate()
         let files = try keyFiles()
         let names = ["--key-id", "2026", "--key-id", "2025"]
@@ -242,7 +244,7 @@ import Testing
         #expect(try await cachectl("list", "--key", Self.hexadecimal).status == 64)
     }
 
-    @Test func `sends through it with the key, and without a cache lacking it`() async throws {
+    @Test func `sends with the cache if the key is given, and without the cache otherwise`() async throws {
         _ = try await fill()
         let url = try await SampleServer.shared.base + "/cities"
         let environment = ["DIAMOND_CACHE_KEY": Self.hexadecimal]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, erasing and marking stale` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl purge and invalidate` {
     let cachectl = Shell()
 
     private func fill() async throws {
@@ -23,7 +23,7 @@ import Testing
         (["--older-than", "30m"], 2), (["--older-than", "90m"], 1), (["--older-than", "0s"], 4), (["--all"], 4),
     ]
 
-    @Test(arguments: selections) func `purges what is selected, and says first what it would do`(
+    @Test(arguments: selections) func `purges the selected entries, and only prints their number with --dry-run`(
         arguments: [String],
         count: Int
     ) async throws {
@@ -35,7 +35,7 @@ import Testing
         #expect(try Cache(cachectl.temporary.store).totals().entries == 4 - count)
     }
 
-    @Test(arguments: selections) func `marks what is selected stale, once`(
+    @Test(arguments: selections) func `marks each selected entry stale once`(
         arguments: [String],
         count: Int
     ) async throws {
@@ -69,7 +69,7 @@ import Testing
         #expect(try Cache(cachectl.temporary.store).totals().entries == 0)
     }
 
-    @Test func `takes a key, and tells programs the number`() async throws {
+    @Test func `accepts a key, and prints the number of entries as JSON with --json`() async throws {
         try await fill()
         let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)
         let digits = String(key.prefix(12))
@@ -85,7 +85,7 @@ import Testing
         [], ["abc", "--all"], ["--tag", "a", "--host", "b"], ["--host", ""], ["--older-than", "7"],
         ["--older-than", "-7d"], ["--older-than", "d"], ["--older-than", "99999999999999999d"],
         ["--all", "--store", ""],
-    ]) func `refuses no selection, two of them, and what is none`(arguments: [String]) async throws {
+    ]) func `refuses a missing, a second or an invalid selection`(arguments: [String]) async throws {
         try await fill()
         for command in ["purge", "invalidate"] {
             let outcome = try await cachectl([command] + arguments)

@@ -10,7 +10,7 @@ import Testing
 
     private func cities() async throws -> String { try await SampleServer.shared.base + "/cities" }
 
-    @Test func `prints the body, and tells where it came from and how long it took`() async throws {
+    @Test func `prints the body, its source and the duration`() async throws {
         let url = try await cities()
         let first = try await cachectl("send", url, "-p", "country=DE", "-p", "minPopulation=1000000")
         #expect(first.status == 0)
@@ -36,7 +36,7 @@ import Testing
         arguments: [
             ([], "proxy"), (["--proxy", "none"], "direct"), (["--proxy", "http://127.0.0.1:1"], nil),
         ] as [([String], String?)])
-    func `goes through the proxy of the environment, or the one it is told, or none`(
+    func `uses the proxy of the environment, the proxy of --proxy, or none`(
         options: [String],
         answer: String?
     ) async throws {
@@ -53,7 +53,9 @@ import Testing
         #expect(sent.text.contains("Reykjav"))
     }
 
-    @Test func `takes a named secret from the environment, and shows and keeps no byte of it`() async throws {
+    @Test func `takes a named secret from the environment, and does not reveal it in keys, lists and statistics`()
+        async throws
+    {
         let url = try await SampleServer.shared.base + "/wire/echo?_maxAge=60"
         let text =
             #"{"url": "\#(url)", "identity": "me", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
@@ -63,7 +65,7 @@ import Testing
         #expect(missing.errors.contains("'api-token'"))
         let sent = try await cachectl("send", file, environment: ["API_TOKEN": "s3cret-token"])
         #expect(sent.status == 0)
-        // The server tells what it was sent: it arrived.
+        // The server echoes the request, with the secret.
         #expect(sent.text.contains("Bearer s3cret-token"))
         for command in [["key", file], ["key", file, "--explain"], ["list"], ["list", "--json"], ["stats"]] {
             let shown = try await cachectl(command, environment: ["API_TOKEN": "s3cret-token"])
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `prints JSON for programs, cookies masked`() async throws {
+    @Test func `prints JSON with --json, with masked cookies`() async throws {
         let sent = try await cachectl("send", SampleServer.shared.base + "/wire/headers", "--json")
         let json = try #require(JSONSerialization.jsonObject(with: sent.output) as? [String: Any])
         #expect(json["status"] as? Int == 200)
@@ -82,7 +84,7 @@ import Testing
         #expect(cookies?.map { $0[1] } == ["•••", "•••"])
     }
 
-    @Test func `prints and shows no secret that a server tells in a header`() async throws {
+    @Test func `masks the secrets of response headers in its output and in the store`() async throws {
         let fields =
             "X-Auth-Token: s3cret\r\nContent-Location: /?sig=s3cret\r\nCache-Control: max-age=60\r\nETag: \"1\""
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 2\r\n\r\n{}")
@@ -110,7 +112,7 @@ import Testing
         #expect(put.text.contains("PUT"))
     }
 
-    @Test func `obeys policy and maxAge`() async throws {
+    @Test func `obeys --policy and --max-age`() async throws {
         let url = try await SampleServer.shared.base + "/wire/gzip"  // sends no caching headers
         let nothing = try await cachectl("send", url, "--policy", "cacheOnly")
         #expect(nothing.status == 1)
@@ -121,7 +123,7 @@ import Testing
         #expect(try await cachectl("send", url, "--policy", "cacheOnly").errors.contains("from cache, stale"))
     }
 
-    @Test func `ends with 6 where it is kept to be sent later, and names the job`() async throws {
+    @Test func `exits with 6 if the request is queued, and names the job`() async throws {
         let policies = #""retry": {"attempts": 1}, "replay": {"mode": "durable"}"#
         let text = #"{"url": "http://127.0.0.1:1/", "method": "PUT", \#(policies)}"#
         let kept = try await cachectl("send", "-", input: text)
@@ -132,13 +134,13 @@ import Testing
         #expect(nowhere.status == 4, "\(nowhere.errors)")
     }
 
-    @Test func `confirms what is stale with the server`() async throws {
+    @Test func `revalidates a stale response`() async throws {
         let url = try await cities() + "/2988507"
         #expect(try await cachectl("send", url, "-p", "_maxAge=0").errors.contains("from network"))
         #expect(try await cachectl("send", url, "-p", "_maxAge=0").errors.contains("from cache, confirmed"))
     }
 
-    @Test func `ends with 2 for an error status, and prints the body`() async throws {
+    @Test func `exits with 2 for an error status, and prints the body`() async throws {
         let missing = try await cachectl("send", cities() + "/1")
         #expect(missing.status == 2)
         #expect(missing.text.contains("404"))
@@ -171,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `keeps what a terminal would act on out of its messages`() async throws {
+    @Test func `prints no control characters and no secrets in its messages`() async throws {
         let odd = try await cachectl("send", "no\nfile\u{1B}[31m")
         #expect(odd.errors.split(separator: "\n").count == 1)
         #expect(!odd.errors.contains("\u{1B}"))
@@ -181,7 +183,7 @@ import Testing
 
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "only Linux has a file that is always full"))
-    func `ends with 74 and one line when its output is full`() async throws {
+    func `exits with 74 and prints one line if its output cannot be written`() async throws {
         var shell = BuiltTool("")
         shell.url = URL(filePath: "/bin/sh")
         let command = "\(BuiltTool("cachectl").url.path) key http://h/ --store /nonexistent >/dev/full"
@@ -190,7 +192,7 @@ import Testing
         #expect(outcome.errors == "cachectl: the output cannot be written: send it elsewhere\n")
     }
 
-    @Test func `brings what it served stale up to date before it ends`() async throws {
+    @Test func `revalidates a response that it served stale before it exits`() async throws {
         let url = try await SampleServer.shared.base + "/wire/bytes/10"
         let arguments = ["-p", "_maxAge=0", "-p", "_noValidators=1", "--policy", "staleWhileRevalidate", "--json"]
         var tool = BuiltTool("cachectl")
@@ -203,7 +205,7 @@ import Testing
         #expect(try #require(after) > #require(before))
     }
 
-    @Test func `names the key that is wrong in a request file, with line and column where the text is`() async throws {
+    @Test func `names the invalid key of a request file, or the line and column of malformed JSON`() async throws {
         let unknown = try await cachectl("send", cachectl.file("a.json", #"{"url": "http://h/", "metod": "PUT"}"#))
         #expect(unknown.status == 64)
         #expect(unknown.errors.contains("a.json: key \"metod\""))
@@ -211,7 +213,7 @@ import Testing
         #expect(broken.errors.contains("b.json: line 2, column 10"))
     }
 
-    @Test func `sends all the same when the store cannot be used, and says so`() async throws {
+    @Test func `sends without a cache if the store cannot be used, and says so`() async throws {
         try Data().write(to: cachectl.temporary.directory)
         let sent = try await cachectl("send", cities(), "-p", "country=IS")
         #expect(sent.status == 0)

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, simulating other sizes` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl simulate` {
     let cachectl = Shell()
 
     private func fill() async throws {
@@ -14,7 +14,7 @@ import Testing
         for _ in 0..<2 { _ = try await cachectl("send", url, "--max-age", "60") }
     }
 
-    @Test func `replays what the store has recorded`() async throws {
+    @Test func `simulates other sizes with the accesses that the store has recorded`() async throws {
         try await fill()
         let outcome = try await cachectl("simulate", "--sizes", "64MiB,1GB")
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -34,7 +34,7 @@ import Testing
         #expect(lines.allSatisfy { $0.count < 80 })
     }
 
-    @Test func `prints JSON for programs`() async throws {
+    @Test func `prints JSON with --json`() async throws {
         try await fill()
         let outcome = try await cachectl("simulate", "--json")
         let figures = try #require(JSONSerialization.jsonObject(with: outcome.output) as? [String: Any])
@@ -49,7 +49,7 @@ import Testing
         #expect((figures["unbounded"] as? [String: Double])?["requestsMissed"] == 0.5)
     }
 
-    @Test func `has nothing to replay where nothing is recorded, and says how to switch that on`() async throws {
+    @Test func `says how to switch on recording if the store records nothing`() async throws {
         let url = try await SampleServer.shared.base + "/wire/bytes/5000"
         for _ in 0..<2 { _ = try await cachectl("send", url, "--max-age", "60") }
         let off = try await cachectl("simulate")
@@ -63,7 +63,7 @@ import Testing
         #expect(try await cachectl("simulate").errors == off.errors)
     }
 
-    @Test func `ends with 1 for an empty record, with 4 without a store, with 64 for no size`() async throws {
+    @Test func `exits with 1 for an empty record, with 4 without a store, with 64 for an invalid size`() async throws {
         #expect(try await cachectl("simulate").status == 4)
         try await fill()
         #expect(try await cachectl("purge", "--all").status == 0)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Diamond
 
-/// Beside a process that was stopped in the middle of a transaction, and has the lock to write.
-@Suite(.timeLimit(.minutes(5))) struct `A store beside a stopped writer` {
+/// A process was stopped in the middle of a transaction, and holds the write lock.
+@Suite(.timeLimit(.minutes(5))) struct `A store with a stopped writer` {
     let cachectl = Shell()
 
-    /// Stops a process that writes a file, and lets it go on in the end.
+    /// Starts a process that opens a file and stops in the middle of a transaction.
     private func stopped(_ path: String) async throws -> ChildProcess {
         let process = try ChildProcess(BuiltTool("StoreHammer").url, ["stop", path])
         await untilTrue { process.isStopped }
@@ -22,13 +22,13 @@ import Testing
         return try RawServer(answering: head + "ok\n")
     }
 
-    @Test func `serves what is stored, and waits for nobody`() async throws {
+    @Test func `serves stored responses without waiting for the writer`() async throws {
         let server = try Self.server()
         #expect(try await cachectl("send", server.base).text == "ok\n")
         let writer = try await stopped(cachectl.temporary.store.cachePath)
         let start = ContinuousClock.now
         let hit = try await cachectl("send", server.base)
-        // It would be 30 seconds.
+        // Waiting for the write lock would take 30 seconds.
         #expect(ContinuousClock.now - start < .seconds(15))
         #expect(hit.status == 0 && hit.text == "ok\n" && hit.errors.contains("from cache"), "\(hit.errors)")
         #expect(try await cachectl("list").text.contains(server.base))
@@ -36,7 +36,7 @@ import Testing
         #expect(await writer.ended() == .exited(0))
     }
 
-    @Test func `answers what is not stored at once, and stores it when the writer goes on`() async throws {
+    @Test func `delivers a new response at once, and stores it when the writer continues`() async throws {
         let server = try Self.server()
         _ = try await cachectl("send", server.base + "/a")
         let writer = try await stopped(cachectl.temporary.store.cachePath)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["cache.sqlite", "replay.sqlite"])
-    func `is named by doctor, with what to do`(name: String) async throws {
+    func `is reported by doctor, which names the stopped process and the remedy`(name: String) async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])
         _ = try await cachectl("queue", "add", "https://a.example/")
         let path = cachectl.temporary.directory.appending(path: name).path

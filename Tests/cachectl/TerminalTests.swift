@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `What cachectl prints` {
+@Suite(.timeLimit(.minutes(2))) struct `The output of cachectl` {
     private let cachectl = Shell()
 
     @Test(arguments: [
@@ -18,7 +18,7 @@ import Testing
         #expect(outcome.errors.contains(#"\u{1B}[31m"#) || outcome.errors.contains("%1B"))
     }
 
-    @Test func `says how it is used, as the parser does`() async throws {
+    @Test func `has the usage and the errors of the argument parser`() async throws {
         let help = try await cachectl("--help")
         #expect(help.status == 0 && help.text.contains("USAGE: cachectl <subcommand>") && help.errors.isEmpty)
         let wrong = try await cachectl("list", "--by", "age")
@@ -46,12 +46,12 @@ import Testing
         #expect(outcome.status == 0 && outcome.text.contains(#"a\u{1B}[31mb"#) && !outcome.text.contains("\u{1B}"))
     }
 
-    /// Acts on a terminal, turns a text, or has no width.
+    /// Characters that control a terminal, change the direction of a text, or have no width.
     private static let hidden: [Character] = [
         "\u{1B}", "\u{7F}", "\u{9B}", "\u{202E}", "\u{2066}", "\u{200B}", "\u{AD}", "\u{E0041}",
     ]
 
-    @Test(arguments: hidden) func `escapes what cannot be seen in a job`(character: Character) async throws {
+    @Test(arguments: hidden) func `escapes invisible characters of a job`(character: Character) async throws {
         let text = "a\(character)b"
         var request = Request("http://127.0.0.1:9/", method: .post)
         request.tags = [text]
@@ -65,7 +65,7 @@ import Testing
         #expect(try await cachectl("queue", "show", "1", "--json").text.contains("\"note\" : \"a\\u"))
     }
 
-    /// What a body is on a terminal, and in a pipe.
+    /// Bodies, and how a terminal shows each.
     private static let bodies: [(body: Data, shown: String)] = [
         (Data("{\"a\":\t\"ü😀\"}\r\nb".utf8), "{\"a\":        \"ü😀\"}\nb\n"),
         (Data("a\u{1B}[31m\u{202E}\u{9B}b\rc\n".utf8), #"a\u{1B}[31m\u{202E}\u{9B}b\u{D}c"# + "\n"),

@@ -14,7 +14,7 @@ import Testing
     private static let cacheFiles = ["cache.sqlite", "cache.sqlite-wal", "cache.lock"]
     private static let queueFiles = ["replay.sqlite", "replay.sqlite-wal", "replay.wake", "replay.holds"]
 
-    /// Puts something into the place of a file of a store that is there.
+    /// Replaces a file of an existing store by a link or a pipe.
     private func put(_ impostor: Impostor, as name: String) throws -> String {
         weak let cache = try Cache(cachectl.temporary.store).file
         _ = try ReplayQueue(cachectl.temporary.store)
@@ -32,7 +32,9 @@ import Testing
     private var isVictimWhole: Bool { folder.text(of: folder.url.appending(path: "victim")) == "victim" }
 
     @Test(arguments: queueFiles, Impostor.allCases)
-    func `refuses a link or a pipe among the queue's files in one line`(name: String, impostor: Impostor) async throws {
+    func `refuses a link or a pipe among the queue's files with an error of one line`(name: String, impostor: Impostor)
+        async throws
+    {
         let path = try put(impostor, as: name)
         for command in [["queue", "add", "http://127.0.0.1:9/"], ["queue", "list"], ["queue", "replay"]] {
             let outcome = try await cachectl(command)
@@ -44,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: cacheFiles, Impostor.allCases)
-    func `refuses a link or a pipe among the cache's files, and sends without it`(
+    func `refuses a link or a pipe among the cache's files, and sends without the cache`(
         name: String, impostor: Impostor
     ) async throws {
         let path = try put(impostor, as: name)
@@ -52,7 +54,7 @@ import Testing
             let outcome = try await cachectl(command)
             #expect(outcome.status == 4 && outcome.errors.hasPrefix("cachectl: \(path): is "))
         }
-        // A look takes no lock.
+        // doctor takes no lock.
         for command in name == "cache.lock" ? ["verify"] : ["doctor", "verify"] {
             let outcome = try await cachectl(command)
             #expect(outcome.status != 0 && (outcome.text + outcome.errors).contains(path))
@@ -63,7 +65,7 @@ import Testing
         #expect(isVictimWhole)
     }
 
-    @Test func `refuses a link in the place of the directory of locks`() async throws {
+    @Test func `refuses a link in place of the lock directory`() async throws {
         _ = try ReplayQueue(cachectl.temporary.store)
         let owners = cachectl.temporary.store.ownersDirectory
         try FileManager.default.removeItem(at: owners)
@@ -72,7 +74,7 @@ import Testing
         #expect(outcome.status == 4 && outcome.errors.contains("replay.owners: is a symbolic link"))
     }
 
-    /// `cachectl` as a user runs it whose files have a group of their own.
+    /// Runs `cachectl` with the umask 002, which is usual where each user has a group.
     private func runWithUmask(_ arguments: [String]) async throws -> BuiltTool.Outcome {
         var tool = cachectl.tool(["DIAMOND_STORE": ""])
         tool.environment["XDG_CACHE_HOME"] = folder.url.appending(path: "cache").path
@@ -87,7 +89,7 @@ import Testing
         return (attributes[.posixPermissions] as? NSNumber)?.intValue
     }
 
-    @Test func `makes its directories for their owner, whatever the umask`() async throws {
+    @Test func `creates directories that only their owner may access, whatever the umask`() async throws {
         #expect(try await runWithUmask(["queue", "add", "http://127.0.0.1:9/", "--app", "shop"]).text == "1\n")
         let sent = try await runWithUmask(
             ["send", SampleServer.shared.base + "/cities/2950159", "--app", "shop"])
@@ -98,7 +100,7 @@ import Testing
         #expect(try await runWithUmask(["queue", "list", "--app", "shop"]).status == 0)
     }
 
-    @Test func `takes a directory from its group that is new or its own, and no other`() async throws {
+    @Test func `removes the group's write permission from a directory that has no other files`() async throws {
         let store = folder.url.appending(path: "store")
         mkdir(store.path, 0o775)
         chmod(store.path, 0o775)
@@ -115,7 +117,9 @@ import Testing
         #expect(try mode("store") == 0o775)
     }
 
-    @Test func `refuses a directory into which others may write, and takes a link to one of its own`() async throws {
+    @Test func `refuses a directory that every user may write to, and accepts a link to a private directory`()
+        async throws
+    {
         let directory = folder.url.appending(path: "store")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         chmod(directory.path, 0o777)

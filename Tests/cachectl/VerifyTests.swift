@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl, verifying` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl verify` {
     let cachectl = Shell()
 
     private func fill() async throws {
@@ -29,7 +29,7 @@ import Testing
         #expect((report["findings"] as? [Any])?.isEmpty == true)
     }
 
-    @Test func `is content with what purging and evicting leave`() async throws {
+    @Test func `finds no problem after purge and evict`() async throws {
         try await fill()
         _ = try await cachectl("evict", "--to", "0")
         try await fill()
@@ -37,7 +37,7 @@ import Testing
         #expect(try await cachectl("verify").status == 0)
     }
 
-    @Test func `tells each damaged entry in a line, and mends it`() async throws {
+    @Test func `lists each damaged entry in a line, and removes it with --repair`() async throws {
         try await fill()
         try cachectl.temporary.run("UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (1 << 20) + 1")
         let found = try await cachectl("verify")
@@ -98,7 +98,7 @@ import Testing
         ("UPDATE fact SET value = x'' WHERE name = 'secret'", "secret", "is missing"),
     ]
 
-    @Test(arguments: damages.indices) func `finds what is wrong, once, and mends it`(index: Int) async throws {
+    @Test(arguments: damages.indices) func `finds each kind of damage once, and repairs it`(index: Int) async throws {
         let damage = Self.damages[index]
         try await fill()
         try cachectl.temporary.run(damage.sql)
@@ -110,12 +110,12 @@ import Testing
         let repaired = try #require(try await cachectl.object("verify", "--repair"))
         #expect((repaired["findings"] as? [[String: String]])?.first?["done"] != nil)
         #expect(try await cachectl("verify").status == 0)
-        // Only what is damaged went.
+        // Only damaged entries were removed.
         let rest = try Cache(cachectl.temporary.store).totals().entries
         #expect(rest == (damage.kind == "entry" ? 2 : 3))
     }
 
-    @Test func `mends what the rest stands on first, and then the rest`() async throws {
+    @Test func `repairs the header and the schema before the entries`() async throws {
         try await fill()
         try cachectl.temporary.run(
             """
@@ -136,7 +136,7 @@ import Testing
         #expect(try Cache(cachectl.temporary.store).totals().entries == 2)
     }
 
-    @Test func `sets a file aside whose tables are others`() async throws {
+    @Test func `sets a file aside whose tables have other columns`() async throws {
         try await fill()
         try cachectl.temporary.run("ALTER TABLE tag ADD COLUMN mine TEXT")
         let found = try await cachectl("verify")
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7; DROP TABLE tag"])
-    func `leaves a newer file and another program's alone`(sql: String) async throws {
+    func `does not change a newer file or a file of another program`(sql: String) async throws {
         try await fill()
         try cachectl.temporary.run(sql)
         let before = try Data(contentsOf: URL(filePath: cachectl.temporary.store.cachePath))
@@ -158,7 +158,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: cachectl.temporary.store.cachePath)) == before)
     }
 
-    /// Overwrites pages, all but the first where nothing is said.
+    /// Overwrites pages; by default all except the first.
     private func damageFile(from page: Int = 2, pages: Int? = nil) throws {
         let file = try FileHandle(forWritingTo: URL(filePath: cachectl.temporary.store.cachePath))
         let all = Int(try file.seekToEnd() / 8192)
@@ -167,7 +167,7 @@ import Testing
         try file.close()
     }
 
-    @Test func `sets a malformed file aside, and only when asked to`() async throws {
+    @Test func `sets a malformed file aside, and only with --repair`() async throws {
         try await fill()
         _ = try await cachectl("evict")  // empties the log
         try damageFile()
@@ -183,7 +183,7 @@ import Testing
         #expect(try await cachectl("verify").status == 0)
     }
 
-    @Test func `keeps the secret of a malformed file that still holds it`() async throws {
+    @Test func `keeps the secret of a malformed file in which it can still be read`() async throws {
         try await fill()
         let digest = try Cache(cachectl.temporary.store).rules.digest(of: [1])
         _ = try await cachectl("evict")
@@ -193,7 +193,7 @@ import Testing
         #expect(try Cache(cachectl.temporary.store).rules.digest(of: [1]) == digest)
     }
 
-    @Test func `runs beside a program, and tells it what it dropped`() async throws {
+    @Test func `runs while a program uses the store, which then drops the removed entry from memory`() async throws {
         try await fill()
         let uptime = Guarded<UInt64>(0)
         let cache = try Cache(

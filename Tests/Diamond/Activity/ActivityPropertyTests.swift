@@ -139,7 +139,7 @@ private struct RandomCalls {
 
     private var one: Connection? { mutating get { connections.randomElement(using: &random) } }
 
-    /// One of few requests, so that several are equal.
+    /// Returns one of a few requests, so that several are equal.
     private mutating func request() -> Request {
         let method: HTTPRequest.Method = random.below(4) == 0 ? .post : .get
         var request = Request("http://h\(random.below(2))/\(random.below(4))", method: method)
@@ -156,7 +156,7 @@ private struct RandomCalls {
         return connections.count <= 100
     }
 
-    /// Whatever the state of the connection.
+    /// Retries any connection, in whatever state it is.
     private mutating func retry() {
         guard hasRoom(), let one else { return }
         retries += 1
@@ -165,7 +165,7 @@ private struct RandomCalls {
 
     private mutating func start() {
         guard hasRoom() else { return }
-        // An earlier request again, or another one.
+        // An earlier request, or a new request.
         let again = random.below(3) == 0 ? one?.request : nil
         let connection = engine.connection(for: again ?? request())
         if random.below(8) == 0, let one, one.request.lane != "api" { connection.addDependency(one) }

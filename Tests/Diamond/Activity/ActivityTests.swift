@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The activity counter` {
-    @Test func `an activity counter ends a token once, however often that is ended`() {
+    @Test func `an activity counter counts the end of a token once, however often end is called`() {
         let activity = Activity()
         let first = activity.begin()
         let second = activity.begin()
@@ -92,7 +92,7 @@ import Testing
         #expect(events.withLock { $0 } == 0)
     }
 
-    @Test func `an activity counter gives no number twice, on any threads`() {
+    @Test func `activity counters give every interval a unique ID`() {
         let ids = Guarded<[ActivityInterval.ID]>([])
         let activities = (0..<2).map { _ in Activity() }
         let observations = activities.map {
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(observations) {}
     }
 
-    @Test func `an activity counter releases an observer where no lock is held`() {
+    @Test func `an activity counter releases an observer without holding a lock`() {
         let activity = Activity()
         let counts = Guarded<[Int]>([])
         do {
@@ -124,7 +124,7 @@ import Testing
         deinit { if let count = count() { counts.withLock { $0.append(count) } } }
     }
 
-    @Test func `an activity counter reports the end with the noted result, unless the end has another`() {
+    @Test func `an activity counter reports the outcome passed to end, or else the outcome set before`() {
         let activity = Activity()
         let outcomes = Guarded<[ActivityOutcome]>([])
         let observation = activity.observe { event in
@@ -149,7 +149,7 @@ import Testing
         #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 0)
     }
 
-    @Test func `the changes of an activity are never lost between two readings, and are up to date`() async {
+    @Test func `the changes of an activity deliver the latest counts at every iteration`() async {
         let activity = Activity()
         var changes = activity.changes.makeAsyncIterator()
         _ = await changes.next(isolation: #isolation)
@@ -177,7 +177,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `the changes of an activity end with the engine, and with the waiting task`() async {
+    @Test func `the changes of an activity end when it is released or the waiting task is canceled`() async {
         var activity: Activity? = Activity()
         let seen = Guarded(0)
         let changes = activity?.changes

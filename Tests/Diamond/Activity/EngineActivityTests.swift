@@ -35,7 +35,7 @@ import Testing
         var requests = [Request("http://a/1"), Request("http://b/2"), Request("http://a/3")]
         for index in 0..<2 { requests[index].lane = "images" }
         requests[1].tags = ["x"]
-        // The first one alone: where several start at once, the permit goes to the first to arrive.
+        // The first request starts alone. Of several that start at once, any could get the permit.
         let first = engine.enqueue(requests[0])
         await flying("http://a/1")
         let connections = [first] + requests.dropFirst().map { engine.enqueue($0) }
@@ -158,7 +158,7 @@ import Testing
         return engine
     }
 
-    @Test func `an engine's activity has one refresh of an entry that is found stale many times meanwhile`()
+    @Test func `an engine's activity counts one refresh for all stale hits during the refresh`()
         async throws
     {
         let engine = try await engineWithStale()
@@ -171,7 +171,7 @@ import Testing
         server.landAll()
         await recorder.idle(engine.activity)
         #expect(recorder.lines.count { $0 == "refresh began" } == 1)
-        // Another one after the end of the first.
+        // A new refresh begins after the end of the first.
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
         await flying("http://h/")
         server.landAll()
@@ -246,7 +246,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `an engine's activity is reported to configured observers from the opening of the cache on`() throws {
+    @Test func `an engine's observers receive events that occur while the cache is opened`() throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 10_000).write(to: URL(filePath: temporary.store.cachePath))
         let observer = SetAsideObserver()

@@ -20,7 +20,7 @@ import Testing
         #expect(life.progress == BatchProgress(completed: 3, failed: failures.count { $0 }, count: 3))
     }
 
-    @Test func `a batch delivers its news one at a time, the last news first`() {
+    @Test func `a batch makes one report at a time, each with the latest count`() {
         var life = BatchLife(count: 3, isFailingFast: false)
         _ = life.end(1, isFailure: false)
         #expect(life.nextReport() == BatchLife.Report(completed: 1, isEnd: false))
@@ -41,7 +41,7 @@ import Testing
         #expect(life.nextReport() == nil)
     }
 
-    @Test func `a batch is held once however often it is paused, and by one pause at a time`() {
+    @Test func `a batch counts its pauses, and makes one pause change at a time`() {
         var life = BatchLife(count: 1, isFailingFast: false)
         life.resume()
         #expect(life.nextPauseChange() == nil)

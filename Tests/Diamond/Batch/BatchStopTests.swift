@@ -53,7 +53,7 @@ import Testing
         #expect(await batch.progress.all.last?.failed == (isFailure ? (isFailingFast ? 3 : 1) : 0))
     }
 
-    @Test func `a released fail-fast batch is canceled by a failed item only`() async {
+    @Test func `a released fail-fast batch cancels its items when an item fails, and not before`() async {
         let engine = engine()
         let connections = requests(3).map(engine.connection(for:))
         engine.enqueue(Batch(connections, isFailingFast: true))
@@ -64,7 +64,7 @@ import Testing
         #expect(connections.allSatisfy { $0.isCancelled })
     }
 
-    @Test func `a fail-fast batch of failed connections has ended`() async {
+    @Test func `a fail-fast batch with a canceled item cancels the others at once`() async {
         let engine = engine()
         let connections = requests(3).map(engine.connection(for:))
         connections[2].cancel()
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Pausing
 
-    @Test func `a paused batch is held until each pause is resumed, and resumes no other's`() async {
+    @Test func `a paused batch needs one resume for each pause, and keeps an item's own pause`() async {
         let engine = engine()
         let batch = engine.batch(requests(2))
         batch.connections[1].pause()
@@ -159,7 +159,7 @@ import Testing
         #expect(await observers.1.all.map(\.completed).last == 2)
     }
 
-    @Test func `a batch is freed when it has ended, whatever was read from it`() async {
+    @Test func `an ended batch is freed although its operation and progress were used`() async {
         let leaked = WeakConnection(nil)
         await { () async in
             let engine = engine()

@@ -31,7 +31,7 @@ private func names(_ groups: [String], _ origin: String = "http://h:80") -> Set<
         #expect(CacheGroups.names(of: lines, origin: "http://h:80") == names(long))
     }
 
-    @Test func `groups of the same name are others at another origin, and by case`() {
+    @Test func `groups of different origins are distinct, and names are case-sensitive`() {
         let all = names(["a", "A"]).union(names(["a"], "https://h:443")).union(names(["a"], "http://h:8080"))
         #expect(all.count == 4)
     }

@@ -179,7 +179,7 @@ import Testing
         newer.stored.storedAt += 1
         first.store(newer)
         await first.flush()
-        // As late as the interval allows.
+        // The second cache has not yet checked for changes.
         #expect(second.find(entries[0].key, request: entries[0].request) != nil)
         uptime.withLock { $0 += CrossProcessChanges.interval }
         #expect(second.find(entries[0].key, request: entries[0].request) == nil)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// Two caches of one store. The second one's time stands still until the test moves it.
+    /// Two caches of one store. The clock of the second cache stands still until the test advances it.
     private func caches(
         _ seals: (AESGCMSeal?, AESGCMSeal?)
     ) throws -> (first: Cache, second: Cache, uptime: Guarded<UInt64>) {
@@ -219,7 +219,7 @@ import Testing
     private static let places = [(false, false), (true, false), (false, true), (true, true)]
 
     @Test(arguments: Removal.allCases, places)
-    func `a removal reaches every memory, also for entries that the file no longer has`(
+    func `a removal reaches the memory of every process, even for entries evicted from the file`(
         removal: Removal,
         place: (isOwn: Bool, isSealed: Bool)
     ) async throws {
@@ -248,7 +248,7 @@ import Testing
         first.store(entries[2])
         await first.flush()
         await second.flush()
-        // From disk, as a pipeline looks entries up.
+        // The lookup reads from disk, with the URL, as a pipeline does.
         #expect(second.find(entries[2].key, request: entries[2].request, url: entries[2].url) != nil)
         #expect(try await second.evict(to: 0).count == 3)
         try await removal.run(on: place.isOwn ? second : first, entries[0])
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .other)] as [(AESGCMSeal?, AESGCMSeal?)])
-    func `a removal by URL reaches the memory of a process that numbers URLs otherwise`(
+    func `a removal by URL reaches the memory of a process with a different seal`(
         seals: (AESGCMSeal?, AESGCMSeal?)
     ) async throws {
         let (first, second, uptime) = try caches(seals)
@@ -271,7 +271,7 @@ import Testing
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 
-    @Test func `a removal by URL reaches its own memory also where the store has a new secret`() async throws {
+    @Test func `a removal by URL reaches the cache's own memory after the store's secret has changed`() async throws {
         let (_, cache, _) = try caches((.first, .first))
         let entry = try CacheEntry.stub("http://h/a")
         cache.store(entry)
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
-    func `a removal fails where the file that now has the name cannot be opened`(removal: Removal) async throws {
+    func `a removal fails if the store was replaced by a file that cannot be opened`(removal: Removal) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
         try FileManager.default.removeItem(at: temporary.directory)
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases)
-    func `a removal acts on the file that has replaced the opened one`(removal: Removal) async throws {
+    func `a removal acts on the file that has replaced the open file`(removal: Removal) async throws {
         let uptime = Guarded<UInt64>(0)
         let running = try Cache(temporary.store, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
         try FileManager.default.removeItem(at: temporary.directory)
@@ -373,7 +373,7 @@ import Testing
         #expect(try cache.statistics(days: .min).map(\.misses) == [1])
     }
 
-    @Test func `hourly counts are deleted by no reading of the clock`() async throws {
+    @Test func `hourly counts survive any jump of the clock`() async throws {
         let clock = ManualClock()
         let cache = try Cache(temporary.store, now: { clock.milliseconds })
         let century = 36_525.0 * 86_400
@@ -399,7 +399,7 @@ import Testing
         #expect(try temporary.rows("hour WHERE hour = 1") == 0)
     }
 
-    @Test func `hourly counts go on in an hour whose row has values of no writer`() async throws {
+    @Test func `hourly counts at their maximum do not prevent a write`() async throws {
         let clock = ManualClock()
         let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.milliseconds })
         let entry = try CacheEntry.stub("a")

@@ -59,7 +59,7 @@ import Testing
         #expect(first.rules.digest(of: [1]) == second.rules.digest(of: [1]))
     }
 
-    @Test func `a new entry replaces the old one, with its longer body`() async throws {
+    @Test func `a new entry replaces the old entry and its longer body`() async throws {
         let cache = try open()
         let old = try entry("a", body: Data(repeating: 1, count: 400_000))
         let new = try entry("a", body: Data(repeating: 2, count: 10))
@@ -230,7 +230,7 @@ import Testing
         #expect(try first.findOnDisk(new.key, request: new.request) == new.stored)
     }
 
-    /// The change of an entry that a 304 confirms too late.
+    /// The change of an entry before its late confirmation by a 304.
     enum Change: CaseIterable, Sendable { case stored, erased, invalidated }
 
     /// Two caches of one store. Neither checks for the other's changes by itself, nor writes before it is flushed.
@@ -307,7 +307,7 @@ import Testing
             entry = confirmed
         }
         await cache.flush()
-        // Both are of one response.
+        // The store and the confirmations count as one stored response.
         #expect(try cache.statistics().map(\.stores) == [1])
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
@@ -323,7 +323,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == confirmed.stored)
     }
 
-    @Test func `a change that cannot be written is lost alone`() async throws {
+    @Test func `a change that cannot be written does not prevent the other changes`() async throws {
         let failures = Guarded(0)
         let activity = Activity()
         let observation = activity.observe { event in
@@ -399,7 +399,7 @@ import Testing
     }
 
     @Test(arguments: CacheOrder.allCases, [false, true])
-    func `a page begins after an entry, among equal ones and when that is deleted`(order: CacheOrder, isSealed: Bool)
+    func `a page begins after its cursor, even among equal or deleted entries`(order: CacheOrder, isSealed: Bool)
         async throws
     {
         let seal = isSealed ? AESGCMSeal.first : nil
@@ -425,7 +425,7 @@ import Testing
         #expect(rest.map(\.id) == all.dropFirst(5).map(\.id))
     }
 
-    @Test func `a list has the entries whose keys begin with some digits, two at most`() async throws {
+    @Test func `a list by the first digits of a key has at most two entries`() async throws {
         let cache = try open()
         let entries = try (0..<40).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }

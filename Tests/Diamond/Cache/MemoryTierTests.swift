@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [("one", [true, false]), ("other", [false, false])])
-    func `a memory tier removes by each URL the entries that were confirmed by another`(url: String, isLeft: [Bool])
+    func `a memory tier also removes an entry by the URL of its confirmation`(url: String, isLeft: [Bool])
         throws
     {
         let tier = MemoryTier(capacity: 1 << 20)
@@ -122,7 +122,7 @@ import Testing
         #expect(left == isLeft)
     }
 
-    @Test func `a memory tier asks for the number of a URL once, and not to remove by URLs`() throws {
+    @Test func `a memory tier requests the hash of a URL once, and none for a removal by URLs`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
@@ -142,7 +142,7 @@ import Testing
         #expect(entries.map { has(tier, $0) } == [false, true, false])
     }
 
-    @Test func `a memory tier removes by keys only those, and by URLs the entries that may have them`() throws {
+    @Test func `a memory tier removes exactly the named keys, and every entry that may have a named URL`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
@@ -150,7 +150,7 @@ import Testing
         }
         let left = { entries.map { self.has(tier, $0) } }
         let number: (String) -> Int64 = { Int64($0.count) }
-        // A missing key removes no other entry, and neither does a number that is both.
+        // An absent key removes no entry, even if its number is also the hash of a URL.
         tier.remove(named: ChangedNames(keys: [3, 5, try entry("absent").key.prefix]), by: number)
         #expect(left() == [true, true, true])
         tier.remove(named: ChangedNames(keys: [entries[2].key.prefix]), by: number)

@@ -34,7 +34,7 @@ import Testing
         await cache.flush()
         let lock = try WriteLock(temporary.store)
         cache.markStale(urls: [entry.url])
-        // Also where the URL of the entry is not given.
+        // The invalidation applies even if the lookup gives no URL.
         #expect(try isStale(cache.find(entry.key, request: entry.request)))
         #expect(try isStale(find(entry, in: cache)))
         let reader = try cache.bodyReader(entry.key, request: entry.request, url: entry.url)
@@ -107,7 +107,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
     }
 
-    @Test func `a pending invalidation applies to a confirmed entry, and a confirmation of the old one is too late`()
+    @Test func `a pending invalidation applies to a confirmed entry, and rejects a late confirmation`()
         async throws
     {
         let cache = try open()

@@ -26,7 +26,7 @@ import Testing
         sieve.insert("3", under: 3, cost: 1)  // spares 0, takes 1
         sieve.insert("4", under: 4, cost: 1)  // takes 2
         for key in [3, 4] { _ = sieve.use(key) }
-        sieve.insert("5", under: 5, cost: 1)  // spares 3 and 4, begins anew, takes 0
+        sieve.insert("5", under: 5, cost: 1)  // spares 3 and 4, begins again, takes 0
         #expect([0, 1, 2].allSatisfy { sieve.use($0) == nil })
         #expect([3, 4, 5].allSatisfy { sieve.use($0) != nil })
     }
@@ -47,8 +47,8 @@ import Testing
         #expect(sieve.use(0) == nil)
     }
 
-    /// Compares with the algorithm in its plainest form: an array with the oldest item first.
-    @Test func `SIEVE evicts what its plainest form evicts, after any operations`() {
+    /// Compares with a reference implementation: an array with the oldest item first.
+    @Test func `SIEVE evicts the same items as a reference implementation, after any operations`() {
         var generator = SplitMix(state: Effort.seed)
         var sieve = Sieve<Int, Int>(capacity: 50)
         var plain = PlainSieve(capacity: 50)
@@ -70,7 +70,7 @@ import Testing
 
     /// Entries of one size, none of which is replaced: on disk a replaced entry keeps its place and counts as used,
     /// in memory it is the newest.
-    @Test func `SIEVE evicts the entries that the disk evicts, one after the other`() throws {
+    @Test func `SIEVE in memory evicts the same entries as on disk`() throws {
         let temporary = TemporaryStore()
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entries = try (0..<140).map { try CacheEntry.stub("\($0)") }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values behind one reference")
 struct CopyOnWriteTests {
-    @Test func `a copied value changes without its copies`() {
+    @Test func `a change of a value leaves its copies unchanged`() {
         let first = CopyOnWrite([1])
         var second = first
         second.change { $0.append(2) }
@@ -15,7 +15,7 @@ struct CopyOnWriteTests {
         #expect(first.value == [1] && third.value == [1, 2] && second.value == [1, 2, 3])
     }
 
-    @Test func `a copied error of a request has its own attempts`() {
+    @Test func `a change of a copied ConnectionError leaves the original unchanged`() {
         let first = ConnectionError(.timedOut, "late")
         var second = first
         (second.code, second.message, second.jobID) = (.queued, "kept", 7)
@@ -28,7 +28,7 @@ struct CopyOnWriteTests {
         #expect(second.response?.status == .ok)
     }
 
-    @Test func `a copied error of an exchange has its own values`() {
+    @Test func `a change of a copied TransportError leaves the original unchanged`() {
         let first = TransportError(.timedOut, "late")
         var second = first
         second.requestMayHaveBeenSent = true

@@ -41,11 +41,11 @@ import Testing
             }
             most = max(most, counter.count - before)
         }
-        // Up or down through the levels of 20,000, with two comparisons in each, and one more to find that it stays.
+        // An item moves through at most the levels of 20,000 items, with two comparisons at each, and one more to stop.
         #expect(most <= 2 * 15 + 1 && heap.isEmpty, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `a heap examines only refused items, and two more for each`() {
+    @Test func `a heap examines at most two items per refused item, and one more`() {
         var heap = Heap<Int, Int>()
         for number in 0..<20_000 { heap.set(number, for: number) }
         var looks = 0

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [(5, true), (6, false), (9, false), (10, false)])
-    func `a recent log reports an event that it may have forgotten as happened`(instant: Int, isHappened: Bool) {
+    func `a recent log answers true for an event that it may have forgotten`(instant: Int, isHappened: Bool) {
         #expect(log(10).contains(since: instant) { $0 < 0 } == isHappened)
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [(3, 0, false), (10, 5, true), (10, 6, true), (10, 7, false)])
-    func `a recent log reports an event before its oldest element as happened`(
+    func `a recent log answers true for an instant before its oldest element`(
         count: Int, instant: Int, isHappened: Bool
     ) {
         #expect(log(count).contains(where: { $0 < 0 }, since: { $0 >= instant }) == isHappened)

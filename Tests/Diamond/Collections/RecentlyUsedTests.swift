@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `Recently used values` {
-    @Test func `recently used values begin with the initial one, and stay`() {
+    @Test func `recently used values begin with the initial value, and keep their changes`() {
         var origins = RecentlyUsed<String, Int>(initial: { 0 })
         #expect(
             origins.withValue(of: "https://a", at: 0) {
@@ -29,7 +29,7 @@ import Testing
         #expect(origins.count <= 100)
     }
 
-    @Test func `recently used values in use stay, however many follow`() {
+    @Test func `recently used values in use are not evicted, however many values follow`() {
         var values = RecentlyUsed<Int, Int>(capacity: 10, isInUse: { $0 > 0 }, initial: { 0 })
         for number in 0..<20 { values.withValue(of: number, at: Int64(number)) { $0 = 1 } }
         for number in 20..<100 { values.withValue(of: number, at: Int64(number)) { $0 = 0 } }
@@ -37,7 +37,7 @@ import Testing
         #expect(values.count <= 30)
     }
 
-    @Test func `a recently used budget gets back the charge of a retry that was not sent`() {
+    @Test func `a retry budget is refunded for a retry that was not sent`() {
         var budget = RetryBudget(RetryBudgetPolicy(share: 0, reserve: 1))
         #expect(budget.withdraw(at: 0) && !budget.canWithdraw(at: 0))
         budget.refund(at: 1)

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A sliding sum` {
-    @Test func `a sliding sum includes newer values, to a tenth of its window`() {
+    @Test func `a sliding sum drops old values with a precision of a tenth of its window`() {
         var sum = SlidingSum(milliseconds: 10_000)
         sum.add(1, at: 500)
         sum.add(2, at: 1500)

@@ -14,7 +14,7 @@ import Testing
         #expect(await late.value() == 3 && late.isFulfilled)
     }
 
-    @Test func `a promise that is never fulfilled ends its wait with the task`() async {
+    @Test func `a wait for a promise ends when its task is canceled`() async {
         let promise = Promise<Int>()
         let task = Task { await promise.value { -1 } }
         task.cancel()
@@ -23,7 +23,7 @@ import Testing
         #expect(!promise.fulfill(with: 1))
     }
 
-    @Test func `a promise ends the wait of a task that was canceled before`() async {
+    @Test func `a wait for a promise ends at once in a canceled task`() async {
         let promise = Promise<Int>()
         let value = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -32,7 +32,7 @@ import Testing
         #expect(value == -1)
     }
 
-    @Test func `a promise keeps its value where the task is canceled afterwards`() async {
+    @Test func `a wait for a fulfilled promise returns its value even in a canceled task`() async {
         let promise = Promise<Int>()
         promise.fulfill(with: 1)
         let value = await Task {
@@ -42,7 +42,7 @@ import Testing
         #expect(value == 1)
     }
 
-    @Test func `a promise is waited for by a canceled task where the call says so`() async {
+    @Test func `a promise's wait without a cancellation value continues in a canceled task`() async {
         let promise = Promise<Int>()
         let task = Task { await promise.value() }
         task.cancel()
@@ -65,7 +65,7 @@ import Testing
         #expect(kept == nil && promise.isFulfilled)
     }
 
-    @Test func `a promise runs its preparation before the value, and not after it`() {
+    @Test func `a promise runs the closure of ifPending only before it has a value`() {
         let promise = Promise<Int>()
         var runs = 0
         let before = promise.ifPending { runs += 1 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(1))) struct `A signal` {
-    @Test func `a signal resumes its waiter, and counts for the next wait without one`() async {
+    @Test func `a signal resumes its waiter, or else the next wait`() async {
         let signal = Signal()
         signal.wake()
         signal.wake()
@@ -16,14 +16,14 @@ import Testing
         await wait
     }
 
-    @Test func `a signal that never fires ends its wait with the task`() async {
+    @Test func `a wait for a signal ends when its task is canceled`() async {
         let signal = Signal()
         let task = Task { await signal.wait() }
         task.cancel()
         await task.value
     }
 
-    @Test func `a signal lets no task wait that was canceled before`() async {
+    @Test func `a wait for a signal ends at once in a canceled task`() async {
         let signal = Signal()
         await Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -31,7 +31,7 @@ import Testing
         }.value
     }
 
-    @Test func `a signal is waited for no longer than a limit`() async {
+    @Test func `a wait for a signal ends at its time limit`() async {
         let (signal, clock) = (Signal(), TestClock())
         let task = Task { await signal.wait(for: .seconds(2), by: clock) }
         await untilTrue { clock.sleeping.count == 1 }

@@ -60,7 +60,7 @@ import Testing
         if case .value(let value)? = await task.value { value } else { nil }
     }
 
-    @Test func `a single flight runs one operation for all callers meanwhile`() async {
+    @Test func `a single flight runs one operation for all callers that arrive during it`() async {
         let gate = Gate()
         let joined = (0..<3).map { _ in Gate() }
         let tasks = joined.map { join(joined: $0, until: gate) }
@@ -72,7 +72,7 @@ import Testing
         #expect(await value(of: join(until: next)) == 7)
     }
 
-    @Test func `a single flight may end before it returns to its first caller`() async {
+    @Test func `a single flight delivers its result even if it ends before its first caller waits`() async {
         let outcome = await flights.outcome(for: "a", waiter: Waiter()) { _ in 1 }
         guard case .value(1)? = outcome else {
             Issue.record("no value")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a single flight starts nothing where nothing is needed, and is joined all the same`() async {
+    @Test func `a single flight is joined, but not started, by a caller that needs none`() async {
         #expect(await flights.outcome(for: "a", waiter: Waiter(), isNeeded: { false }) { _ in 1 } == nil)
         let (gate, joined) = (Gate(), Gate())
         let first = join(joined: joined, until: gate)

@@ -34,7 +34,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `a task set is waited for no longer where the waiting task is canceled`() async {
+    @Test func `a wait for a task set ends when the waiting task is canceled`() async {
         let gate = Gate()
         tasks.add { await gate.wait() }
         let settling = Task { await tasks.waitForAll() }

@@ -19,7 +19,7 @@ import Testing
         deadline.cancel()
     }
 
-    @Test func `a time limit calls nothing where it is canceled before`() async {
+    @Test func `a time limit that is canceled does not call its function`() async {
         let calls = Guarded(0)
         let deadline = Deadline(after: .seconds(2), by: clock) { calls.withLock { $0 += 1 } }
         await untilTrue { clock.sleeping.count == 1 }
@@ -50,7 +50,7 @@ import Testing
         await isThrough.wait()
     }
 
-    @Test func `a time limit lasts where the task that waits is canceled`() async {
+    @Test func `a time limit does not end early when the waiting task is canceled`() async {
         let gate = Gate()
         let value = Task { [clock] in
             await Deadline.value(within: .seconds(1), by: clock) {

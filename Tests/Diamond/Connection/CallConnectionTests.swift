@@ -142,7 +142,7 @@ private struct Note: Endpoint {
         #expect(outputs == ["t-1"])
     }
 
-    @Test func `a copy of a typed connection decodes for itself`() async throws {
+    @Test func `a copy of a typed connection decodes its own response`() async throws {
         let engine = engine()
         let login = engine.enqueue(Login(user: "ann"))
         login.name = "login"
@@ -167,7 +167,7 @@ private struct Note: Endpoint {
         #expect(try await second.value == Data("http://h/".utf8))
     }
 
-    @Test func `a paused connection decodes what it gets after its resume`() async throws {
+    @Test func `a paused connection decodes the response that it receives after its resume`() async throws {
         let server = ManualServer()
         let connection = Engine.stub(server.transport).enqueue(Request("http://h/").decoding(Data.self))
         await untilTrue { server.flying.count == 1 }

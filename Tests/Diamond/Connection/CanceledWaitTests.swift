@@ -51,7 +51,7 @@ import Testing
         #expect(connection.isCancelled)
     }
 
-    @Test func `a canceled wait cancels the connection for all where it says so`() async throws {
+    @Test func `a canceled wait with the option cancel cancels the connection for all tasks`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         let (first, second) = (wait(for: connection, with: .cancel), wait(for: connection))
         await untilTrue { connection.core.withLock { $0.waiters.count == 2 } }
@@ -60,7 +60,7 @@ import Testing
         #expect(await code(of: second) == .cancelled)
     }
 
-    @Test func `a canceled wait leaves the connection where it says so, even if no other task waits`() async throws {
+    @Test func `a canceled wait with the option leave never cancels the connection`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         let first = wait(for: connection, with: .leave)
         await untilTrue { connection.core.withLock { $0.waiters.count == 1 } }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [CanceledWait.cancelIfAlone, .cancel, .leave])
-    func `a task that is canceled before it waits has the same effect`(effect: CanceledWait) async throws {
+    func `a wait in a task canceled before has the effect of a canceled wait`(effect: CanceledWait) async throws {
         let connection = engine().connection(for: Request("http://h/"))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -84,7 +84,7 @@ import Testing
         #expect(connection.isCancelled == (effect != .leave))
     }
 
-    @Test func `a random order of waits and cancellations resumes each task, and cancels with the last one only`()
+    @Test func `random cancellations of waits resume each task, and only the last cancels the connection`()
         async throws
     {
         for seed in 0..<50 {

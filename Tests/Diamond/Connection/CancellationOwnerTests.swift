@@ -48,7 +48,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `an owner token selects what an engine cancels, and may be used again`() async throws {
+    @Test func `an owner token selects the connections that an engine cancels, and may be reused`() async throws {
         let engine = engine()
         let (token, other) = (CancellationOwner(), engine.enqueue(Request("http://h/other")))
         for round in 1...2 {

@@ -44,7 +44,7 @@ import Testing
         let connection = engine.connection(for: Request("http://h/"))
         let (calls, last) = (Guarded<[String]>([]), Gate())
         let serial = CallbackExecutor.queue(DispatchQueue(label: "serial"))
-        // The second callback was removed from the list by then, to be called after this one.
+        // By then, the second callback has left the list. It is called after this callback.
         let adding = CallbackExecutor { callback in
             connection.onResult(on: serial) { _ in calls.withLock { $0.append("third") } }
             DispatchQueue.global().async(execute: callback)
@@ -61,7 +61,7 @@ import Testing
         var text = ""
     }
 
-    @Test @MainActor func `a callback on the main actor changes what is isolated to it, once`() async throws {
+    @Test @MainActor func `a callback on the main actor changes main-actor state, and runs once`() async throws {
         let (screen, calls) = (Screen(), Gate())
         let connection = engine.send(Request("http://h/"), on: .main) { result in
             screen.text += (try? result.get().text) ?? "failed"
@@ -74,10 +74,10 @@ import Testing
         #expect(screen.text == "\(try await connection.response.text)!")
     }
 
-    @Test func `a connection passes a callback to its executor before it finishes, whoever ends it`() async {
+    @Test func `a connection started during its cancel finishes after its callback is on the executor`() async {
         let connection = engine.connection(for: Request("http://h/"))
         let (wasFinished, last) = (Guarded<Bool?>(nil), Gate())
-        // During the cancel, as on the thread of a queue.
+        // Starts the connection during the cancel, as the thread of a queue may.
         let starting = CallbackExecutor { callback in
             connection.start()
             let isFinished = connection.isFinished
@@ -154,14 +154,14 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test func `a connection released before its run ends its sequence of states`() async {
+    @Test func `a connection released without a run ends its sequence of states`() async {
         var connection: Connection? = Connection(Request("http://h/"))
         let states = connection?.states
         connection = nil
         #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready, .finished(.cancelled)])
     }
 
-    @Test func `connections released before their run end their batch, and let dependents start`() async {
+    @Test func `connections released without a run end their batch, and let dependents start`() async {
         var batch: Batch? = Batch([Connection(Request("http://h/1")), Connection(Request("http://h/2"))])
         let progress = batch?.progress
         batch = nil

@@ -44,7 +44,7 @@ import Testing
         await untilTrue { calls.withLock { $0 } == 1 }
     }
 
-    @Test func `a copy is Foundation's copy, and includes the properties of a subclass`() async throws {
+    @Test func `a copy includes the properties of a subclass, also through NSCopying`() async throws {
         let connection = CountedConnection(Request("http://h/"))
         let copies = [
             connection.copied(), connection.copy() as? CountedConnection,

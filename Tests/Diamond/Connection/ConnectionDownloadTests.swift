@@ -102,7 +102,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download is repeated by its copy`() async throws {
+    @Test func `a copy of a download downloads the file again`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let connection = engine.enqueue(Request("http://h/"), to: file)
@@ -226,7 +226,7 @@ import Testing
         request.credentials = [.header(.authorization, .secret("token"))]
         let connection = engine.enqueue(request, to: file)
         await pause(connection, rangeServer)
-        // Another identity gets a response that cannot be resumed, and that replaces the first.
+        // The response to another identity cannot be resumed, and replaces the first response.
         let (tag, body) = ("\"a\"", rangeServer.body)
         rangeServer.change { ($0.tag, $0.body) = ("W/\"b\"", .noise(3 << 20, seed: 2)) }
         secrets.signIn("b")
@@ -258,7 +258,7 @@ import Testing
         func recordIfAllowed() -> Bool { true }
     }
 
-    @Test func `a download goes on after the last byte that the disk has accepted`() async throws {
+    @Test func `a download begins again after a failed write, and has its whole file`() async throws {
         let rangeServer = RangeServer()
         let engine = engine { $0.transport = rangeServer.transport }
         let room = Guarded(1_500_000)
@@ -283,8 +283,8 @@ import Testing
         await engine.close()
     }
 
-    /// Each file is whole, with no other file, in whatever order downloads are paused, resumed and broken.
-    @Test(arguments: 0..<2) func `a download has its whole file among many, whatever happens to them`(seed: UInt64)
+    /// Each file is whole, and no other file is left, in whatever order downloads are paused, resumed and broken.
+    @Test(arguments: 0..<2) func `many downloads with random pauses and breaks each have their whole file`(seed: UInt64)
         async throws
     {
         var random = SplitMix(state: seed)
@@ -302,7 +302,7 @@ import Testing
             request.retry = RetryPolicy(attempts: 100)
             return engine.enqueue(request, to: file)
         }
-        // Some stand still meanwhile; those that are not touched from here on are whole.
+        // A download that stands still goes on only after a pause and a resume.
         var rounds = 0
         while rounds < 200 || rangeServer.ranges.count < 12, !connections.allSatisfy(\.isFinished) {
             rounds += 1
@@ -341,7 +341,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download has no file where a run reports one after the end`() async throws {
+    @Test func `a download that starts after its connection has ended sends nothing and leaves no file`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         let place = ConnectionFile(file)

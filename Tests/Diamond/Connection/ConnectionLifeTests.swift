@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: table)
-    func `a lifecycle follows its table`(row: Row) {
+    func `a lifecycle follows its transition table`(row: Row) {
         func after(_ step: (inout ConnectionLife) -> Action) -> Action {
             var life = row.stage.life
             return step(&life)
@@ -120,7 +120,7 @@ import Testing
         #expect(life.state == .finished(.cancelled))
     }
 
-    @Test func `a lifecycle nests its pauses`() {
+    @Test func `a lifecycle needs one resume for every pause`() {
         var life = ConnectionLife()
         _ = life.start()
         #expect(life.pause(isRepeatable: true) == .suspend)

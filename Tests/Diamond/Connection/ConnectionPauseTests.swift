@@ -73,7 +73,7 @@ import Testing
         let first = engine.enqueue(Request("http://h/1"))
         await flying("http://h/1")
         let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
-        // The connection is in the queue before it is seen there, and no engine runs the others.
+        // Both connections wait for the permit.
         await untilTrue { engine.lanes.waiting == 2 }
         for connection in connections { connection.pause() }
         await untilTrue { engine.lanes.waiting == 0 }
@@ -239,7 +239,7 @@ import Testing
         _ = try await connection.response
     }
 
-    @Test func `a connection begins again where its time for another attempt passed during a pause`() async throws {
+    @Test func `a connection begins again if its time for another attempt passed during a pause`() async throws {
         let busy = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
         let (transport, clock) = (transport(["http://h/1": .success(busy)]), TestClock())
         let engine = engine(transport, clock, width: 1)
@@ -260,7 +260,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `a connection paused after a redirect ends, because the first hop may have acted`() async throws {
+    @Test func `a connection paused after a redirect runs on, because the first hop may have acted`() async throws {
         let redirect = TransportResponse.stub(status: 307, headers: [.location: "/new"])
         let transport = transport(["http://h/old": .success(redirect), "http://h/new": .failure(Self.refused)])
         let clock = TestClock()
@@ -317,7 +317,7 @@ import Testing
 
     private struct WeakRun { weak var run: ConnectionRun? }
 
-    @Test func `a resumed connection is sent as its last run has prepared it`() async throws {
+    @Test func `a resumed connection sends the request that its latest run has prepared`() async throws {
         let transport = manualServer.transport
         let engine = engine(transport, TestClock(), width: 1)
         let other = engine.enqueue(Request("http://h/2"))
@@ -344,7 +344,7 @@ import Testing
     // MARK: Cancel, lanes and sharing
 
     @Test(arguments: [HTTPRequest.Method.get, .post])
-    func `a connection paused until its cancel has ended reports itself as paused`(method: HTTPRequest.Method) async {
+    func `a connection canceled during a pause reports paused until it finishes`(method: HTTPRequest.Method) async {
         let engine = engine()
         let connection = engine.enqueue(Request("http://h/", method: method))
         await flying("http://h/")
@@ -388,7 +388,7 @@ import Testing
         #expect(connection.state == .finished(.success))
     }
 
-    @Test(arguments: [0, 1, 2]) func `a paused connection finishes at once with a cancel`(stage: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func `a paused connection finishes at once when canceled`(stage: Int) async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if stage == 0 { connection.pause() }
@@ -443,7 +443,7 @@ import Testing
     private func engine(lanes: [Lane: LaneLimits]) -> Engine { engine(width: 64, lanes) }
 
     /// Each connection finishes once and is freed, in whatever order connections are paused, resumed and canceled.
-    @Test(arguments: 0..<4) func `a connection finishes once among many, whatever happens to them`(seed: UInt64)
+    @Test(arguments: 0..<4) func `many connections with random pauses and cancels each finish once`(seed: UInt64)
         async throws
     {
         let transport = StubTransport { request throws(TransportError) in

@@ -39,7 +39,7 @@ import Testing
         return url
     }
 
-    @Test func `progress reports received and expected bytes, first the present ones, finally all`() async throws {
+    @Test func `progress reports received and expected bytes, from the present count to the end`() async throws {
         let connection = engine().enqueue(Request("http://h/"))
         var progress = connection.progress.makeAsyncIterator()
         #expect(await progress.next()?.received == 0)
@@ -84,8 +84,7 @@ import Testing
         return last
     }
 
-    @Test func `progress is the exchange's for all callers that share it, also for one that joins later`() async throws
-    {
+    @Test func `progress of a shared exchange is the same for all callers, including later callers`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/"))
         let body = await body()
@@ -108,7 +107,7 @@ import Testing
         Issue.record("it never came so far")
     }
 
-    @Test func `progress goes on with an attempt that began while a caller began to observe the one before`() async {
+    @Test func `progress follows the newest attempt even if an older attempt is observed late`() async {
         let request = TransportRequest(url: "http://h/")
         let clock = ExchangeClock(ContinuousClock())
         let (first, second) = (TransferMeter(request, clock: clock), TransferMeter(request, clock: clock))
@@ -147,7 +146,7 @@ import Testing
         await until(connection) { $0.received == 5 }
     }
 
-    @Test func `progress counts a body as it is sent, and one in memory when the response begins`() async throws {
+    @Test func `progress counts a streamed body as it is sent, and others when the response begins`() async throws {
         let (size, taken, leave) = (1_000_000, Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             guard case .stream(_, let make) = request.body else { return .stub() }
@@ -175,7 +174,7 @@ import Testing
         arguments: [
             (.get, [.contentLength: "6", .contentEncoding: "x"]), (.get, [:]),
             (.get, [.contentLength: "much"]), (.head, [.contentLength: "6"]),
-        ] as [(HTTPRequest.Method, HTTPFields)]) func `progress is unknown where no part reports it`(
+        ] as [(HTTPRequest.Method, HTTPFields)]) func `progress has no expected size if the response gives none`(
             method: HTTPRequest.Method, headers: HTTPFields
         ) async throws
     {
@@ -195,7 +194,7 @@ import Testing
         #expect(try await connection.response.source == .cache)
     }
 
-    @Test func `progress is Foundation's as well, indeterminate at first, complete at last`() async throws {
+    @Test func `progress is also a Foundation Progress, at first indeterminate and finally complete`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         let progress = connection.foundationProgress

@@ -56,7 +56,7 @@ import Testing
             }
             #expect(try await connection.response.source == source)
             await untilTrue { connection.isFinished }
-            // It is enqueued before the end, and not waited for.
+            // The callback is on its executor before the connection finishes, which does not wait for its call.
             #expect(held.count == 1 && calls.withLock { $0.isEmpty })
             held.callAll()
             #expect(calls.withLock { $0 } == [source.rawValue])
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a result callback runs on its own executor, also when the result is there`(isLate: Bool)
+    func `a result callback runs on its own executor, even if the result is already there`(isLate: Bool)
         async throws
     {
         let key = DispatchSpecificKey<String>()
@@ -146,7 +146,7 @@ import Testing
         #expect(order.withLock { $0 } == ["http://h/1", "handed false true", "http://h/2"])
     }
 
-    @Test func `a result callback does not keep its thread from waiting for the connection`() async throws {
+    @Test func `a thread can wait for a connection whose result callback runs on the same queue`() async throws {
         let engine = engine()
         let called = Gate()
         let state = await withCheckedContinuation { waiter in
@@ -199,7 +199,7 @@ import Testing
         _ = try await connections[2].response
     }
 
-    @Test func `a result callback holds up a serial lane as a completion block does`() async throws {
+    @Test func `a completion block holds up a serial lane until it has returned`() async throws {
         let server = ManualServer()
         let engine = engine(server.transport, lanes: [.default: .serial])
         let (entered, leave) = (Gate(), DispatchSemaphore(value: 0))

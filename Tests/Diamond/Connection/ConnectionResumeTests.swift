@@ -121,7 +121,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a paused connection has returned its permit of the wire`() async throws {
+    @Test func `a paused connection has returned its permit to other requests`() async throws {
         let engine = engine { $0.width = 1 }
         let connection = await paused(Request("http://h/"), on: engine)
         #expect(try await engine.send(Request("http://h/other")).body == server.body)
@@ -160,7 +160,7 @@ import Testing
     enum Change: CaseIterable {
         case tag, tagToWeak, shrunk, shrunkToWhatIsHere, emptied
 
-        /// Whether the server has nothing from that offset on, and is asked for the whole.
+        /// Whether the new response ends before the requested offset, so that the whole is requested.
         var isBeyondEnd: Bool { self == .shrunkToWhatIsHere }
 
         func apply(to state: inout RangeServer.State) {
@@ -176,7 +176,7 @@ import Testing
 
     /// - Parameter isRestarted: whether another engine sends the request, and reads the partial response from disk.
     @Test(arguments: Change.allCases, [false, true])
-    func `a resumed connection delivers another response where there is one by then`(change: Change, isRestarted: Bool)
+    func `a resumed connection delivers a new response if the server has changed it`(change: Change, isRestarted: Bool)
         async throws
     {
         let first = engine()
@@ -261,7 +261,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a connection puts no partial response that must not be stored into the store`() async throws {
+    @Test func `a connection does not store a partial response that must not be stored`() async throws {
         for way in [Way.noStore, .notToBeStored, .anonymous] {
             server.change { $0.flows = [.held(Self.half)] }
             if way == .notToBeStored { server.change { $0.headers = [.cacheControl: "no-store"] } }
@@ -276,7 +276,7 @@ import Testing
     // MARK: Many
 
     /// Each response is whole and nothing is left, in whatever order connections are paused, resumed and broken.
-    @Test(arguments: 0..<2) func `a connection has its whole response among many, whatever happens to them`(
+    @Test(arguments: 0..<2) func `many connections with random pauses and breaks each have their whole response`(
         seed: UInt64
     ) async throws {
         var random = SplitMix(state: seed)

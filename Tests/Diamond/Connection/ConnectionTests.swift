@@ -39,7 +39,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `a connection reports its states in order, the present one first, and ends the sequence`() async throws {
+    @Test func `a connection reports its states in order from the present state, and ends the sequence`() async throws {
         let gate = Gate()
         let connection = engine(gated(gate)).connection(for: Request("http://h/"))
         var states = connection.states.makeAsyncIterator()
@@ -54,7 +54,7 @@ import Testing
         #expect(await late.next() == nil)
     }
 
-    @Test func `a connection that is freed before its run ends its sequences`() async {
+    @Test func `a connection that is freed without a run ends its sequences`() async {
         var connection: Connection? = Connection(Request("http://h/"))
         let (states, progress) = (connection?.states, connection?.progress)
         connection = nil

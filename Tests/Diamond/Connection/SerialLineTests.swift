@@ -5,7 +5,7 @@ import Testing
 @Suite struct `The order of a serial lane` {
     private let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
 
-    @Test(arguments: 0..<4) func `a serial line closes the gap of a connection that leaves, which may come again`(
+    @Test(arguments: 0..<4) func `a serial line closes the gap of a removed connection, which can be appended again`(
         number: Int
     ) {
         var line = SerialLine()

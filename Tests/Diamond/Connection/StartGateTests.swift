@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `The gate that connections start through` {
     private struct StopError: Error {}
 
-    @Test func `the gate lets a less urgent connection start, however many more urgent ones arrive`() async throws {
+    @Test func `the gate starts a connection of normal priority however many urgent connections arrive`() async throws {
         var configuration = Engine.Configuration(store: nil)
         (configuration.transport, configuration.width) = (StubTransport(), 1)
         let engine = Engine(configuration)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `the gate counts no connection that has left while its shared exchange went on`() async throws {
+    @Test func `the gate does not count a canceled connection whose shared exchange goes on`() async throws {
         let slow = HeldInterceptor(entered: Guarded(0), gate: Gate())
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport()

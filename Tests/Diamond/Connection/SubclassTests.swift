@@ -107,7 +107,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(transport.requests.isEmpty && connection.asked == ["prepare"])
     }
 
-    @Test func `a subclass keeps a response that it refuses out of the cache, and the error has it`() async throws {
+    @Test func `a subclass that refuses a response keeps it out of the cache, and in the error`() async throws {
         let transport = transport(404)
         let engine = engine(transport)
         let result = await run(CityConnection(Request("http://h/")), by: engine)
@@ -175,9 +175,9 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(connection.asked == ["prepare", "validate network", "decode"])
     }
 
-    /// Runs connections of which the first opens the exchange that all share.
+    /// Runs connections that share one exchange, which the first of them opens.
     ///
-    /// - Parameter whenJoined: called when all share it, before it is answered.
+    /// - Parameter whenJoined: called when all have joined the exchange, before the response.
     private func share(
         _ connections: [Connection],
         body: String,
@@ -216,7 +216,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
     }
 
     @Test(arguments: [true, false])
-    func `a subclass decides about a shared response, and about the cache where it was first`(
+    func `a subclass decides about its shared response, and about storing it if it was first`(
         isFirst: Bool
     ) async throws {
         let strict = CityConnection(Request("http://h/"))
@@ -228,7 +228,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
     }
 
     @Test(arguments: [false, true])
-    func `a canceled subclass does not decode a response for the others, though it says whether to store it`(
+    func `a canceled subclass does not decode a shared response, but still decides whether it is stored`(
         isPaused: Bool
     ) async throws {
         let first = CityConnection(Request("http://h/"))
@@ -243,7 +243,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(try await engine.send(plain.request).source == .cache)
     }
 
-    @Test func `a subclass decodes once though the response is revalidated after a stale one`() async throws {
+    @Test func `a subclass decodes a stale response once, and not its revalidation`() async throws {
         let transport = transport(200, [.cacheControl: "max-age=3600"])
         let engine = engine(transport)
         _ = try await run(CityConnection(Request("http://h/")), by: engine).get()
@@ -267,7 +267,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(again.city?.name == "Berlin")
     }
 
-    @Test func `a subclass needs no initializer for copies, and its copies fail unless it makes them`() async throws {
+    @Test func `a subclass without the initializer for copies can run, and its copies fail`() async throws {
         let transport = transport()
         let connection = NamedConnection(city: "São Paulo")
         let engine = engine(transport)

@@ -22,7 +22,7 @@ import Testing
         return field?.value
     }
 
-    @Test func `a cookie jar separates a name of bytes from the text with the same characters`() throws {
+    @Test func `a cookie jar distinguishes a name in Latin-1 from the same name in UTF-8`() throws {
         for name in [[0xE9], [0xC3, 0xA9]] as [[UInt8]] {
             let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: name + Array("=1; Path=/".utf8))])
             jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
@@ -40,7 +40,7 @@ import Testing
         jar.field(for: "https://www.example.com/", of: nil, at: clock.now)?.bytes
     }
 
-    @Test func `a cookie jar sends a text cookie of the app as text, and other bytes as received`() throws {
+    @Test func `a cookie jar sends text set by the app as UTF-8, and other bytes as received`() throws {
         receive(bytes: [0xE9, 0x3D, 0xFE])
         var cookie = try #require(jar.cookies().first)
         cookie.value = "\u{65E5}\u{E9}"
@@ -63,7 +63,7 @@ import Testing
         #expect(sentBytes() == Array("a=".utf8) + [0xE9])
     }
 
-    @Test func `a cookie jar reads valid text as text, whatever follows it`() {
+    @Test func `a cookie jar reads a valid UTF-8 name and value as text, whatever bytes follow`() {
         receive(bytes: Array("\u{E9}=\u{E8}; Comment=".utf8) + [0xFF])
         #expect(jar.cookies().map(\.name) == ["\u{E9}"] && jar.cookies().map(\.value) == ["\u{E8}"])
         receive(bytes: Array("\u{E9}=1".utf8))
@@ -100,13 +100,13 @@ import Testing
         #expect(field(url) == (isSent ? "a=1" : nil))
     }
 
-    @Test func `a cookie jar reads the directory of a path as it was sent`() {
+    @Test func `a cookie jar takes the default path of a cookie without decoding percent-encoding`() {
         receive("a=1", from: "https://h.x/%7Eanna/%2f/a")
         #expect(field("https://h.x/%7Eanna/%2f/b") == "a=1")
         #expect(field("https://h.x/~anna/%2F/b") == nil)
     }
 
-    @Test func `a cookie jar separates texts that only look the same`() {
+    @Test func `a cookie jar distinguishes canonically equivalent texts`() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         receive("\(composed)=1; Path=/", "\(decomposed)=2; Path=/", of: composed)
         #expect(jar.cookies(of: composed).map(\.value) == ["1", "2"])
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", "otto", nil])
-    func `a cookie jar treats a forgotten identity as cleared, and remembers a bounded number`(identity: String?) {
+    func `a cookie jar remembers a bounded number of removals, and ignores older responses`(identity: String?) {
         let before = jar.removals
         jar.removeAll(of: "anna")
         let after = jar.removals
@@ -235,7 +235,7 @@ import Testing
         #expect(jar.cookies(of: "anna").isEmpty)
     }
 
-    @Test func `a cookie jar may be used by a predicate of its removal, and keeps cookies set meanwhile`() {
+    @Test func `a removal's predicate may use its cookie jar, which keeps cookies set meanwhile`() {
         receive("a=1", "b=1", "c=1")
         jar.remove { cookie in
             if cookie.name == "b" { receive("b=2") }

@@ -112,7 +112,7 @@ import Testing
         #expect(sent() == [nil, nil] && jar.cookies().isEmpty)
     }
 
-    @Test func `an engine neither stores nor finds a response to a cookie without an identity`() async throws {
+    @Test func `an engine does not use the cache for a request with a cookie but no identity`() async throws {
         let engine = engine(transport)
         _ = try await engine.send(request("a"))
         #expect(try await engine.send(request("a")).source == .cache)
@@ -123,7 +123,7 @@ import Testing
         #expect(sent() == [nil, nil, "s=1", "s=1"])
     }
 
-    @Test func `an engine stores for each identity, whatever its cookies`() async throws {
+    @Test func `an engine stores responses for each identity, whatever its cookies`() async throws {
         let engine = engine(transport)
         for identity in ["anna", "otto"] {
             _ = try await engine.send(request("login", identity))
@@ -138,7 +138,7 @@ import Testing
         #expect(sent().last == .some(nil) && jar.cookies(of: "otto").count == 1)
     }
 
-    @Test func `an engine shares no exchange with a cookie without an identity`() async throws {
+    @Test func `an engine shares no exchange among requests with a cookie but no identity`() async throws {
         let gate = Gate()
         let stub = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -209,7 +209,7 @@ import Testing
         #expect(sent() == ["own=1"])
     }
 
-    @Test func `an engine stores no response of an interceptor's URL with a cookie without an identity`() async throws {
+    @Test func `an engine stores no response if an interceptor's URL adds a cookie without an identity`() async throws {
         jar.set(Cookie("o", "3", domain: "o.x"))
         let engine = engine(transport) { $0.interceptors = [RedirectingInterceptor(url: "https://o.x/a")] }
         for _ in 1...2 { #expect(try await engine.send(Request("https://h.x/a")).source == .network) }
@@ -227,7 +227,7 @@ import Testing
         #expect(jar.cookies().map(\.value) == ["200"])
     }
 
-    @Test func `an engine does not store a response to a cookie from the attempt before`() async throws {
+    @Test func `an engine does not store a response to a cookie that the previous attempt has set`() async throws {
         let statuses = Guarded([503, 200])
         let transport = StubTransport { _ throws(TransportError) in
             let status = statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }

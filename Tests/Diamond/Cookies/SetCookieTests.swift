@@ -20,9 +20,9 @@ import Testing
         #expect(cookie.pair == Array((name.isEmpty ? value : "\(name)=\(value)").utf8))
     }
 
-    /// As a character, a separator with a combining mark after it is another one. Servers read bytes, and would find
-    /// another cookie in the value.
-    @Test func `a Set-Cookie field ends its parts at separators, whatever precedes them`() throws {
+    /// U+0600 forms one `Character` with the separator after it. Servers read bytes, and would find another cookie in
+    /// the value.
+    @Test func `a Set-Cookie field is split at the bytes of separators, even within one character`() throws {
         let cookie = try #require(try cookie("x=1\u{600}; __Host-a=evil; Domain=example.com; Path=/; Secure"))
         #expect(cookie.value == "1\u{600}" && cookie.domain == "example.com" && cookie.isSecure)
         let other = try #require(SetCookie("a\u{600}=1"))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["", "=", ";a=1", " ; ", "a=\u{1}", "a\u{7f}=1", "a=" + String(repeating: "x", count: 4096)])
-    func `a Set-Cookie field is ignored where it has neither, or invalid bytes`(field: String) throws {
+    func `a Set-Cookie field that is empty, too long or has invalid bytes is ignored`(field: String) throws {
         #expect(try cookie(field) == nil)
     }
 
@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         ("localhost", "http://localhost:80/"), ("127.0.0.1", "http://127.0.0.1:8080/"), ("[::1]", "http://[::1]:8080/"),
-    ]) func `a Set-Cookie field of such a host is for that host only`(host: String, url: String) throws {
+    ]) func `a Set-Cookie field of an IP address or localhost is for that host only`(host: String, url: String) throws {
         let cookie = try #require(try cookie("a=1; Domain=\(host == "[::1]" ? "" : host)", from: url))
         #expect(cookie.domain == host && cookie.isHostOnly)
     }

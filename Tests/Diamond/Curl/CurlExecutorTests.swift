@@ -36,7 +36,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a transport's executor lets exchanges go on during a task that never waits for one`() async throws {
+    @Test func `a transport's executor lets exchanges go on during a task that only yields`() async throws {
         let server = try await SampleServer.shared
         let (transport, isOver) = (CurlTransport(), Gate())
         let busy = Task(executorPreference: transport.executor) { while !isOver.isOpen { await Task.yield() } }
@@ -62,7 +62,7 @@ import Testing
         #expect(await Task(executorPreference: unused.executor) { 1 }.value == 1)
     }
 
-    @Test func `a transport's executor outlives its unclosed transport in a task`() async throws {
+    @Test func `a transport's executor runs a task after its transport was released without close`() async throws {
         var transport: CurlTransport? = CurlTransport()
         let isFreed = Gate()
         let task = Task(executorPreference: transport?.executor) {

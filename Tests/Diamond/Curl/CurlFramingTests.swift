@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         "Content-Length: 10\r\nContent-Length: 3", "Content-Length: 3, 10", "Content-Length: 99999999999999999999",
         "Transfer-Encoding: identity\r\nContent-Length: 3",
-    ]) func `the framing is invalid where a head contradicts itself`(fields: String) async throws {
+    ]) func `the framing is invalid if the head contradicts itself`(fields: String) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 3, 3", "Content-Length: 3\r\nContent-Length: 3", "A: b"])
-    func `the framing is the head's, also where that is repeated`(fields: String) async throws {
+    func `the framing is valid if Content-Length is absent or repeated with one value`(fields: String) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in
             let body = try await transport.get(server.base).body

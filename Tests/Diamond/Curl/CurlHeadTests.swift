@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A head from libcurl` {
-    /// Returns the head after these lines; `nil` when it is not complete with the last.
+    /// Returns the head of these lines; `nil` if the last line does not complete it.
     private func head(_ lines: [String]) -> CurlHead? {
         var (head, names) = (CurlHead(), CurlNameCache())
         var isComplete = false
@@ -51,7 +51,7 @@ import Testing
         #expect(head(["HTTP/1.1 200 OK", "A: b"] + large + [""])?.excess == HeadLimit.tooLarge)
     }
 
-    @Test func `a libcurl head of too many fields is cut, and says so`() {
+    @Test func `a libcurl head with too many fields is truncated, and reports the excess`() {
         let most = Array(repeating: "A: b", count: HeadLimit.mostFields)
         #expect(head(["HTTP/1.1 200 OK"] + most + [""])?.excess == nil)
         let more = head(["HTTP/1.1 200 OK"] + most + ["A: b", "A: b", ""])

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A connection during its setup` {
     #if AsyncHTTPClient
     @Test(.enabled(if: TLSServer.executable != nil))
-    func `a connection during its setup is waited for, and shared over HTTP/2`() async throws {
+    func `requests wait for a connection during its setup, and share it over HTTP/2`() async throws {
         try await TransportKind.curl.runOverHTTP2 { exchange in
             exchange.answer("")
         } _: { transport, server in
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// The first connection shows that it cannot be shared: no other request waits for its response.
-    @Test(.enabled(if: TLSServer.executable != nil)) func `a connection over HTTP/1.1 is one of several`()
+    /// The first connection turns out to be HTTP/1.1, which cannot be shared. No other request waits for its response.
+    @Test(.enabled(if: TLSServer.executable != nil)) func `concurrent requests over HTTP/1.1 use several connections`()
         async throws
     {
         let identity = try await TLSServer.Identity()
@@ -85,7 +85,7 @@ import Testing
     #endif
 
     /// The first request has no limit; the second one sends nothing in its time.
-    @Test func `a connection during its setup is waited for no longer than connectTimeout`() async throws {
+    @Test func `a request waits for a connection's setup no longer than connectTimeout`() async throws {
         let hasCome = Gate()
         let server = try RawServer { connection in
             guard connection.read(1) != nil else { return }

@@ -14,7 +14,7 @@ import Testing
 
     private let temporary = TemporaryStore()
     private let actor = Caller()
-    /// The number of calls on the actor that the engine does not make.
+    /// The number of calls of app code on the actor, which the engine must avoid.
     private let intrusions = Guarded(0)
 
     private var look: @Sendable () -> Void {
@@ -45,7 +45,7 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test(arguments: Call.allCases) func `the caller's actor only resumes for results`(call: Call)
+    @Test(arguments: Call.allCases) func `the caller's actor runs only the start and the result of a call`(call: Call)
         async throws
     {
         let engine = engine()
@@ -73,7 +73,7 @@ import Testing
                 case .replay: _ = await replayer.replay()
                 }
             }
-            // It begins there, and its result may be awaited there.
+            // One job for the start, and one for the result.
             #expect(actor.jobs - before <= 2)
         }
         #expect(intrusions.withLock { $0 } == 0)
@@ -96,7 +96,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `the caller's actor is not left for a key that is known`() async throws {
+    @Test func `the caller's actor is not left for a cached key`() async throws {
         let engine = Engine(plain())
         let request = Request("http://h/")
         let key = try await engine.key(of: request)
@@ -130,7 +130,7 @@ import Testing
         let observation = hook == .observer ? engine.activity.observe { _ in look() } : nil
         _ = try await engine.send(request)
         let asked = request
-        // As above, some of them are looked up elsewhere in any case.
+        // Some lookups leave the actor in any case, to read changes by other processes.
         for _ in 0..<200 {
             try await actor.run {
                 let response = try await engine.send(asked)
@@ -142,7 +142,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `requests of one actor in a serial lane are sent in its order`() async throws {
+    @Test func `requests of one actor in a serial lane are sent in the order of its calls`() async throws {
         let sent = Guarded<[String]>([])
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport { request throws(TransportError) in
@@ -157,7 +157,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `the caller's actor waits for a connection without a detour`() async throws {
+    @Test func `the caller's actor resumes once when it awaits a connection`() async throws {
         let engine = engine()
         let before = actor.jobs
         try await actor.run {
@@ -185,7 +185,7 @@ private actor Caller {
         try await body()
     }
 
-    /// Runs each in a task of its own, one after another.
+    /// Sends each request in a task of its own. The tasks begin one after another.
     func send(_ urls: [String], in lane: Lane, of engine: Engine) async throws -> [Response] {
         let tasks = urls.map { url in
             Task {

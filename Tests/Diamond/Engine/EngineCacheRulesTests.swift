@@ -25,7 +25,7 @@ import Testing
         return temporary.engine(transport, clock: clock)
     }
 
-    @Test func `serves within stale-while-revalidate, and refreshes once`() async throws {
+    @Test func `serves a stale response within stale-while-revalidate, and refreshes it once`() async throws {
         let engine = engine("max-age=10, stale-while-revalidate=60")
         _ = try await engine.send(request)
         clock.advance(by: 20)
@@ -48,7 +48,7 @@ import Testing
             (503, "stale-if-error=60, must-revalidate", .network), (nil, "stale-if-error=60, must-revalidate", nil),
             (503, "public", .network), (nil, "public", nil),
         ] as [(Int?, String, Response.Source?)])
-    func `serves within stale-if-error where the server fails`(
+    func `serves a stale response within stale-if-error if the server fails`(
         status: Int?, control: String, source: Response.Source?
     ) async throws {
         let isDown = Guarded(false)
@@ -66,7 +66,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `serves to the request's own stale-if-error`() async throws {
+    @Test func `obeys stale-if-error of the request`() async throws {
         let statuses = Guarded([200, 503, 503])
         let transport = StubTransport { _ throws(TransportError) in
             .stub(status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=10"])
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["max-age=10", "max-age=60, must-revalidate, no-cache", "max-age=10, must-revalidate"])
-    func `answers 504 to only-if-cached where nothing stored may be served`(control: String) async throws {
+    func `answers 504 to only-if-cached if no stored response may be served`(control: String) async throws {
         let engine = engine(control)
         _ = try await engine.send(request)
         clock.advance(by: 20)
@@ -104,7 +104,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `keeps a response without a lifetime for a tenth of its age`() async throws {
+    @Test func `uses a heuristic lifetime of a tenth of the time since Last-Modified`() async throws {
         let modified = HTTPDate.text(of: clock.milliseconds - 1_000_000)
         let date = HTTPDate.text(of: clock.milliseconds)
         let transport = StubTransport(headers: [.lastModified: modified, .date: date])
@@ -132,7 +132,7 @@ import Testing
             ("max-age=60, public", true, .cache), ("s-maxage=60", true, .cache),
             ("s-maxage=5, max-age=60", false, .network),
         ] as [(String, Bool, Response.Source)])
-    func `stores what it may give to others`(control: String, isAuthorized: Bool, source: Response.Source) async throws
+    func `stores only responses for any user`(control: String, isAuthorized: Bool, source: Response.Source) async throws
     {
         let engine = engine(StubTransport(headers: [.cacheControl: control]))
         let headers: HTTPFields = isAuthorized ? [.authorization: "Basic YTpi"] : [:]
@@ -142,7 +142,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stores no answer to a credential that is filled in`() async throws {
+    @Test func `stores no response to a request whose credential the engine adds`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock) {
             $0.cacheKind = .shared
             $0.credentials = Provider()
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [(CacheKind.private, CacheKind.shared), (.shared, .private)])
-    func `has no part in what the other kind has stored`(first: CacheKind, second: CacheKind) async throws {
+    func `does not use responses stored by the other kind of cache`(first: CacheKind, second: CacheKind) async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])
         for kind in [first, second] {
             let engine = engine(transport, kind)
@@ -189,7 +189,7 @@ import Testing
             await engine.close()
         }
         #expect(transport.requests.allSatisfy { $0.headers[.ifNoneMatch] == nil })
-        // The later one has taken the place.
+        // The second engine's response has replaced the first.
         let engine = engine(transport, second)
         #expect(try await engine.send(request).source == .cache)
         await engine.close()
@@ -199,12 +199,12 @@ import Testing
         arguments: [
             (.shared, [.cacheControl: "max-age=60"], 1), (.shared, [.cacheControl: "max-age=60, private"], 3),
             (.shared, [.cacheControl: "no-store"], 3), (.shared, [.cacheControl: "no-cache"], 3), (.shared, [:], 3),
-            // The others find what is stored, without the cookie.
+            // The other callers get the stored response, without the cookie.
             (.shared, [.cacheControl: "max-age=60", .setCookie: "a=b"], 1),
             (.private, [.cacheControl: "max-age=60, private", .setCookie: "a=b"], 1),
             (.private, [.cacheControl: "no-store"], 1),
         ] as [(CacheKind, HTTPFields, Int)])
-    func `hands one answer to all who wait where it may`(
+    func `shares one response among concurrent requests if it may be reused for them`(
         kind: CacheKind, headers: HTTPFields, count: Int
     ) async throws {
         let server = ManualServer()
@@ -234,7 +234,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `serves nothing stale that s-maxage or proxy-revalidate forbid`() async throws {
+    @Test func `serves no stale response that s-maxage or proxy-revalidate forbids`() async throws {
         for control in ["s-maxage=5", "max-age=5, proxy-revalidate"] {
             let isDown = Guarded(false)
             let transport = StubTransport { _ throws(TransportError) in

@@ -28,7 +28,7 @@ import Testing
                 "Diamond; fwd=vary-miss; ttl=2147483647; stored"
             ), (status { $0.detail = "a \"b\"" }, #"Diamond; detail="a \"b\"""#),
         ])
-    func `a status is a member of the field`(status: CacheStatus, member: String) {
+    func `a cache status is a member of the Cache-Status field`(status: CacheStatus, member: String) {
         #expect(status.description == member)
     }
 
@@ -50,7 +50,7 @@ import Testing
         try await engine.send(request).cacheStatus?.description
     }
 
-    @Test func `tells what was stored, served and confirmed`() async throws {
+    @Test func `tells whether a response was stored, served or validated`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             let isConfirmed = request.headers[.ifNoneMatch] != nil
             return .stub(status: isConfirmed ? 304 : 200, headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])
@@ -77,13 +77,13 @@ import Testing
             (Request("http://h/"), "Diamond; fwd=miss"),
             (Request("http://h/", cache: .cacheOnly), "Diamond; detail=\"nothing that may be served is stored\""),
         ])
-    func `tells why the cache had no part`(request: Request, status: String) async throws {
+    func `tells why a request was forwarded or has no stored response`(request: Request, status: String) async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "no-store"]), clock: clock)
         #expect(try await self.status(engine, request) == status)
         await engine.close()
     }
 
-    @Test(arguments: [503, nil]) func `tells of a failure after which a stale response is served`(code: Int?)
+    @Test(arguments: [503, nil]) func `tells the status of the failed request before a stale response`(code: Int?)
         async throws
     {
         let isDown = Guarded(false)
@@ -103,7 +103,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `tells who has waited for the request of another`() async throws {
+    @Test func `tells which responses were collapsed into another request`() async throws {
         let server = ManualServer()
         let transport = server.transport
         let engine = temporary.engine(transport, clock: clock)
@@ -124,7 +124,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `is known when a body begins`() async throws {
+    @Test func `is known before the body of a streamed response`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         #expect(try await engine.stream(request).cacheStatus?.forwardReason == .miss)
         _ = try await engine.send(request)
@@ -132,7 +132,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is none without a cache`() async throws {
+    @Test func `is nil without a cache`() async throws {
         var configuration = Engine.Configuration(store: nil)
         let name = try #require(HTTPField.Name("Cache-Status"))
         configuration.transport = StubTransport(headers: [name: "Other; hit"])

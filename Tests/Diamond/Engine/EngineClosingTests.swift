@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "User-Agent"])
-    func `an engine settles one request, and does not wait for the refresh of another`(vary: String?) async throws {
+    func `settling one request does not wait for the refresh of another request`(vary: String?) async throws {
         let temporary = TemporaryStore()
         server.headers = [.cacheControl: "max-age=0"]
         server.headers[.vary] = vary
@@ -180,7 +180,7 @@ import Testing
         weak var connection: Connection?
     }
 
-    /// How a connection may wait for an owner of the engine.
+    /// The reason why a connection waits for a call on its engine.
     enum Wait: CaseIterable {
         case paused, pausedBeforeItBegan, inPausedLane, behindOneInPausedLane
         case pausedOnAnotherQueue, inPausedLaneOnAnotherQueue
@@ -228,10 +228,10 @@ import Testing
         await untilTrue { left.connection == nil }
     }
 
-    /// How a connection is run that was not run before.
+    /// The state of a connection before its late run.
     enum Start: CaseIterable { case inPausedLane, paused, asCopy }
 
-    /// A connection of a released engine, and another one that retains the engine's remains.
+    /// A connection of a released engine, and a second connection, which retains the parts of the engine.
     private func remains(_ start: Start) async throws -> (Connection, Connection) {
         let engine = Engine(.init(testing: server.transport))
         let connection = engine.connection(for: Request("http://h/"))
@@ -261,7 +261,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `a released engine lets a later run end`() async throws {
+    @Test func `a released engine's connection can still run on an operation queue`() async throws {
         let connection = Engine(.init(testing: server.transport)).connection(for: Request("http://h/"))
         let queue = OperationQueue()
         queue.addOperation(connection)

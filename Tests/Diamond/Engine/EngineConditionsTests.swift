@@ -11,7 +11,7 @@ private let modified = "Thu, 01 Jan 2015 00:00:00 GMT"
 private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
 
 @Suite(.timeLimit(.minutes(5))) struct `Conditions and ranges of requests, answered from the cache` {
-    /// The way to the stored body.
+    /// The source and the destination of the stored body.
     enum Way: CaseIterable { case memory, disk, memoryToSink, diskToSink }
 
     private let temporary = TemporaryStore()
@@ -100,7 +100,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
             [.range: "bytes=0-1,5-6"], [.range: "bytes=0-1", .ifRange: "\"b\""], [.range: "lines=0-1"],
             [.range: "bytes=2-1"], [.ifNoneMatch: "\"b\""], [.ifModifiedSince: earlier],
         ] as [HTTPFields])
-    func `a fresh response answers other conditions as a whole`(way: Way, headers: HTTPFields) async throws {
+    func `a fresh response is served whole if neither 304 nor 206 applies`(way: Way, headers: HTTPFields) async throws {
         let (engine, transport) = try await stored(way)
         let response = try await response(headers, way, of: engine)
         #expect(response.status == .ok && response.source == .cache && response.body == Self.body)
@@ -118,16 +118,16 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
     }
 
     @Test(arguments: [[.ifMatch: "\"a\""], [.ifUnmodifiedSince: modified]] as [HTTPFields])
-    func `a condition for the origin server goes past the cache`(headers: HTTPFields) async throws {
+    func `a request with If-Match or If-Unmodified-Since is forwarded`(headers: HTTPFields) async throws {
         let (engine, transport) = try await stored()
         #expect(try await response(headers, of: engine).source == .network)
         #expect(transport.requests.count == 2)
         await engine.close()
     }
 
-    @Test func `only the bytes that were asked for are counted and read`() async throws {
+    @Test func `only the requested range is read and counted`() async throws {
         let (engine, _) = try await stored(.diskToSink)
-        // The chunks before and after the range are damaged, which nobody notices.
+        // The chunks before and after the range are damaged, but never read.
         try temporary.execute("UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id & 1048575 <> 1")
         let response = try await response([.range: "bytes=131080-131089"], .diskToSink, of: engine)
         #expect(response.body == Self.body.subdata(in: 131_080..<131_090))
@@ -165,7 +165,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         return (engine, transport)
     }
 
-    @Test func `a 304 for the stored tag makes a whole response for a caller with another`() async throws {
+    @Test func `a 304 for the stored tag becomes a 200 for a caller with another tag`() async throws {
         let (engine, transport) = try await stale()
         let response = try await response([.ifNoneMatch: "\"b\""], of: engine)
         #expect(response.status == .ok && response.source == .revalidated && response.text == "0123456789")
@@ -174,7 +174,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a 304 for the stored tag answers a caller that has it`() async throws {
+    @Test func `a 304 for the stored tag stays a 304 for a caller with the same tag`() async throws {
         let (engine, transport) = try await stale()
         let response = try await response([.ifNoneMatch: "\"a\""], of: engine)
         #expect(response.status == .notModified && response.source == .revalidated)
@@ -183,7 +183,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a 304 for the caller's tag is passed on, and changes nothing`() async throws {
+    @Test func `a 304 for the caller's tag is passed on, and leaves the stored response unchanged`() async throws {
         let tag = Guarded("\"a\"")
         let (engine, transport) = try await stale(tag)
         tag.withLock { $0 = "\"b\"" }
@@ -195,7 +195,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a validated response answers a range, and a new one is passed on as its part`() async throws {
+    @Test func `a validated response answers a range, and a 206 of a new representation is passed on`() async throws {
         let tag = Guarded("\"a\"")
         let (engine, transport) = try await stale(tag)
         let part = try await response([.range: "bytes=2-3"], of: engine)
@@ -225,7 +225,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a 304 that names nothing is asked for again with the caller's conditions`() async throws {
+    @Test func `a 304 without a tag is followed by a request with the caller's conditions alone`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             let isAsked = request.headers.contains(.ifNoneMatch)
             return .stub(status: isAsked ? 304 : 200, headers: isAsked ? [:] : [.eTag: "\"a\""])
@@ -250,7 +250,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test(arguments: [412, 416]) func `an answer to a condition or a range is not stored`(status: Int) async throws {
+    @Test(arguments: [412, 416]) func `a 412 or a 416 is not stored`(status: Int) async throws {
         let transport = StubTransport(status: status, headers: [.cacheControl: "max-age=60"])
         let engine = engine(transport)
         _ = try await response([.range: "bytes=5-"], of: engine)
@@ -258,7 +258,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a 304 with reload is the caller's, and updates what it names`() async throws {
+    @Test func `a 304 to a reload is passed on, and updates the stored response with its tag`() async throws {
         let (engine, transport) = try await stale()
         let request = Request(Self.url, headers: [.ifNoneMatch: "\"a\""], cache: .reload)
         #expect(try await engine.send(request).status == .notModified)
@@ -267,7 +267,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         await engine.close()
     }
 
-    @Test func `a refresh behind a stale answer has no conditions of the caller`() async throws {
+    @Test func `a background refresh does not send the caller's conditions`() async throws {
         let (engine, transport) = try await stale()
         var request = Request(Self.url, headers: [.ifNoneMatch: "\"a\"", .range: "bytes=0-1"])
         request.cache = .staleWhileRevalidate
@@ -278,7 +278,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         #expect(transport.requests.count == 2 && sent[.ifNoneMatch] == "\"a\"" && sent[.range] == nil)
     }
 
-    @Test func `a stale response that stands in for an error obeys the conditions`() async throws {
+    @Test func `a stale response that is served instead of an error obeys the conditions`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in
             .stub(status: isDown.withLock { $0 } ? 503 : 200, headers: [.eTag: "\"a\""], body: "0123456789")

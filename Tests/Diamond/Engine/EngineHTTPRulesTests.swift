@@ -54,7 +54,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `leaves a lost connection to the app's policy otherwise`() async throws {
+    @Test func `serves no stale response without the HTTP rules when the server cannot be reached`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in
             if isDown.withLock({ $0 }) { throw TransportError(.cannotConnect, "refused") }
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], CacheKind.allCases)
-    func `a response is stored where the request asks for it, under its headers`(
+    func `a response is stored if the request asks for it, and is selected by its headers`(
         isAsked: Bool, kind: CacheKind
     ) async throws {
         let engine = engine(fresh, isHTTP: false) { $0.cacheKind = kind }
@@ -157,7 +157,7 @@ import Testing
         arguments: [
             ("User-Agent", true, true), ("User-Agent", false, false), ("Content-Type", true, false), ("*", true, false),
         ] as [(String, Bool, Bool)])
-    func `a response that varies answers the requests that select it`(
+    func `a response with Vary answers only the GETs that select it`(
         vary: String, isSameAgent: Bool, isServed: Bool
     ) async throws {
         let engine = engine(fresh + [HTTPField(name: .vary, value: vary)], isHTTP: false)
@@ -171,7 +171,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a response of one user answers no GET of another`() async throws {
+    @Test func `a response to one user answers no GET of another user`() async throws {
         let engine = engine(fresh, isHTTP: false)
         for (identity, headers) in [("anna", [:]), (nil, [.authorization: "x"])] as [(String?, HTTPFields)] {
             _ = try await engine.send(

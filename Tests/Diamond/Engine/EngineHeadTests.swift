@@ -12,7 +12,7 @@ import Testing
     private static let get = Request("http://h/a")
     private static let head = Request("http://h/a", method: .head, cache: .reload)
 
-    /// The responses of a server to GET, unless with a current tag, and to HEAD.
+    /// An engine with a server that answers GET and HEAD with these fields, and a GET with `If-None-Match` with 304.
     private func engine(_ get: HTTPFields, _ head: HTTPFields, status: Int = 200) -> (Engine, StubTransport) {
         let transport = StubTransport { request throws(TransportError) in
             if request.method == .head { return .stub(status: status, headers: head, body: "") }
@@ -33,7 +33,7 @@ import Testing
         let (engine, transport) = engine([.eTag: "\"1\"", .contentLength: "4", .cacheControl: "max-age=60"], head)
         _ = try await engine.send(Self.get)
         #expect(try await engine.send(Self.head).source == .network)
-        // Here and after a restart.
+        // Before and after a restart.
         let response = try await engine.send(Self.get)
         #expect(response.source == source && response.text == "body")
         _ = try await engine.send(Self.head)

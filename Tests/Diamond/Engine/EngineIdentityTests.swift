@@ -61,14 +61,14 @@ import Testing
         await second.close()
     }
 
-    @Test(arguments: Way.allCases) func `an engine finds by an identity a response that an older token has stored`(
+    @Test(arguments: Way.allCases) func `an engine finds a response by its identity after the token has changed`(
         way: Way
     ) async throws {
         let engine = engine()
         var (old, new, other) = (way.request("old"), way.request("new"), way.request("new"))
         (old.identity, new.identity, other.identity) = ("user-42", "user-42", "user-43")
         #expect(try await engine.send(old).source == .network)
-        // A parameter that only its name identifies as a secret may be something else: it still separates users.
+        // A parameter that is a secret only by its name may be something else, so it still separates users.
         #expect(try await engine.send(new).source == (way == .parameter ? .network : .cache))
         #expect(try await engine.send(other).source == .network)
         await engine.close()
@@ -225,7 +225,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine does not treat a parameter as secret that only has the name of a secret`() async throws {
+    @Test func `an engine does not treat a parameter as secret only because of its name`() async throws {
         let engine = engine()
         for key in ["42", "43"] {
             var request = Request("http://h/me?key=\(key)")
@@ -348,7 +348,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine has rules that apply with each request's own`() async throws {
+    @Test func `an engine applies its own rules together with those of each request`() async throws {
         let engine = engine { $0.rules = IdentityRules(ignoring: ["utm_*", "_"], nonSelecting: ["X-Trace"]) }
         let trace = try #require(HTTPField.Name("X-Trace"))
         var request = Request("http://h/?utm_source=a&_=1&a=1", headers: [trace: "1"])
@@ -365,7 +365,7 @@ import Testing
         await engine.close()
     }
 
-    /// One key with two URLs: the one that stores, and the one that finds.
+    /// Two URLs with one key. The entry is stored under the first, and found under the second.
     enum Alias: CaseIterable {
         case ignoring, cacheKey, identity
 
@@ -393,7 +393,7 @@ import Testing
     }
 
     @Test(arguments: Alias.allCases)
-    func `an engine purges by its URL an entry that another URL has put into memory`(alias: Alias) async throws {
+    func `an engine purges an entry by its URL even if another URL has read it into memory`(alias: Alias) async throws {
         let requests = alias.requests
         let first = engine { _ in }
         _ = try await first.send(requests.stored)
@@ -405,8 +405,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `an engine selects by Vary among responses that vary by a header which is not in the key`() async throws
-    {
+    @Test func `an engine selects by Vary even with a header that is not in the key`() async throws {
         let trace = try #require(HTTPField.Name("X-Trace"))
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "x-trace"])
         let engine = engine {
@@ -419,8 +418,8 @@ import Testing
         await engine.close()
     }
 
-    /// The values in place of a request's headers, the `Vary` field of the response, and whether another cookie selects the same
-    /// response.
+    /// The identity and the app's key of a request, the `Vary` field of the response, and whether another cookie
+    /// selects the same response.
     private static let variants: [(identity: String?, cacheKey: String?, vary: String, isForAllCookies: Bool)] = [
         (nil, nil, "Cookie, Accept, Authorization", false), ("anna", nil, "Cookie", false),
         ("anna", nil, "Accept, Authorization", true), (nil, "k", "Accept, X-Not-Sent", false),
@@ -429,7 +428,7 @@ import Testing
     ]
 
     @Test(arguments: variants.indices)
-    func `an engine obeys Vary where an identity or the app's key has the place of headers`(index: Int) async throws {
+    func `an engine obeys Vary even if an identity or the app's key replaces headers`(index: Int) async throws {
         let (identity, cacheKey, vary, isForAllCookies) = Self.variants[index]
         let engine = engine {
             $0.transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
@@ -443,7 +442,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine uses the app's own key in place of the request, but for its credentials`() async throws {
+    @Test func `an engine uses the app's own key in place of the request, except for its credentials`() async throws {
         let engine = engine { _ in }
         var (one, other) = (Request("http://a/x?t=1"), Request("https://b/y", headers: [.acceptLanguage: "de"]))
         (one.cacheKey, other.cacheKey) = ("cities", "cities")

@@ -54,7 +54,7 @@ import Testing
         #expect(asked == ["http://h/cities"])
     }
 
-    @Test func `a repeated unsafe request invalidates, whatever its last response`() async throws {
+    @Test func `a retried unsafe request invalidates, whatever its last response`() async throws {
         let answers = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: [
         ("/towns/1", ["http://h/cities", "http://h/towns/1"]), ("http://other/towns/1", ["http://h/cities"]),
     ])
-    func `a redirected unsafe request invalidates the URLs of its redirect, where its target was unsent`(
+    func `a redirected unsafe request invalidates its URLs even if the last hop was not sent`(
         location: String,
         asked: [String]
     ) async throws {
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an unsafe request waits for no process that holds the file, and invalidates all the same`(
+    func `an unsafe request does not wait for a locked file, and invalidates at once`(
         isLost: Bool
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -136,7 +136,7 @@ import Testing
         let lock = try WriteLock(temporary.store)
         let answer = try? await engine.send(Request("http://h/cities", method: .post))
         #expect((answer == nil) == isLost)
-        // A caller that waits for the file learns that it was not available.
+        // A caller that waits for the locked file would report a failure.
         #expect(failures.withLock { $0 } == 0)
         #expect(try await engine.send(Request("http://h/cities")).source == .network)
         try lock.release()
@@ -160,7 +160,7 @@ import Testing
         #expect(disk.failures > 0)
     }
 
-    @Test func `an unsafe method's parameters count, in whatever order`() async throws {
+    @Test func `an unsafe method invalidates the URL with its parameters, in any order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query
         #expect(try await asked(engine(), after: request) == ["http://h/cities?a=1&b=2"])
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a parameter that one request ignores hides no entry of another that does not`(isNamed: Bool) async throws {
+    func `a parameter ignored by the stored request hides no entry from an invalidation`(isNamed: Bool) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .put else { return .stub(headers: [.cacheControl: "max-age=60"]) }
             return .stub(headers: isNamed ? [.location: "/cities?t=5"] : [:])
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [nil, AESGCMSeal.first])
-    func `a URL's entry that was read from disk leaves every memory with those of other queries`(
+    func `an entry read into memory under another URL is invalidated by the URL that stored it`(
         seal: AESGCMSeal?
     ) async throws {
         let uptime = Guarded<UInt64>(0)
@@ -295,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an entry that another URL stores is requested again, unless only a URL was meant`(
+    func `a response in flight with the changed key is stored as stale, unless only a URL was purged`(
         isChange: Bool
     ) async throws {
         let gate = Gate()

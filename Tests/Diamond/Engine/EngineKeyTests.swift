@@ -70,7 +70,7 @@ import Testing
         func secret(_ name: String, for identity: String?) async throws -> String? { nil }
     }
 
-    /// Requests with different identities: only the first one's response may be another's.
+    /// Kinds of requests. Only the response to the first kind may be shared with another caller.
     private static let kinds: [(name: String, change: @Sendable (inout Request) -> Void)] = [
         ("plain", { _ in }), ("post", { $0.method = .post }), ("noStore", { $0.cache = .noStore }),
         ("no-store", { $0.headers[.cacheControl] = "no-store" }), ("condition", { $0.headers[.ifNoneMatch] = "\"1\"" }),

@@ -20,7 +20,7 @@ import Testing
         var headers: HTTPFields = [.cacheControl: "max-age=60"]
     }
 
-    /// A call whose output the digits are not.
+    /// A call whose output cannot be decoded from the digits.
     private struct Names: Endpoint {
         typealias Output = [String]
 
@@ -78,7 +78,7 @@ import Testing
         await next.close()
     }
 
-    @Test func `a request that a part does not answer is forwarded because of that`() async throws {
+    @Test func `a request that a stored part does not answer is forwarded with the reason partial`() async throws {
         server.withLock { $0.headers = [.cacheControl: "max-age=60", .vary: "User-Agent"] }
         let engine = temporary.engine(transport(), clock: clock)
         #expect(try await get("2-5", engine).cacheStatus?.forwardReason == .miss)
@@ -160,7 +160,7 @@ import Testing
         #expect(try CacheInspection(of: temporary.store).findings.isEmpty)
     }
 
-    @Test func `a part of another representation takes the place of the stored one`() async throws {
+    @Test func `a part of another representation replaces the stored part`() async throws {
         let engine = temporary.engine(transport(), clock: clock)
         _ = try await get("0-4", engine)
         server.withLock { ($0.tag, $0.body) = ("\"b\"", Data("abcdefghij".utf8)) }
@@ -172,7 +172,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a request for the whole asks for the rest of a beginning`() async throws {
+    @Test func `a request for the whole completes a stored beginning with a range request`() async throws {
         let transport = transport()
         let engine = temporary.engine(transport, clock: clock)
         _ = try await get("0-5", engine)
@@ -184,7 +184,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stale part is validated in front of the caller, also within stale-while-revalidate`() async throws {
+    @Test func `a stale part is validated before it is served, even within stale-while-revalidate`() async throws {
         server.withLock { $0.headers = [.cacheControl: "max-age=60, stale-while-revalidate=60"] }
         let transport = transport()
         let engine = temporary.engine(transport, clock: clock)
@@ -202,7 +202,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stale part stands in for an error`() async throws {
+    @Test func `a stale part is served instead of an error within stale-if-error`() async throws {
         server.withLock { $0.headers = [.cacheControl: "max-age=60, stale-if-error=60"] }
         let isDown = Guarded(false)
         let (up, clock) = (transport(), clock)
@@ -241,7 +241,7 @@ import Testing
             [.cacheControl: "no-store"], [.cacheControl: "max-age=60", .vary: "*"],
             [.cacheControl: "max-age=60", .contentEncoding: "gzip"],
         ] as [HTTPFields])
-    func `a part that may not be stored is not`(headers: HTTPFields) async throws {
+    func `a part that may not be stored is not stored`(headers: HTTPFields) async throws {
         server.withLock { $0.headers = headers }
         let engine = temporary.engine(transport(), clock: clock)
         _ = try await get("2-5", engine)
@@ -271,7 +271,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a part updates the whole response that it belongs to, or erases an outdated one`() async throws {
+    @Test func `a part updates the whole response that it belongs to, or erases an outdated response`() async throws {
         let engine = temporary.engine(transport(), clock: clock)
         _ = try await get(nil, engine)
         clock.advance(by: 50)

@@ -25,7 +25,7 @@ import Testing
     }
 }
 
-/// An engine with everything open that one can have open, from its beginning to its end.
+/// The life of an engine that opens every kind of resource that an engine can open.
 private struct EngineLife {
     /// Retained by every task that is created while it is bound, and by the tasks of such tasks.
     private final class TaskMark: Sendable {
@@ -56,8 +56,8 @@ private struct EngineLife {
             try await use(engine)
             #expect(hasFiles && hasThread)
             #expect(ProcessUsage.descriptors["socket", default: 0] > 0)
-            // One of the replayer and one of the reader of holds; none where the system has no more for this user, as with
-            // many tests at the same time.
+            // One descriptor of the replayer and one of the reader of holds. There is none if the user's limit is
+            // reached, as with many tests at the same time.
             #expect(ProcessUsage.descriptors["anon_inode:inotify", default: 0] <= 2)
             await engine.close()
             _ = await replaying.value
@@ -89,7 +89,7 @@ private struct EngineLife {
 
 /// The parts of an engine, for as long as they are retained.
 private final class RemainingReferences: Sendable {
-    /// `@unchecked Sendable`: never set again, but by the runtime.
+    /// `@unchecked Sendable`: only the runtime changes it.
     private struct WeakPart: @unchecked Sendable {
         weak var part: AnyObject?
     }
@@ -109,7 +109,7 @@ private final class RemainingReferences: Sendable {
 }
 
 extension [String: Int] {
-    /// Whether no count is higher than in another.
+    /// Whether no count is higher than in another dictionary.
     fileprivate func isWithin(_ other: Self) -> Bool { allSatisfy { $1 <= other[$0, default: 0] } }
 }
 

@@ -30,7 +30,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an engine finds after a restart what it stored before`() async throws {
+    @Test func `an engine finds its stored responses after a restart`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let first = temporary.engine(transport, clock: clock)
         _ = try await first.send(Request("http://h/"))
@@ -126,7 +126,7 @@ import Testing
         #expect(try await engine.send(request).source == .network)
     }
 
-    @Test func `an engine does not store an error for the app's maxAge`() async throws {
+    @Test func `an engine does not apply the app's maxAge to an error status`() async throws {
         let engine = temporary.engine(StubTransport(status: 404), clock: clock)
         let request = Request("http://h/", cache: .automatic(maxAge: .seconds(60)))
         _ = try await engine.send(request)
@@ -252,7 +252,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `an engine answers 504 where only the cache may answer and has nothing`() async throws {
+    @Test func `an engine answers 504 if only the cache may answer and no response is stored`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         let nothing = try await engine.send(Request("http://h/", cache: .cacheOnly))
@@ -265,7 +265,7 @@ import Testing
     @Test(arguments: [
         Request("http://h/", cache: .cacheOnly), Request("http://h/", headers: [.cacheControl: "only-if-cached"]),
     ])
-    func `an engine says to a typed call that nothing is stored`(request: Request) async throws {
+    func `an engine fails a typed call with notStored if nothing is stored`(request: Request) async throws {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) {
             _ = try await engine.send(request.decoding([Int].self))
@@ -294,7 +294,7 @@ import Testing
         #expect(automatic?.status.code == status)
     }
 
-    @Test func `an engine reports a fresh response as fresh, also where it replaces a failing server's`() async throws {
+    @Test func `an engine reports a fresh stored response as fresh even if it replaces an error`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ in
             isDown.withLock { $0 } ? .stub(status: 503) : .stub(headers: [.cacheControl: "max-age=60"])
@@ -328,7 +328,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `an engine never uses the network where only the cache may answer`() async throws {
+    @Test func `an engine never uses the network if only the cache may answer`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         for headers in [[.range: "bytes=0-1"], [.cacheControl: "no-store, only-if-cached"]] as [HTTPFields] {
@@ -437,7 +437,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine cancels by key also where a provider does not answer for another request`() async throws {
+    @Test func `an engine cancels by key even while its provider delays another request's identity`() async throws {
         /// Returns no identity, and does not answer for one request.
         struct HangingProvider: CredentialProvider {
             let gate: Gate

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: settings) func `a response reaches no user that it is not for`(setting: Setting) async throws {
+    @Test(arguments: settings) func `a response for one user never reaches another`(setting: Setting) async throws {
         let seed = Effort.seed &+ UInt64(setting.number)
         let run = UserRun(setting.kind, setting.preset, seed: seed)
         for round in 0..<Effort.rounds(3, soaking: 100) {
@@ -91,7 +91,7 @@ private struct Origin: Sendable {
 private final class UserRun: Sendable {
     private struct State {
         var random: SplitMix
-        /// The responses of a round. The place is in every byte of their bodies.
+        /// The responses of a round. Every byte of a body is the place of its response, from 1 on.
         var responses: [Origin] = []
         var faults: [String] = []
         var hits = 0
@@ -201,7 +201,7 @@ private final class UserRun: Sendable {
         if source != .network { state.withLock { $0.hits += 1 } }
         for place in Set(body).map({ Int($0) }) { check(place, "a byte", for: user, request) }
         if let tag = headers[.eTag].flatMap(Self.place) { check(tag, "the tag", for: user, request) }
-        // What is for one user alone is in no response of a cache.
+        // A field for one user alone must not be in another user's response.
         for name in [HTTPField.Name.setCookie, .owner] {
             guard let place = headers[name].flatMap(Self.place), let origin = response(place) else { continue }
             let isForOne = name == .setCookie || kind == .shared && origin.control.privateFields.contains("x-owner")
@@ -219,7 +219,7 @@ private final class UserRun: Sendable {
         state.withLock { place > 0 && place <= $0.responses.count ? $0.responses[place - 1] : nil }
     }
 
-    // Of a tag such as "7", a cookie such as r=7 and a field such as 7.
+    // The place in a tag such as "7", a cookie such as r=7 or a field such as 7.
     private static func place(_ text: String) -> Int? { Int(text.filter(\.isNumber)) }
 
     // MARK: The origin server

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: CacheKind.allCases, [0, 32 << 20] as [Int])
-    func `stores variants under one URI, and selects among them by Vary, after a restart too`(
+    func `an engine stores variants of one URI, and selects among them by Vary, even after a restart`(
         kind: CacheKind, memoryCapacity: Int
     ) async throws {
         for run in 1...2 {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `finds a response whatever the headers that its Vary does not name`() async throws {
+    @Test func `an engine ignores request headers that Vary does not name`() async throws {
         let engine = engine(server())
         _ = try await engine.send(request("a"))
         var other = request("a")
@@ -67,13 +67,13 @@ import Testing
         await engine.close()
     }
 
-    @Test func `never reuses a response with Vary *`() async throws {
+    @Test func `an engine never reuses a response with Vary *`() async throws {
         let engine = engine(server(vary: "*"))
         for _ in 1...2 { #expect(try await engine.send(request("a")).source == .network) }
         await engine.close()
     }
 
-    @Test func `selects the most recent of the variants that match`() async throws {
+    @Test func `an engine selects the most recent of the matching variants`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             let number = count.withLock { count in
@@ -94,7 +94,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `validates the variant that a request selects, and names the others by their tags`() async throws {
+    @Test func `an engine validates the selected variant, and also sends the tags of the others`() async throws {
         let transport = server(lifetime: 0)
         let engine = engine(transport)
         for value in ["a", "b"] { _ = try await engine.send(request(value)) }
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases, [true, false])
-    func `removes and invalidates all variants of a request`(removal: Removal, isInMemory: Bool) async throws {
+    func `an engine removes or invalidates all variants of a request`(removal: Removal, isInMemory: Bool) async throws {
         let transport = server()
         let engine = engine(transport) { $0.memoryCapacity = isInMemory ? 32 << 20 : 0 }
         let cache = try #require(engine.cache)
@@ -137,7 +137,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: CacheKind.allCases) func `keeps the users of a private cache apart`(kind: CacheKind) async throws {
+    @Test(arguments: CacheKind.allCases) func `private caches separate users by cookie`(kind: CacheKind) async throws {
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60, public"], body: request.headers[.cookie] ?? "")
         }
@@ -148,7 +148,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `of a shared cache never reuses the response of another user where an identity separates them`()
+    @Test func `a shared cache never reuses a response for another identity`()
         async throws
     {
         let engine = engine(server(), .http, .shared)
@@ -160,7 +160,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stores no response that varies by a header whose sent value is unknown`() async throws {
+    @Test func `an engine stores no response that varies by a header that an interceptor has changed`() async throws {
         struct KindChange: Interceptor {
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
                 request.headers[.kind] = "other"
@@ -171,7 +171,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `replaces the variants by a newer response that does not vary`() async throws {
+    @Test func `an engine replaces the variants by a newer response without Vary`() async throws {
         let varies = Guarded(true)
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60"]
@@ -186,7 +186,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `drops a response that a 304 makes vary by other headers`() async throws {
+    @Test func `an engine drops a response if a 304 changes its Vary`() async throws {
         let isFirst = Guarded(true)
         let transport = StubTransport { request throws(TransportError) in
             guard isFirst.withLock({ $0 }) else {
@@ -203,7 +203,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `stores a large body as a variant, written while it is received`() async throws {
+    @Test func `an engine stores a large body as a variant while it is received`() async throws {
         let body = String(repeating: "x", count: 3 << 20)
         let transport = StubTransport { request throws(TransportError) in
             .stub(

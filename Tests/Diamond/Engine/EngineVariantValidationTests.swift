@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: CacheKind.allCases)
-    func `a 304 selects the variant that it names, which then answers the request's selection, too`(
+    func `a 304 selects the variant with its tag, which then also answers the request's headers`(
         kind: CacheKind
     ) async throws {
         server.withLock { $0.tags = ["c": "a"] }
@@ -78,7 +78,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a selected variant that is replaced answers no other selection`() async throws {
+    @Test func `a replaced variant no longer answers headers for which a 304 has selected it`() async throws {
         server.withLock { $0.tags = ["c": "a"] }
         let engine = engine(transport())
         for value in ["a", "c"] { _ = try await get(value, engine) }
@@ -129,7 +129,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a 304 for a tag of the caller stays one, and one for a variant's becomes a 200`() async throws {
+    @Test func `a 304 for the caller's tag stays a 304, and a 304 for a variant's tag becomes a 200`() async throws {
         server.withLock { $0.tags = ["c": "a", "d": "d"] }
         let transport = transport()
         let engine = engine(transport)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPField.Name.cookie, .authorization], CacheKind.allCases)
-    func `no request names the variants of another user`(name: HTTPField.Name, kind: CacheKind) async throws {
+    func `no request sends the tags of another user's variants`(name: HTTPField.Name, kind: CacheKind) async throws {
         server.withLock { ($0.vary, $0.tags) = (name, ["2": "1"]) }
         let transport = transport()
         for identity in [nil, "anna"] {
@@ -202,7 +202,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a request that reloads, or whose stored response has a date alone, names no variant`() async throws {
+    @Test func `a reload sends no variant tags, and neither does a request that validates by date`() async throws {
         let transport = transport()
         let engine = engine(transport)
         _ = try await get("a", engine)
@@ -220,7 +220,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `no variant is selected for a request whose response may not be stored`() async throws {
+    @Test func `a 304 stores no selection for a request whose response may not be stored`() async throws {
         server.withLock { ($0.tags, $0.headers) = (["c": "a"], [.cacheControl: "max-age=60"]) }
         let transport = transport()
         let engine = engine(transport, .shared)

@@ -15,12 +15,12 @@ import Testing
         CacheSealError(.badKey, "too slow: try again"),
     ]
 
-    @Test(arguments: errors) func `the text of an error is its message for people, too`(error: any Error) {
+    @Test(arguments: errors) func `the text of an error is also its localizedDescription`(error: any Error) {
         #expect(error.localizedDescription == "too slow: try again")
         #expect("\(error)".hasPrefix("too slow: try again"))
     }
 
-    @Test func `the text of a recording's error is that of its cause`() async throws {
+    @Test func `the localizedDescription of a recording's error is its message`() async throws {
         let transport = ReplayingTransport(Recording())
         let error = await #expect(throws: ConnectionError.self) {
             try await Engine.stub(transport).send(Request("http://h/"))

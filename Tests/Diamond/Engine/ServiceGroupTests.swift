@@ -31,7 +31,7 @@ import Testing
         return request
     }
 
-    @Test func `services run until their group shuts down, and end what is under way`() async throws {
+    @Test func `services run until their group shuts down, and finish running jobs and requests`() async throws {
         let engine = engine()
         let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
         let group = ServiceGroup(services: services)

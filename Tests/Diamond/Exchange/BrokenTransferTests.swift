@@ -45,14 +45,14 @@ import Testing
         /// Another engine over the same store, after the first was closed: the received part is read from disk.
         case engine
 
-        /// The header values of the requests: `nil` for those before the resuming one, then each of these.
+        /// The values of a header in the requests before the request that resumes the transfer.
         func before(_ value: String?) -> [String?] { self == .attempt ? [nil] : [nil, value] }
 
         /// The reasons of the earlier attempts that the successor knows of.
         var reasons: [RetryReason.Code?] { self == .attempt ? [.interrupted] : [] }
     }
 
-    /// A server that breaks off the first response, and gives these to requests for the rest.
+    /// Returns a server that breaks off the first response, and then sends these answers.
     private func server(
         _ first: Answer,
         _ answers: [Answer],
@@ -67,7 +67,7 @@ import Testing
         return server
     }
 
-    /// A request for the whole after a failed resumption counts for no attempt.
+    /// Returns a request with two attempts. A request for the whole after a failed resumption counts as none.
     private static func twice(_ server: ScriptedServer) -> Request {
         var request = Request(server.url)
         request.retry = RetryPolicy(attempts: 2)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: Successor.allCases, [(rest: true, offsets: ["5 of 10"]), (rest: false, offsets: [])])
-    func `an observer learns from where a transfer was resumed`(
+    func `an observer receives the offset from which a transfer was resumed`(
         successor: Successor,
         answer: (rest: Bool, offsets: [String])
     ) async throws {
@@ -202,7 +202,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a broken transfer that lacked no byte is complete`() async throws {
+    @Test func `a transfer that broke after its last byte is complete`() async throws {
         let rangeServer = RangeServer { $0.flows = [.broken($0.body.count)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let response = try await engine.send(Request("http://h/"))
@@ -231,7 +231,7 @@ import Testing
             Answer(status: 416, headers: ["Content-Length: 0"]), Answer(status: 412, headers: ["Content-Length: 0"]),
             Answer(status: 304, headers: ["ETag: \"a\""]), Answer(status: 400, headers: ["Content-Length: 0"]),
         ], Successor.allCases)
-    func `a transfer whose rest is not to be had is requested once as a whole`(
+    func `a transfer whose rest is unavailable is requested again as a whole, once`(
         answer: Answer,
         successor: Successor
     ) async throws {
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: Successor.allCases)
-    func `a resumed transfer ends with the last response of a server that goes on failing`(successor: Successor)
+    func `a resumed transfer returns the last error response of a server that keeps failing`(successor: Successor)
         async throws
     {
         let busy = Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")
@@ -309,7 +309,7 @@ import Testing
         #expect(try engine.cache?.totals().partials == 0)
     }
 
-    @Test func `a transfer begins again where its method or conditions are the caller's`() async throws {
+    @Test func `a transfer begins again if it is no GET or has the caller's own preconditions`() async throws {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let requests: [(HTTPRequest.Method, HTTPFields)] = [
             (.post, [key: "1"]), (.query, [:]), (.get, [.ifMatch: "\"a\""]), (.get, [.ifUnmodifiedSince: "x"]),
@@ -323,7 +323,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer that begins again does not repeat the conditions about the stored entry`() async throws {
+    @Test func `a resumed transfer does not repeat the conditions about the stored entry`() async throws {
         let stored = Answer(headers: ["Content-Length: 3", "ETag: \"z\"", "Cache-Control: max-age=0"], body: "old")
         let server = try ScriptedServer([stored, Self.old, Self.rest("bytes 5-9/10")])
         let engine = engine()
@@ -333,7 +333,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a transfer that the server no longer allows to store is not stored`() async throws {
+    @Test func `a transfer is not stored if its last part forbids that`() async throws {
         var rest = Self.rest("bytes 5-9/10")
         rest.headers[3] = "Cache-Control: no-store"
         let failing = Answer(status: 503, headers: ["Content-Length: 0"])
@@ -348,7 +348,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `a resumed transfer is held against the limit as a whole`() async throws {
+    @Test func `a transfer is checked against the body limit as a whole`() async throws {
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
         let engine = engine { $0.bodyLimit = 9 }
         do {

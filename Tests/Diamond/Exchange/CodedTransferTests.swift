@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "identity", "gzip"])
-    func `an unknown content coding is an error, unless the request asks for codings`(asked: String?) async throws {
+    func `an unknown content coding is reported, unless the request asks for a coding`(asked: String?) async throws {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nContent-Encoding: utf-8\r\nContent-Length: 2\r\n\r\n{}")
         let engine = Engine.timeless { _ in }

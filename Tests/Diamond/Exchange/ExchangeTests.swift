@@ -12,7 +12,7 @@ import Testing
     private let clock = TestClock()
     private let wall = ManualClock()
 
-    /// Gives these results one after another, and the last one from then on.
+    /// Returns a transport with these results, one after another. The last result is repeated.
     private func transport(_ answers: Result<Int, TransportError>...) -> StubTransport {
         let rest = Guarded(answers)
         return StubTransport { _ throws(TransportError) in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Ends a number of waits.
+    /// Advances the clock by each delay, when a task sleeps for it.
     private func pass(_ delays: Duration...) async {
         for delay in delays {
             await untilTrue { [clock] in clock.sleeping == [delay] }
@@ -82,14 +82,14 @@ import Testing
         #expect(error.attempts.map(\.reason?.code) == [.connectionClosed, .interrupted, .attemptsUsed])
     }
 
-    @Test func `an exchange counts its attempts, including those that cost none of the policy's`() async throws {
+    @Test func `an exchange reports all attempts, including those that its policy does not count`() async throws {
         let engine = engine(transport(.failure(Self.refused))) { $0.draw = { 0 } }
         let error = try #require(await caught { try await engine.send(Request("http://h/")) })
         #expect(error.attempts.count == 6)
         #expect(error.attempts.last?.reason?.message == "6 attempts were made, 3 of which do not count")
     }
 
-    @Test func `an exchange of a POST is retried where nothing was sent, and not otherwise`() async throws {
+    @Test func `an exchange of a POST is retried only if nothing was sent`() async throws {
         let transport = transport(.failure(Self.refused), .failure(Self.lost))
         let engine = engine(transport)
         let task = Task { await caught { try await engine.send(Request("http://h/", method: .post)) } }
@@ -131,7 +131,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an exchange takes no longer than its attempts may, and ends with its deadline`() async throws {
+    @Test func `an exchange ends at its deadline, and each of its attempts at the attempt timeout`() async throws {
         let transport = StubTransport.silent()
         let engine = engine(transport)
         var request = Request("http://h/")
@@ -143,7 +143,7 @@ import Testing
         #expect(error.attempts.map(\.reason?.code) == [.interrupted, .outOfTime])
     }
 
-    @Test func `an exchange is given up where it waited too long for another permit`() async throws {
+    @Test func `an exchange whose retry waits too long for a permit returns the last response`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport)
         let task = Task { try await engine.send(Request("http://h/")) }
@@ -177,15 +177,14 @@ import Testing
         #expect(transport.requests.map(\.needsNewConnection) == areNew)
     }
 
-    /// Policies and deadlines, and the milliseconds that each leaves for the begin of another attempt after the
-    /// first delay.
+    /// Retry policies, and the milliseconds that each leaves after the first delay for the start of another attempt.
     static let limits: [(policy: RetryPolicy, rest: Int)] = [
         (RetryPolicy(deadline: .seconds(1)), 975), (RetryPolicy(window: .seconds(2)), 1_975),
         (RetryPolicy(deadline: .seconds(3), window: .seconds(2)), 1_975),
     ]
 
     @Test(arguments: limits, [Result<Int, TransportError>.success(503), .failure(refused)])
-    func `a waiting exchange waits for its permit only while another attempt may begin`(
+    func `an exchange waits for the permit of a retry only while the retry may begin`(
         limit: (policy: RetryPolicy, rest: Int),
         outcome: Result<Int, TransportError>
     ) async throws {
@@ -208,7 +207,7 @@ import Testing
             return
         }
         #expect(attempts.map(\.reason?.code) == [.outOfTime] && transport.requests.count == 1)
-        // It has left the queue, and no permit is reserved for it.
+        // The exchange has left the queue, and no permit is reserved for it.
         #expect(engine.lanes.waiting == 0 && engine.lanes.isPaused(.default))
         engine.lanes.resumeAll()
         #expect(engine.lanes.running == 0)
@@ -240,7 +239,7 @@ import Testing
         await untilTrue { engine.lanes.waiting == 1 }
         clock.advance(by: .seconds(60))
         engine.lanes.resumeAll()
-        // All of its time is left.
+        // The exchange still has all of its time.
         await pass(.seconds(1))
         #expect(await task.value?.code == .timedOut)
     }
@@ -254,7 +253,7 @@ import Testing
         #expect(error.code == .cancelled && error.attempts.count == 1)
     }
 
-    @Test func `an exchange waits as long as the server asks, and returns the response where that is too long`()
+    @Test func `an exchange obeys Retry-After, and returns the response if the time is too long`()
         async throws
     {
         let answers = Guarded(["2", "60"])
@@ -276,7 +275,7 @@ import Testing
         for number in 0..<20 {
             reasons.append(try await engine.send(Request("http://h/\(number)")).attempts.last?.reason?.code)
         }
-        // 10 retries in reserve, and a tenth for each of the first requests.
+        // The budget has a reserve of 10 retries, and a tenth of a retry for each request.
         #expect(reasons.prefix(5).allSatisfy { $0 == .attemptsUsed })
         #expect(reasons.suffix(5).contains(.budgetEmpty))
         #expect(transport.requests.count <= 20 + 12)
@@ -308,7 +307,7 @@ import Testing
         #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect)
     }
 
-    @Test func `a waiting exchange ends with its own last result where others open the circuit breaker`() async throws {
+    @Test func `a waiting exchange ends with its last result when the circuit breaker opens`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { $0.circuit = CircuitPolicy(minimumCalls: 2) }
         let task = Task { try await engine.send(Request("http://h/1")) }

@@ -54,7 +54,7 @@ import Testing
         #expect(clock.sleeping.isEmpty)
     }
 
-    /// What keeps a second attempt from being sent.
+    /// A reason not to send a second attempt.
     enum Obstacle: CaseIterable {
         case unsafe, body, noRoom, noBudget, signing
     }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Obstacle.allCases) func `a slow attempt waits alone where another may not be sent`(
+    @Test(arguments: Obstacle.allCases) func `a slow attempt is not hedged if a second attempt may not be sent`(
         obstacle: Obstacle
     ) async throws {
         let engine = engine { configuration in
@@ -102,7 +102,7 @@ import Testing
         for _ in 0..<20 { _ = try await engine.send(request) }
     }
 
-    @Test func `an attempt that fails while another is under way waits for that one`() async throws {
+    @Test func `a failed attempt waits for the other attempt under way`() async throws {
         let gates = [Gate(), Gate()]
         let transport = StubTransport { request throws(TransportError) in
             let isFirst = request.headers[.referer] == nil
@@ -140,7 +140,7 @@ import Testing
         #expect(reasons == [.status, .status, .attemptsUsed] && transport.requests.count == 3)
     }
 
-    /// Holds up the second attempt, canceled or not.
+    /// Delays the second attempt until the gate opens, even if the attempt is canceled.
     private struct HeldInterceptor: Interceptor {
         let entered = Gate()
         let gate = Gate()

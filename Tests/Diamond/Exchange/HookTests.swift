@@ -103,7 +103,7 @@ import Testing
         #expect(urls.filter { $0 == "http://h/1" }.count == 2)
     }
 
-    /// More requests than run at a time.
+    /// More requests are queued than the width of the engine.
     @Test func `a request from a credential provider is sent while queued requests ask for their identity`()
         async throws
     {
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a request from a hook that equals the outer one does not wait for its own response`(asConnection: Bool)
+    func `a request from a hook does not wait for the equal request that called the hook`(asConnection: Bool)
         async throws
     {
         let count = Guarded(0)
@@ -201,7 +201,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.source == .cache) }
     }
 
-    @Test func `a request from a hook that has returned keeps the order of its lane`() async throws {
+    @Test func `a request sent after its hook has returned keeps the order of its serial lane`() async throws {
         let server = ManualServer()
         let (transport, later) = (server.transport, Guarded<Task<Response, any Error>?>(nil))
         var configuration = Engine.Configuration(store: nil)

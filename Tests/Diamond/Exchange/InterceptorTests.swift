@@ -46,7 +46,7 @@ import Testing
 
     // MARK: Permits
 
-    @Test func `an interceptor may send through the same engine while it transforms, at any width`() async throws {
+    @Test func `an interceptor may send a request while it transforms, even at a width of 1`() async throws {
         let box = Guarded<Engine?>(nil)
         defer { box.withLock { $0 = nil } }
         let transport = StubTransport(headers: Self.fresh, body: "1")
@@ -82,7 +82,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).source == .cache)
     }
 
-    @Test func `an interceptor that cannot adapt a request keeps it from being sent, with the cause`() async throws {
+    @Test func `an interceptor that cannot adapt a request fails it with the cause before it is sent`() async throws {
         let transport = StubTransport()
         let engine = engine(transport, [ClosureInterceptor(adapting: { _, _ in throw Refused() })])
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
@@ -200,7 +200,7 @@ import Testing
         #expect(body == Data("1".utf8))
     }
 
-    @Test func `an interceptor keeps the fields and the empty body of a request to another origin`() async throws {
+    @Test func `an interceptor changes neither secrets nor the body of a request to another origin`() async throws {
         let transport = Self.redirecting(to: "http://other/3?token=theirs")
         let signer = ClosureInterceptor(adapting: { request, _ in
             request.url = request.url.replacing("=theirs", with: "=ours")
@@ -220,7 +220,7 @@ import Testing
 
     /// An entry that is stored for all is neither changed nor removed by the response to a credential.
     @Test(arguments: ["\"1\"", "\"2\""])
-    func `an interceptor that adds a credential confirms no entry for others`(tag: String) async throws {
+    func `an interceptor that adds a credential confirms no entry that is stored for all`(tag: String) async throws {
         let isSigned = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else {
@@ -244,8 +244,7 @@ import Testing
         }
     }
 
-    @Test func `an interceptor that adds a credential removes no entry of others, though no-store is set`() async throws
-    {
+    @Test func `an interceptor's credential removes no entry stored for all, even with no-store`() async throws {
         let isSigned = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             let isForAll = request.headers[.authorization] == nil
@@ -263,8 +262,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "anna"])
-    func `an interceptor also adapts a request for a URL that was stored by a redirect`(identity: String?) async throws
-    {
+    func `a signed request is not served the unsigned response that a redirect stored`(identity: String?) async throws {
         let transport = Self.redirecting(to: "http://other/3")
         let signer = ClosureInterceptor(adapting: { request, _ in request.headers[.authorization] = "token" })
         let engine = engine(transport, [signer])
@@ -277,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [("http://other/3", Response.Source.network), ("http://h/3", .cache)])
-    func `a stored response without an identity stays another's though its interceptor is removed`(
+    func `a request with a credential is not served the response that a redirect stored without it`(
         target: String,
         source: Response.Source
     ) async throws {
@@ -294,7 +292,7 @@ import Testing
 
     // MARK: Responses
 
-    @Test func `an interceptor keeps a response that it refuses out of the cache, and the error has it`() async throws {
+    @Test func `a response that an interceptor refuses is not stored, and the error contains it`() async throws {
         let transport = StubTransport(headers: Self.fresh, body: "no")
         let refusals = Guarded(0)
         let engine = engine(
@@ -366,7 +364,7 @@ import Testing
         #expect(canceled?.code == .cancelled)
     }
 
-    @Test func `an interceptor is not shown a followed redirect, but one that leads nowhere`() async throws {
+    @Test func `an interceptor validates a redirect only if it cannot be followed`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             switch request.url {
             case "http://h/1": .stub(status: 302, headers: [.location: "/2"])
@@ -380,7 +378,7 @@ import Testing
         #expect(error?.code == .badStatus)
     }
 
-    @Test func `an interceptor that refuses the response to an unsafe request invalidates all the same`() async throws {
+    @Test func `an unsafe request invalidates entries even if an interceptor refuses its response`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.method == .get ? .stub(headers: Self.fresh) : .stub(body: "no")
         }
@@ -440,7 +438,7 @@ import Testing
 
     private static let shouting = ClosureInterceptor(transforming: { $0.body = Data($0.text.uppercased().utf8) })
 
-    @Test func `an interceptor has transformed what a connection validates, from server and cache`()
+    @Test func `a connection validates the response that an interceptor has transformed, from server and cache`()
         async throws
     {
         let count = Guarded(0)

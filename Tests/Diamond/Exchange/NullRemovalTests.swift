@@ -30,7 +30,7 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test func `null removal leaves members to their defaults, from a server and from the cache`() async throws {
+    @Test func `null removal removes null members, so that defaults apply, from server and cache`() async throws {
         let engine = engine(type: "application/json; charset=utf-8", #"{"name": null, "tags": [null, "a"]}"#)
         for source in [Response.Source.network, .cache] {
             let response = try await engine.send(Request("http://h/"))

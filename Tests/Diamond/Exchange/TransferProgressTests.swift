@@ -23,7 +23,7 @@ import Testing
     ]
 
     @Test(arguments: fractions)
-    func `the fraction is of both bodies, and unknown without their lengths`(
+    func `the completed fraction includes both bodies, and is nil without their lengths`(
         progress: TransferProgress, fraction: Double?
     ) {
         #expect(progress.fractionCompleted == fraction)

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a transport over the app's HTTPClient leaves it open when it is closed itself`() async throws {
+    @Test func `a transport over the app's HTTPClient does not shut the client down when it is closed`() async throws {
         try await Self.run { client, server in
             for _ in 0..<2 {
                 let transport = HTTPClientTransport(client)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a transport over the app's HTTPClient asks for no coding where it decompresses nothing`() async throws {
+    @Test func `a transport over the app's HTTPClient asks for no coding if the client decodes nothing`() async throws {
         try await Self.run { client, server in
             let transport = HTTPClientTransport(client)
             let echo = try Echo(try await transport.get(server.url("wire/echo")).body)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [[:], [.acceptEncoding: "gzip"]] as [HTTPFields])
-    func `a transport over the app's HTTPClient removes the fields of a coding that it decoded`(headers: HTTPFields)
+    func `a transport over the app's HTTPClient removes the coding fields of a decoded body`(headers: HTTPFields)
         async throws
     {
         try await Self.run(decompression: .enabled(limit: .none)) { client, server in
@@ -75,9 +75,9 @@ import Testing
         }
     }
 
-    /// Long bodies and short ones: async-http-client reads a short one before it goes on to the next address.
+    /// A short and a long body of the redirect: async-http-client reads a short body before it follows the redirect.
     @Test(arguments: [0, 10_000])
-    func `a transport over the app's HTTPClient requires that it follows no redirects`(length: Int) async throws {
+    func `a transport over the app's HTTPClient requires a client that follows no redirects`(length: Int) async throws {
         let isFollowed = Guarded(false)
         let target = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -94,7 +94,7 @@ import Testing
         #expect(isFollowed.withLock { $0 } == false)
     }
 
-    @Test func `a transport over the app's HTTPClient reports that it was shut down`() async throws {
+    @Test func `a transport over the app's HTTPClient reports that the client was shut down`() async throws {
         let client = HTTPClient()
         try await client.shutdown().get()
         let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: "http://127.0.0.1/"))
@@ -102,7 +102,7 @@ import Testing
         #expect(error?.requestMayHaveBeenSent == false)
     }
 
-    @Test func `a transport over the app's HTTPClient observes its timeouts`() async throws {
+    @Test func `a transport over the app's HTTPClient obeys the timeouts`() async throws {
         let server = try RawServer { connection in _ = connection.readRest() }
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.read = .milliseconds(50)
@@ -138,7 +138,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a transport over its own HTTPClient repeats a request once at most`() async throws {
+    @Test func `a transport over its own HTTPClient repeats a request at most once`() async throws {
         let count = Guarded(0)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a transport over its own HTTPClient closes its connections with itself`(isClosed: Bool) async throws {
+    func `a transport over its own HTTPClient closes its connections when it ends`(isClosed: Bool) async throws {
         let hasEnded = Gate()
         let server = try RawServer { connection in
             _ = connection.readHead()
@@ -169,7 +169,7 @@ import Testing
 
     #if os(Linux)
     @Test(arguments: [true, false])
-    func `a transport over its own HTTPClient ends its thread with itself`(isClosed: Bool) async throws {
+    func `a transport over its own HTTPClient stops its thread when it ends`(isClosed: Bool) async throws {
         var transport: HTTPClientTransport? = HTTPClientTransport()
         let loop = try #require(transport?.owner.loop())
         let name = try #require(try await loop.submit { ProcessUsage.threadName }.get())

@@ -132,7 +132,7 @@ import Testing
         Request("http://h/", headers: [HTTPField.Name("PRIVATE-TOKEN") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("apikey") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("X-Session-Id") ?? .accept: "s3cret"]),
-    ]) func `the canonical form hides credentials that their names reveal, at every place`(request: Request) throws {
+    ]) func `the canonical form hides credentials recognized by their names, at every place`(request: Request) throws {
         let wire = try WireRequest(request)
         #expect(try !Self.form(request).contains("s3cret"))
         #expect(try Self.form(request).contains("secret-"))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: ["http://h/?", "http://h/?a&", "http://h/?a=1&"], [nil, "user-42"])
-    func `the canonical form does not treat an empty item as a secret that is filled in after it`(
+    func `the canonical form does not take an empty query item for a secret that is added after it`(
         url: String, identity: String?
     ) throws {
         var request = Request(url)

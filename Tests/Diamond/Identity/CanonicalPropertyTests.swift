@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `the canonical form loses no property`() throws {
+    @Test func `the canonical form contains every property of a request`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let facts = Facts.any(using: &random)
@@ -53,7 +53,7 @@ import Testing
         #expect(equal > 0 && equal < Self.rounds)
     }
 
-    @Test func `the canonical form changes with any byte that matters`() throws {
+    @Test func `the canonical form changes with any letter of any text of the request`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let text = String.letters(using: &random)
@@ -115,7 +115,7 @@ private struct Facts: Hashable {
     var secrets: Set<NamedSecret> = []
     var body: Value?
 
-    /// The facts that are left where the app's own key replaces the others.
+    /// The facts that remain if the app's own key replaces the others.
     var selecting: Facts {
         guard cacheKey != nil else { return self }
         var facts = Facts()
@@ -181,7 +181,7 @@ extension Facts {
         return request
     }
 
-    /// Pairs of name and value, in an order that keeps that of the values of each name.
+    /// Returns pairs of name and value in random order. The values of each name keep their order.
     private static func interleaved<Content>(
         _ values: [[UInt8]: [Content]],
         using random: inout SplitMix

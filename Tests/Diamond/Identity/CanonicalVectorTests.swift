@@ -38,7 +38,7 @@ private struct CanonicalVectors: Decodable {
 }
 
 @Suite struct `The vectors of the canonical form` {
-    @Test func `the vectors are right for every case`() throws {
+    @Test func `the vector of every case equals the canonical form and the key of its request`() throws {
         let vectors = try CanonicalVectors.read()
         #expect(vectors.version == 1)
         #expect(vectors.secret == String(repeating: "07", count: 32))
@@ -51,7 +51,7 @@ private struct CanonicalVectors: Decodable {
         }
     }
 
-    @Test func `the vectors are right for every pair`() throws {
+    @Test func `the vector of every pair says whether the two canonical forms and keys are equal`() throws {
         for pair in try CanonicalVectors.read().pairs {
             guard let one = try checked(pair.rule, pair.one), let other = try checked(pair.rule, pair.other) else {
                 continue
@@ -62,7 +62,7 @@ private struct CanonicalVectors: Decodable {
         }
     }
 
-    @Test func `the vectors are right for every request that is refused`() throws {
+    @Test func `the vector of every refused request belongs to a request that has no canonical form`() throws {
         for refusal in try CanonicalVectors.read().refused {
             #expect(throws: RequestError.self, "\(refusal.rule)\n\(refusal.request)") {
                 try CanonicalVectors.form(refusal.request)
@@ -70,7 +70,7 @@ private struct CanonicalVectors: Decodable {
         }
     }
 
-    @Test func `the vectors are the same when a request is encoded and decoded`() throws {
+    @Test func `the vector of every case also holds after its request is encoded and decoded`() throws {
         for vector in try CanonicalVectors.read().cases {
             let written = try Request(json: Data(vector.request.utf8)).json()
             let form = try checked(vector.rule, String(decoding: written, as: UTF8.self))
@@ -79,7 +79,7 @@ private struct CanonicalVectors: Decodable {
         }
     }
 
-    @Test func `the vectors are many and show every kind of line`() throws {
+    @Test func `the vectors have at least 200 cases, and show every kind of line`() throws {
         let cases = try CanonicalVectors.read().cases
         #expect(cases.count >= 200)
         let tags = Set(cases.flatMap { $0.canonical.split(separator: "\n").map { String($0.prefix { $0 != " " }) } })

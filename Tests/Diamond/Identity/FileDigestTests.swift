@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [(3.0, "one"), (2.0, "two"), (0.0, "two"), (-60.0, "two")])
-    func `a file's digest is remembered once no change can be missed`(age: TimeInterval, second: String) throws {
+    func `a file's digest is cached only two seconds after its last change`(age: TimeInterval, second: String) throws {
         let file = try folder.file("a", Data("one".utf8))
         let now = Self.changed.addingTimeInterval(age)
         try write("one", to: file)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The rules of keys` {
     private static let ordinary = ["accept", "accept-language", "content-type"]
 
-    @Test(arguments: ordinary) func `key rules treat a header as ordinary that the lists name`(header: String) {
+    @Test(arguments: ordinary) func `key rules treat a selecting header without secrets as ordinary`(header: String) {
         #expect(KeyRules().isOrdinary(header))
         #expect(
             header.withBytes {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The key of a request` {
     private static let bytes = Data((0..<32).map { UInt8(truncatingIfNeeded: $0 * 7 + 130) })
 
-    @Test func `a request key has its bytes in their order`() throws {
+    @Test func `a request key keeps its bytes as data, as text and in its prefix`() throws {
         let key = try #require(RequestKey(stored: Self.bytes))
         #expect(key.bytes == Self.bytes)
         #expect(key.description == Hex.text(of: Self.bytes))
@@ -14,7 +14,7 @@ import Testing
         #expect(key.prefix == Self.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
     }
 
-    @Test(arguments: 0..<32) func `a request key differs with any other byte`(index: Int) throws {
+    @Test(arguments: 0..<32) func `request keys that differ in any byte are different`(index: Int) throws {
         var bytes = Self.bytes
         bytes[index] ^= 1
         #expect(RequestKey(stored: bytes) != RequestKey(stored: Self.bytes))

@@ -42,7 +42,7 @@ import Testing
         #expect(diagnosis.settings?.isCurrent == true && diagnosis.totals?.entries == 0)
     }
 
-    @Test(arguments: ills.indices) func `a diagnosis follows from its facts`(index: Int) throws {
+    @Test(arguments: ills.indices) func `a diagnosis reports the problem that its facts show`(index: Int) throws {
         var diagnosis = try healthy()
         Self.ills[index].ill(&diagnosis)
         #expect(diagnosis.problems.map(\.what) == [Self.ills[index].what])

@@ -83,7 +83,7 @@ import Testing
             clause: "RFC 9111 section 5.2.1.5", next: "sends the request to the server"),
     ]
 
-    @Test(arguments: rows) func `names the clause that decides, and what the next send does`(row: Row) async throws {
+    @Test(arguments: rows) func `names the deciding clause, and the effect of the next send`(row: Row) async throws {
         let engine = engine(row.response)
         _ = try await engine.send(Request("http://h/"))
         now.withLock { $0 += row.seconds * 1000 }
@@ -100,7 +100,7 @@ import Testing
             ([.expires: "Sun, 09 Sep 2001 01:47:40 GMT", .date: "Sun, 09 Sep 2001 01:46:40 GMT"], "Expires", 60),
             ([.lastModified: "Sun, 09 Sep 2001 01:45:00 GMT"], "a tenth of the time since Last-Modified", 10),
         ] as [(HTTPFields, String, Int64?)])
-    func `says where the lifetime comes from`(headers: HTTPFields, source: String, lifetime: Int64?) async throws {
+    func `names the source of the lifetime`(headers: HTTPFields, source: String, lifetime: Int64?) async throws {
         let engine = engine(headers)
         _ = try await engine.send(Request("http://h/"))
         let entry = try #require(try await explanation(of: Request("http://h/"), by: engine).stored.first)

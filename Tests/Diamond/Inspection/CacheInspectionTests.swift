@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `an inspection counts and removes sizes that no sum can hold`() async throws {
+    @Test func `an inspection counts and removes sizes whose sum overflows`() async throws {
         _ = try await filled(3)
         try temporary.execute("UPDATE entry SET body_size = 9223372036854775807 WHERE id < 3")
         let inspection = try CacheInspection(of: temporary.store)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A simulation of other sizes` {
     private typealias Misses = Simulation.Misses
 
-    /// Accesses to one byte each, one a second; the first of a key was stored, the others were hits.
+    /// Returns one access per second, to entries of one byte. The first access to a key stores it, the others hit it.
     private func trace(_ keys: some Sequence<Int64>) -> [CacheAccess] {
         var seen: Set<Int64> = []
         return keys.enumerated().map { second, key in
@@ -32,8 +32,8 @@ import Testing
         Simulation(accesses, currentCapacity: capacity, capacities: [])
     }
 
-    @Test func `a simulation misses by SIEVE and by LRU the items that each of them evicts`() {
-        // A scan over E to H, which takes A from an LRU cache.
+    @Test func `a simulation counts the misses of SIEVE and of LRU separately`() {
+        // A scan over the keys 5 to 8 evicts key 1 from an LRU cache.
         let scanned = simulation(trace([1, 2, 3, 4, 1, 5, 6, 7, 8, 1]), at: 4)
         #expect(scanned.requests == 10)
         #expect(scanned.lines.map(\.misses) == [Misses(requests: 0.8, bytes: 0.8)])
@@ -41,7 +41,7 @@ import Testing
         #expect(scanned.unbounded == Misses(requests: 0.8, bytes: 0.8))
     }
 
-    @Test func `a simulation misses all of a loop that is too long, and only its beginning otherwise`() {
+    @Test func `a simulation misses a whole loop that exceeds the cache, and only the first round of a shorter loop`() {
         let loop = trace((0..<100).map { $0 % 10 })
         let lines = Simulation(loop, currentCapacity: 10, capacities: [5]).lines
         #expect(lines.map(\.capacity) == [5, 10])
@@ -49,7 +49,7 @@ import Testing
         #expect(lines.map(\.lru.requests) == [1, 0.1])
     }
 
-    @Test func `a simulation gains nothing for a scan`() {
+    @Test func `a simulation of a scan misses every request at every size`() {
         let scan = Simulation(trace(0..<1000), currentCapacity: 80)
         #expect(scan.lines.map(\.capacity) == [10, 20, 40, 80, 160, 320, 640])
         #expect(scan.lines.allSatisfy { $0.misses == Misses(requests: 1, bytes: 1) })
@@ -78,7 +78,7 @@ import Testing
         #expect(simulation(accesses, at: 64).unbounded.requests == missed)
     }
 
-    @Test func `a simulation does not count the first use of an entry from before the record`() {
+    @Test func `a simulation does not count the first use of an entry stored before the record began`() {
         let accesses = [access(1, .hit), access(2, .hit, uses: 2), access(1, second: 1, .hit)]
         let simulation = simulation(accesses, at: 8)
         #expect(simulation.requests == 2)
@@ -110,7 +110,7 @@ import Testing
         #expect(simulation.recommendation == expected)
     }
 
-    @Test func `a simulation reports the savings of a day`() {
+    @Test func `a simulation reports the bytes saved per day`() {
         var loop = trace((0..<640).map { $0 % 64 })
         for index in loop.indices { loop[index].second *= 4 * 86_400 / 639 }
         #expect(simulation(loop, at: 64).seconds == 639 * 540)
@@ -118,7 +118,7 @@ import Testing
         #expect(saved == 144)
     }
 
-    @Test func `a simulation reads any damaged record, and says that it is all`() {
+    @Test func `a simulation of a damaged record does not overflow`() {
         var accesses = (1...3).map { access($0, size: 1 << 37, .stored, uses: 1 << 53) }
         for index in accesses.indices {
             accesses[index].sampling = Sampling(shift: Sampling.largestShift)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a simulation accepts sizes beyond every number`() {
+    @Test func `a simulation accepts the greatest possible size`() {
         let simulation = Simulation(trace([1, 2, 1]), currentCapacity: .max)
         #expect(simulation.lines.last?.misses.requests == 2 / 3.0)
         #expect(simulation.recommendation != nil)
@@ -143,7 +143,7 @@ import Testing
     private static let keys = 100_000
     private static let accesses = 400_000
 
-    /// Requests whose keys' popularity falls with a power of their rank, of bodies from 500 to 8,500 bytes.
+    /// Returns requests for bodies of 500 to 8,500 bytes, with keys in a Zipf distribution.
     private func zipf(_ exponent: Double) -> [CacheAccess] {
         var generator = SplitMix(state: 14)
         var sum = 0.0
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0.8, 1.0]) func `a simulation of a sample misses within two points of the misses of all keys`(
+    @Test(arguments: [0.8, 1.0]) func `the miss rates of a sample are within two points of those of all keys`(
         exponent: Double
     ) async {
         let all = zipf(exponent)
@@ -190,7 +190,7 @@ import Testing
         #expect(abs(whole.unbounded.bytes - sample.unbounded.bytes) < 0.02)
     }
 
-    @Test func `a simulation uses the smallest sample that is in a record`() {
+    @Test func `a simulation uses the lowest sampling rate in a record`() {
         let all = zipf(1).prefix(4000)
         var (log, mixed) = (AccessLog(), [CacheAccess]())
         for access in all.prefix(2000) { log.add(access) }

@@ -16,7 +16,7 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == "abcdefghij-42")
     }
 
-    @Test func `a byte writer may write nothing, and all that fits`() {
+    @Test func `a byte writer may write no byte, or as many bytes as fit`() {
         var bytes: [UInt8] = []
         bytes.append(atMost: 0) { $0.write([UInt8]().span) }
         #expect(bytes.isEmpty)

@@ -19,7 +19,7 @@ import Testing
             #"{"a":1.0,"b":9007199254740993,"c":1e400,"d":"\u00fc"}"#
         ),
         ("{}", "{}"), ("[ ]", "[]"), (" [ 1 , true ]\n", "[1,true]"), (#"{"a":nullable}"#, #"{"a":nullable}"#),
-    ]) func `JSON without its nulls has every other byte, but for white space`(text: String, result: String) {
+    ]) func `JSON without its nulls keeps every other byte except white space`(text: String, result: String) {
         #expect(removed(text) == result)
     }
 

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayHold.lane("images"), .engine])
-    func `a held lane lets nothing begin at once and after a restart, and still answers from the cache`(
+    func `a held lane begins no request before and after a restart, and still answers from the cache`(
         _ hold: ReplayHold
     ) async throws {
         let first = engine()
@@ -41,7 +41,7 @@ import Testing
         let waiting = second.enqueue(Request("http://h/2", "images"))
         await untilTrue { second.lanes.waiting == 1 }
         #expect(try await second.send(Request("http://h/1", "images")).source == .cache)
-        // The lane's own pause is a separate one.
+        // A pause and a resume of the lane do not affect the hold.
         second.lanes.pause("images")
         second.lanes.resume("images")
         second.lanes.pauseAll()
@@ -72,14 +72,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a held lane sends no job either, and stores durable requests`() async throws {
+    @Test func `a held engine sends no job, and stores durable requests`() async throws {
         let engine = engine()
         let queue = try engine.queue()
         try await queue.hold(.engine)
         var request = Request("http://h/1", method: .put, body: .json(["text": "a"]))
         request.replay = .durable
-        // On a busy machine the test may resume after the minute that a job has otherwise: its next attempt finds
-        // no test that answers it.
+        // On a busy machine the test may continue after the default timeout of a minute. It would not answer another
+        // attempt.
         request.retry = RetryPolicy(attemptTimeout: .seconds(3600))
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect(error?.code == .queued)
@@ -96,7 +96,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a held lane holds up no request when its engine is closed`() async throws {
+    @Test func `a request waiting in a held lane is canceled when its engine is closed`() async throws {
         let engine = engine()
         let queue = try engine.queue()
         try await queue.hold(.lane("images"))
@@ -105,12 +105,12 @@ import Testing
         await engine.close()
         let error = await #expect(throws: ConnectionError.self) { try await waiting.response }
         #expect(error?.code == .cancelled)
-        // A later hold does not do so either.
+        // A later hold does not affect a closed engine either.
         try await queue.hold(.engine)
         #expect(!engine.lanes.isPaused("images"))
     }
 
-    @Test func `lanes let an engine go on whose queue is damaged`() async throws {
+    @Test func `lanes of an engine whose queue is damaged still send requests`() async throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data("no database, and longer than nothing".utf8).write(to: URL(filePath: temporary.store.replayPath))
         let engine = engine()

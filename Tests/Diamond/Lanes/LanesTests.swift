@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `lanes limit requests on the wire to one origin, and not answers from the cache`() async throws {
+    @Test func `lanes limit the requests on the wire to each origin, and no answers from the cache`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1"))
         await flying(["http://h/1"])
@@ -56,7 +56,7 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
-    /// Whether a waiting request learns of changes. On its way into the queue, it reads the state itself.
+    /// Whether every waiting request is notified of changes, and none is still on its way into the queue.
     private static func areAtRest(in lanes: Lanes) -> Bool {
         lanes.state.withLock { state in
             var queue = state.queue
@@ -247,7 +247,7 @@ import Testing
         for connection in connections { _ = try await connection.response }
     }
 
-    @Test func `paused lanes let nothing begin, and still answer from the cache`() async throws {
+    @Test func `paused lanes begin no request, and still answer from the cache`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1", "images"))
         await flying(["http://h/1"])
@@ -265,7 +265,7 @@ import Testing
         #expect(try await waiting.response.status == .ok)
     }
 
-    @Test func `paused lanes hold up no request when the engine is closed`() async throws {
+    @Test func `requests waiting in paused lanes end when the engine is closed`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = ClosingStub()
         let engine = Engine(configuration)

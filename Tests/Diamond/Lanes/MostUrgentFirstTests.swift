@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A queue ordered by priority` {
-    @Test func `a queue is left by the most urgent first, and of equals by the first to arrive`() {
+    @Test func `a queue returns the most urgent item first, and equally urgent items in order of arrival`() {
         var queue = MostUrgentFirst<Int>()
         for (number, priority) in [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
             queue.append(number, priority: priority)
@@ -26,7 +26,7 @@ import Testing
             rounds += 1
         }
         let steps = RequestPriority.veryHigh.rawValue - priority.rawValue
-        // One was there before.
+        // One more item was in the queue before.
         #expect(rounds == (steps > 0 ? steps * Urgency.aging + 2 : 1))
     }
 }

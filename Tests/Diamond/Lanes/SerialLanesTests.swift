@@ -49,7 +49,7 @@ import Testing
         await untilTrue { order.withLock { $0.count } == 20 }
     }
 
-    @Test func `serial lanes run at the same time as a lane of images, each request in three lanes`() async {
+    @Test func `serial lanes send one request at a time while another lane sends several`() async {
         let engine = engine(["api": .serial, "images": LaneLimits(width: 4)])
         let (answers, images) = (Guarded<[String]>([]), Guarded(0))
         let urls = (0..<3).map { "http://h/\($0)" }
@@ -73,7 +73,7 @@ import Testing
         await untilTrue { images.withLock { $0 } == 4 }
     }
 
-    @Test func `serial lanes keep their order when one in the middle is canceled`() async throws {
+    @Test func `serial lanes keep their order when a request in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `serial lanes fail requests that wait for each other crosswise`() async throws {
+    @Test func `serial lanes fail a request of a dependency cycle through two lanes`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
         let api = (0..<3).map { engine.enqueue(Request("http://api/\($0)", "api")) }
         let images = (0..<3).map { engine.enqueue(Request("http://images/\($0)", "images")) }
@@ -138,7 +138,7 @@ import Testing
         for connection in [api[1], api[2], images[2]] { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `serial lanes do not hold up a dependency of their own in another lane`() async throws {
+    @Test func `serial lanes let a request pass an earlier one that depends on it through another lane`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
         let (first, second) = (engine.connection(for: Request("http://api/0", "api")), Request("http://api/1", "api"))
         let image = engine.connection(for: Request("http://images/0", "images"))
@@ -156,7 +156,7 @@ import Testing
         #expect(try await image.response.status == .ok)
     }
 
-    @Test func `serial lanes check their order when one in the middle is canceled`() async throws {
+    @Test func `serial lanes detect a dependency cycle across canceled requests`() async throws {
         let engine = engine(["api": .serial])
         let awaited = engine.connection(for: Request("http://h/awaited"))
         let connections = (0..<4).map { engine.connection(for: Request("http://h/\($0)", "api")) }

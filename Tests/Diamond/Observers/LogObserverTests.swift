@@ -37,7 +37,7 @@ import Testing
         #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
     }
 
-    @Test func `a log observer reports everything at its lowest level, and nothing of it usually`() async throws {
+    @Test func `a log observer reports every interval at the trace level, and none at the info level`() async throws {
         try await send(.info)
         #expect(handler.entries.isEmpty)
         try await send(.trace)
@@ -45,7 +45,7 @@ import Testing
             handler.entries.map(\.message) == ["request began", "attempt began", "attempt ended", "request ended"])
     }
 
-    @Test func `a log observer tells from where a transfer was resumed`() throws {
+    @Test func `a log observer reports the offset at which a transfer was resumed`() throws {
         LogObserver(logger(.debug)).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
         try #require(handler.entries.map(\.level) == [.debug])
         #expect(handler.entries[0].metadata == ["server": "http://h:80", "offset": "5", "total": "10"])

@@ -114,7 +114,7 @@ import Testing
     @Test(
         arguments: [
             ("http://h", "h", nil), ("https://h:8443", "h", 8443), ("http://[::1]:80", "[::1]", 80), ("", "", nil),
-        ] as [(String, String, Int?)]) func `a metrics observer reads the server from an origin`(
+        ] as [(String, String, Int?)]) func `a metrics observer reads the host and port of a server from an origin`(
             origin: String, host: String, port: Int?
         )
     {

@@ -60,7 +60,7 @@ import Testing
         Step("no URL", .nextURL(), Page(items: items(3)), .end),
     ]
 
-    @Test(arguments: steps) func `a page leads to the next`(_ step: Step) throws {
+    @Test(arguments: steps) func `a page determines the position of the next page`(_ step: Step) throws {
         #expect(try step.paging.position(after: step.page, at: step.position) == step.next)
     }
 
@@ -77,7 +77,7 @@ import Testing
         ("<https://api.example.com:443/a?page=2>; rel=next", .url("https://api.example.com:443/a?page=2")),
         ("</a?page=1>; rel=next", .end),
         ("</a?page=2>; rel=prev", .end),
-    ]) func `a link leads to the next page of its origin`(_ link: String, _ next: PagePosition) throws {
+    ]) func `a Link field determines the next page at the same origin`(_ link: String, _ next: PagePosition) throws {
         #expect(try Paging.link().position(after: page("[]", link: link, PageFormat()), at: .start) == next)
     }
 
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a format names the places of a page`() throws {
+    @Test func `a page format locates the items, the total and the next page in a body`() throws {
         let body = #"{"meta":{"total":"12","next":"c"},"data":{"items":[1,2]}}"#
         let format = PageFormat(items: ["data", "items"], total: ["meta", "total"], next: ["meta", "next"])
         let page = try page(body, format)
@@ -128,13 +128,13 @@ import Testing
     ]
 
     @Test(arguments: requests)
-    func `a position has a request of its own`(_ paging: Paging, _ position: PagePosition, _ url: String?) throws {
+    func `a position determines its page's request`(_ paging: Paging, _ position: PagePosition, _ url: String?) throws {
         let request = try paging.request(Request("a", parameters: ["q": 1]), at: position)
         let items = request?.parameters.map { "\($0.name)=\($0.value.text)" }.joined(separator: "&") ?? ""
         #expect(request.map { $0.url + (items.isEmpty ? "" : "?" + items) } == url)
     }
 
-    @Test func `newer items are requested where the scheme can`() {
+    @Test func `newer items are requested if the scheme supports it`() {
         let request = Paging.items(after: "since_id", limit: 5).request(Request("a"), newerThan: 12)
         #expect(request?.parameters["since_id"] == 12)
         #expect(Paging.offset(limit: 5).request(Request("a"), newerThan: 12) == nil)

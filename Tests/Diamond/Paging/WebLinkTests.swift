@@ -39,20 +39,20 @@ import Testing
         #expect(try response([field]).link("next")?.target == target)
     }
 
-    @Test func `several fields are one list, and the first link of a relation counts`() throws {
+    @Test func `several Link fields are one list, and the first link of a relation is used`() throws {
         let response = try response(["</a>; rel=next, </b>; rel=first", "</c>; rel=next; Type=\"x\\\"y\""])
         #expect(response.links.map(\.target) == ["a", "b", "c"].map { "https://api.example.com/\($0)" })
         #expect(response.link("NEXT")?.target == "https://api.example.com/a")
         #expect(response.links.last?.parameters == ["type": "x\"y"])
     }
 
-    @Test func `headers have the links with their targets as written`() throws {
+    @Test func `the links of header fields have their targets as written`() throws {
         let headers = try response(["</a>; rel=next, <?p=2>; rel=\"last first\"", "<b>; rel=x; anchor=\"/c\""]).headers
         #expect(headers.links.map(\.target) == ["/a", "?p=2"])
         #expect(headers.links.last?.relations == ["last", "first"])
     }
 
-    @Test func `no field takes its parser long`() throws {
+    @Test func `the parser ends for random Link fields`() throws {
         var random = SystemRandomNumberGenerator()
         let pieces = Array(#"<>;,="\ relnextanchor/a"#.utf8)
         for _ in 0..<2_000 {

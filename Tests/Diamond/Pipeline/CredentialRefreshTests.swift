@@ -87,8 +87,7 @@ import Testing
         #expect(login.refreshes == 1 && transport.requests.count == 10)
     }
 
-    @Test func `a credential is not refreshed twice for one request, nor for a request with an older one`() async throws
-    {
+    @Test func `a credential is refreshed at most once per request, and not for an older credential`() async throws {
         gate.open()
         let login = StubRefreshProvider(gate: gate)
         let hold = Gate()
@@ -108,8 +107,7 @@ import Testing
         #expect(login.refreshes == 2)
     }
 
-    @Test func `a credential is not refreshed for requests that were filled with it before their permit`() async throws
-    {
+    @Test func `a credential is not refreshed again for requests that waited for a permit meanwhile`() async throws {
         let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t2")
         let engine = engine(login, transport)
@@ -134,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .post])
-    func `a credential replaced while its request waits for a permit goes out as it is then`(method: HTTPRequest.Method)
+    func `a request that waits for a permit is sent with a credential replaced meanwhile`(method: HTTPRequest.Method)
         async throws
     {
         let (provider, transport) = (RotatingProvider(), transport(taking: "t2"))
@@ -220,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `a credential is refreshed for a request that its own refresh only started`() async throws {
+    @Test func `a credential is refreshed for a request that an earlier refresh has started`() async throws {
         /// Starts another request when it makes its first token, and does not wait for it.
         struct PrefetchingProvider: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
@@ -263,7 +261,7 @@ import Testing
         #expect(provider.number.withLock { $0 } == 3)
     }
 
-    @Test func `two secrets refreshed together do not wait for each other`() async throws {
+    @Test func `two secrets whose refreshes need each other fail instead of waiting`() async throws {
         /// Makes each of two secrets with a request that needs the other.
         struct CircularProvider: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
@@ -309,7 +307,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `a credential is refreshed once, also where requests name further secrets`() async throws {
+    @Test func `a credential is refreshed once, even if requests name further secrets`() async throws {
         let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
         let first = engine.enqueue(request(1))
@@ -323,7 +321,7 @@ import Testing
         for connection in [first, second] { _ = try await connection.response }
     }
 
-    @Test func `a request that may not refresh again still waits for a refresh under way`() async throws {
+    @Test func `a request beyond the limit of refreshes still waits for a refresh under way`() async throws {
         let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t6")
         let engine = engine(login, transport)
@@ -337,7 +335,7 @@ import Testing
         #expect(login.refreshes == 5)
     }
 
-    @Test func `each identity has its own number of refreshes`() async throws {
+    @Test func `each identity has its own limit of refreshes`() async throws {
         gate.open()
         let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "none"))

@@ -102,9 +102,9 @@ import Testing
         await sleeping(10)
         clock.advance(by: .seconds(4))
         leads.open()
-        // From here on, the first hop's timer is gone.
+        // The timer of the first hop has ended.
         await untilTrue { transport.requests.count == 2 }
-        // A caller that may share the exchange watches the time by a second timer.
+        // A caller that may share the exchange has a timer in addition to that of the exchange.
         await untilTrue { [clock] in
             clock.sleeping == Array(repeating: .seconds(6), count: sending.isAlone ? 1 : 2)
         }
@@ -115,7 +115,7 @@ import Testing
         openAll()
     }
 
-    @Test func `the time of an attempt begins again with each hop, unlike the deadline`() async throws {
+    @Test func `the attempt timeout starts again with each hop, unlike the deadline`() async throws {
         let engine = engine(transport())
         var request = Request("http://h/start", cache: .noStore)
         request.retry = RetryPolicy(attempts: 1, attemptTimeout: .seconds(5), deadline: .seconds(20))
@@ -143,7 +143,7 @@ import Testing
         clock.advance(by: .seconds(6))
         #expect(await error(of: task) == .timedOut)
         #expect(transport.requests.map(\.url) == ["http://h/start"])
-        // It has left the queue, and no permit is reserved for it.
+        // The request has left the queue, and no permit is reserved for it.
         await untilTrue { engine.lanes.waiting == 0 }
         engine.lanes.resumeAll()
         await settled(engine)
@@ -181,7 +181,7 @@ import Testing
     // MARK: Shared exchanges
 
     @Test(arguments: [Sending.task, .connection])
-    func `a caller that shares the target of another's redirect keeps its own time`(sending: Sending) async throws {
+    func `a caller that joins the exchange of a redirect keeps its own deadline`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
         let observation = observation(of: engine)
@@ -195,7 +195,7 @@ import Testing
         await joined(3)
         clock.advance(by: .seconds(5))
         #expect(await error(of: first) == .timedOut)
-        // Its own timer, and that of the exchange which it has begun.
+        // The timers of the late caller, and of the exchange that it has begun.
         await sleeping(5, 10)
         answers.open()
         #expect(try await late.value.status == .ok)
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: [Sending.task, .connection])
-    func `the deadline of a later caller of the first hop ends later by the same time`(sending: Sending) async throws {
+    func `the deadline of a caller that joins later is later by the same time`(sending: Sending) async throws {
         let engine = engine(transport())
         let observation = observation(of: engine)
         let first = ask(engine)
@@ -252,7 +252,7 @@ import Testing
     }
 
     @Test(arguments: [Sending.task, .connection])
-    func `the deadline of a caller that sent the first hop again goes on after a redirect`(sending: Sending)
+    func `the deadline of a caller that repeats the first hop also covers the redirect after it`(sending: Sending)
         async throws
     {
         let transport = transport()

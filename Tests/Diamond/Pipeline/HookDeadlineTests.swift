@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Each waits at a gate that cancellation does not open.
+/// App code waits at a gate that cancellation does not open.
 @Suite(.timeLimit(.minutes(5))) struct `App code that does not return` {
     /// Where the app code is called.
     enum HookPlace: CaseIterable { case adapt, adaptAlone, identity, identityOfStream, identityOfKept, secret, prepare }
@@ -27,7 +27,7 @@ import Testing
 
     private struct HeldInterceptor: Interceptor {
         let hold: HookGate
-        /// The attempt that is held, of requests whose path has this suffix.
+        /// The attempt that waits at the gate, for requests whose URL has this suffix.
         var attempt = 1
         var suffix = ""
         /// The number of errors that were to be reported to callers.
@@ -103,7 +103,7 @@ import Testing
     }
 
     private func signer(heldAt place: HookPlace) -> HeldInterceptor {
-        // No attempt is held where another call is.
+        // No attempt waits at the gate if another call does.
         HeldInterceptor(hold: hold, attempt: place == .adapt || place == .adaptAlone ? 1 : 0)
     }
 
@@ -151,7 +151,7 @@ import Testing
         await settled(engine)
         let told = signer.errors.withLock { $0 }
         #expect(told <= 1)
-        // Its late result reaches no caller.
+        // The late result of the app code reaches no caller.
         hold.gate.open()
         await untilTrue { [hold] in hold.left.withLock { $0 } == 1 }
         #expect(try await status(from: engine, heldAt: place) == 200)
@@ -258,7 +258,7 @@ import Testing
         policy: RetryPolicy
     ) async throws {
         let transport = StubTransport()
-        // It blocks its thread, so that no other code notices how late it is.
+        // The interceptor does not suspend, so that no other code notices how late it is.
         let engine = engine(transport) {
             ($0.interceptors, $0.retry) = ([SlowSigner(clock: clock, time: .seconds(10))], policy)
         }
@@ -267,7 +267,7 @@ import Testing
         await settled(engine)
     }
 
-    /// Fails as a server that may have processed the request, or as a host without one.
+    /// Returns a transport that gives a 503, or that fails to connect if nothing is to be sent.
     private func failing(isSent: Bool) -> StubTransport {
         StubTransport { _ throws(TransportError) in
             if !isSent { throw TransportError(.cannotConnect, "refused") }
@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an interceptor that returns too late says whether earlier attempts may have been sent`(
+    func `the error of an interceptor that returns too late says whether an attempt may have been sent`(
         isSent: Bool
     ) async throws {
         let transport = failing(isSent: isSent)
@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test(arguments: policies, [true, false])
-    func `an interceptor that does not return before another attempt leaves the last error`(
+    func `a retry whose interceptor does not return times out, with the attempts before it in the error`(
         policy: RetryPolicy,
         isSent: Bool
     ) async throws {
@@ -351,7 +351,7 @@ import Testing
         await settled(engine)
     }
 
-    @Test func `an interceptor that does not return after a credential refresh leaves the last answer`() async throws {
+    @Test func `a credential provider that does not return after a 401 makes the 401 the response`() async throws {
         let transport = StubTransport(status: 401)
         let provider = HeldProvider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
         let engine = engine(transport) { $0.credentials = provider }
@@ -372,7 +372,7 @@ import Testing
 }
 
 extension TestClock {
-    /// The sleeping tasks, without the one that looks for holds each second where the system lets it watch no
-    /// further file, as with many tests at the same time.
+    /// The durations of the sleeping tasks, without the task that polls for holds every second. It polls if the system
+    /// allows no further file observers, because many tests run at the same time.
     fileprivate var limits: [Duration] { sleeping.filter { $0 != .seconds(1) } }
 }

@@ -28,22 +28,22 @@ import Testing
     }
 
     @Test(arguments: [(99, true, false), (100, true, true), (100, false, false)] as [(Int64, Bool, Bool)])
-    func `a hop goes on where the time was up for earlier callers only`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
+    func `a hop is sent again if only the time of earlier callers is up`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .failure(Self.late), lateness: lateness, isTimed: isTimed) == goesOn)
         #expect(progress.deadlineExtension?.deadline == (goesOn ? 5000 + lateness : nil))
         #expect(progress.begin(after: 1) == (goesOn ? 1000 + lateness : 1))
-        // Only once.
+        // A hop is sent again only once.
         if goesOn { #expect(!next(&progress, .failure(Self.late), lateness: 2000)) }
     }
 
-    @Test func `a hop sends alone after a response that belongs to another caller`() {
+    @Test func `a hop sends its own request after a response that belongs to another caller`() {
         var progress = HopProgress(begin: nil)
         #expect(next(&progress, .dismissed))
         #expect(progress.isAlone && progress.hasMissed)
     }
 
-    @Test(arguments: [false, true]) func `a hop serves an entry that was stored meanwhile, once`(isCounted: Bool) {
+    @Test(arguments: [false, true]) func `a hop looks once for an entry that was stored meanwhile`(isCounted: Bool) {
         var progress = HopProgress(begin: nil)
         progress.noteUnreadable(CacheError(.corrupt, "torn"))
         #expect(progress.ignoresStored && progress.maySupersede)
@@ -51,7 +51,7 @@ import Testing
         #expect(!progress.ignoresStored && !progress.maySupersede && progress.hasMissed == isCounted)
     }
 
-    @Test(arguments: [false, true]) func `a hop ignores an entry that it cannot read, within its time`(
+    @Test(arguments: [false, true]) func `a hop ignores an unreadable entry, and keeps its time limit`(
         hasDeadline: Bool
     ) {
         var progress = HopProgress(begin: nil)

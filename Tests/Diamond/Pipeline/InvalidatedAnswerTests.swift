@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// RFC 9111 section 4.4: an answer from before the change must not be served as one from after it.
+/// RFC 9111 section 4.4: a response from before a change must not be served after the change.
 @Suite(.timeLimit(.minutes(5))) struct `A response invalidated while under way` {
     typealias Change = @Sendable (Engine, RequestKey) async throws -> Void
 
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a response requested before an invalidation does not replace one requested after it`(
+    func `a response requested before an invalidation does not replace a response requested after it`(
         isConfirmation: Bool
     ) async throws {
         let (answers, gates) = (Guarded(0), [Gate(), Gate(), Gate()])
@@ -141,7 +141,7 @@ import Testing
 
     /// An entry that was found before it was erased waits for a permit with its validators.
     @Test(arguments: erasures)
-    func `an entry erased before its validation is requested as a whole`(name: String, erase: Change) async throws {
+    func `an entry erased before validation is requested without validators`(name: String, erase: Change) async throws {
         let transport = StubTransport { request throws(TransportError) in
             let isConditional = request.headers[.ifNoneMatch] != nil
             let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
@@ -160,7 +160,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, nil])
     }
 
-    @Test func `an entry invalidated before its validation is validated as it then is`() async throws {
+    @Test func `an entry invalidated before its validation is sent is fresh after the 304`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
             return .stub(status: request.headers[.ifNoneMatch] == nil ? 200 : 304, headers: headers)
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: changes)
-    func `a response invalidated under way is requested again without another caller`(name: String, change: Change)
+    func `a response invalidated under way is requested again by the next caller`(name: String, change: Change)
         async throws
     {
         let engine = engine
@@ -224,7 +224,7 @@ import Testing
         CacheSelection.tag("towns"), .url("http://h/towns"), .url(prefix: "http://h/towns"), .host("g"),
         .identity("bert"), .stored(before: .max), .expired(at: .max),
     ])
-    func `a response invalidated under way is left alone where the selection means another`(selection: CacheSelection)
+    func `a response under way is not affected by an invalidation that selects other entries`(selection: CacheSelection)
         async throws
     {
         let transport = server.transport
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a response stays stored though many others were invalidated`(isErased: Bool) async throws {
+    func `a confirmed entry stays stored after 1,100 other invalidations, if not erased`(isErased: Bool) async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
@@ -282,7 +282,7 @@ import Testing
         #expect(try engine.cache?.count(.all) == (isErased ? 0 : 1))
     }
 
-    @Test func `a response replaces the stored one though many others were invalidated`() async throws {
+    @Test func `a response replaces the stored response after 1,100 other invalidations`() async throws {
         let (answers, isAsked, gate) = (Guarded(0), Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let number = answers.withLock { count in
@@ -307,7 +307,7 @@ import Testing
         #expect(try await engine.send(Self.request).text != "0")
     }
 
-    @Test func `a confirmation invalidated under way confirms nothing`() async throws {
+    @Test func `an entry invalidated during its validation stays stale after the 304`() async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else {

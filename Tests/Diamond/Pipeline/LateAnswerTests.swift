@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// RFC 9111 section 4: where several answers will do, the most recent counts.
+/// RFC 9111 section 4: if several responses can be used, the most recent one is used.
 @Suite(.timeLimit(.minutes(5))) struct `Responses of different age` {
     /// The age by the `Date` field in seconds, and the `Cache-Control` field.
     typealias Answer = (age: Int64, control: String)
@@ -38,7 +38,7 @@ import Testing
         try await engine.send(Request("http://h/", cache: .cacheOnly)).text
     }
 
-    /// The first request is answered last. Then its number is stored, the other's, or neither.
+    /// The answers to two requests, and the number of the stored answer. The answer to the first request arrives last.
     private static let pairs: [(first: Answer, second: Answer, stored: String)] = [
         ((10, "max-age=3600"), (0, "max-age=3600"), "1"), ((0, "max-age=3600"), (10, "max-age=3600"), "0"),
         ((0, "max-age=3600"), (0, "max-age=3600"), "0"), ((10, "no-store"), (0, "max-age=3600"), "1"),
@@ -60,7 +60,7 @@ import Testing
         #expect(try await self.stored(engine) == stored)
     }
 
-    @Test func `the response to the later request replaces a found entry, whatever its date`() async throws {
+    @Test func `the response to a later request replaces the stored entry, whatever its Date`() async throws {
         let engine = engine([(0, "max-age=3600"), (10, "max-age=3600")])
         for gate in gates { gate.open() }
         for _ in 0..<2 { _ = try await engine.send(request) }

@@ -58,8 +58,8 @@ import Testing
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
 
-    /// A silent server has nothing more for callers that have joined later.
-    @Test func `a late caller learns with the others that a server is silent, where no time is limited`() async throws {
+    /// The timeout of a silent server is the same for callers that have joined later.
+    @Test func `a late caller without a deadline times out together with the first caller`() async throws {
         let (gate, count) = (Gate(), Guarded(0))
         let transport = StubTransport { _ throws(TransportError) in
             count.withLock { $0 += 1 }
@@ -100,14 +100,14 @@ import Testing
         await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
     }
 
-    /// Ten seconds in all.
+    /// Policies that allow ten seconds in all.
     static let policies = [
         RetryPolicy(attempts: 1, attemptTimeout: .seconds(10)), RetryPolicy(deadline: .seconds(10)),
         RetryPolicy(attempts: 1, attemptTimeout: .seconds(10), window: nil),
     ]
 
     @Test(arguments: policies, [false, true])
-    func `late callers send again, once for all, after the time of the earlier ones is up`(
+    func `late callers share one new request after the first caller has timed out`(
         policy: RetryPolicy,
         isConnection: Bool
     ) async throws {
@@ -122,7 +122,7 @@ import Testing
         await joined(4)
         clock.advance(by: .milliseconds(100))
         #expect(await error(of: first) == .timedOut)
-        // Each caller still has its own time, and that of the attempt that they share.
+        // The timers of the three callers, and of the attempt that they share.
         let left = Array(repeating: Duration.milliseconds(9_900), count: 3) + [.seconds(10)]
         await untilTrue { [clock] in clock.sleeping == left }
         gate.open()
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: policies, [false, true])
-    func `a late caller has as much time as the earlier ones, and no more`(policy: RetryPolicy, isConnection: Bool)
+    func `a late caller has as much time as the first caller, and no more`(policy: RetryPolicy, isConnection: Bool)
         async throws
     {
         let transport = transport(silent: .max)
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a caller that is hardly late, or that joins before the exchange begins, ends with the others`(isInLine: Bool)
+    func `a caller that joins within 99 ms or before the exchange begins ends with the first caller`(isInLine: Bool)
         async throws
     {
         let transport = transport(silent: 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// A server has answered `/start` with a redirect, and nothing was sent to where that leads.
+/// A server has answered `/start` with a redirect, and nothing was sent to the target of the redirect.
 @Suite(.timeLimit(.minutes(5))) struct `An unsent hop after a sent one` {
     /// What keeps the hop from being sent.
     enum Obstacle: String, CaseIterable {
@@ -30,7 +30,8 @@ import Testing
             }
         }
 
-        /// Credentials do not go along to another origin, and a circuit is open for that alone.
+        /// The target of the redirect. Credentials are sent only to the same origin, and the circuit is open only for
+        /// the other origin.
         var target: String { self == .noCredential ? "/end" : "http://other/end" }
     }
 
@@ -173,7 +174,7 @@ import Testing
 
     // MARK: Attempts
 
-    @Test func `an unsent hop is sent again as unprocessed, but the hop before it is not`() async throws {
+    @Test func `an unsent hop is retried as unprocessed, and the hop before it is not repeated`() async throws {
         let refusals = Guarded(2)
         let transport = StubTransport { request throws(TransportError) in
             guard !request.url.hasSuffix("/start") else { return .stub(status: 307, headers: [.location: "/end"]) }
@@ -199,7 +200,7 @@ import Testing
     }.filter { $0.obstacle != .closed || $0.sender != .keptOnFailure }
 
     @Test(arguments: sendings, [303, 307])
-    func `an unsent hop after a sent one makes a job without a key one for review`(
+    func `an unsent hop after a sent one leaves a job without a key for review`(
         _ sending: (obstacle: Obstacle, sender: Sender), status: Int
     )
         async throws
@@ -219,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: answers, Sender.allCases)
-    func `an unsent hop after a retryable status makes a job without a key one for review`(
+    func `a retryable status after a redirect leaves a job without a key for review`(
         _ answer: (status: Int, isValidated: Bool),
         sender: Sender
     ) async throws {
@@ -232,7 +233,7 @@ import Testing
         var request = start()
         request.identity = "anna"
         request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
-        // It is not queued now unless it was queued before: the caller has the response.
+        // A 401 is returned to the caller. An on-failure request is not queued for it.
         guard status != 401 || sender != .keptOnFailure else {
             guard answer.isValidated else {
                 #expect(try await engine.send(request).status.code == status)
@@ -248,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 404], [Sender.durable, .replayer])
-    func `an unsent hop after a final status ends its job for good`(
+    func `a final status after a redirect ends its job, even if the policy retries the status`(
         status: Int,
         sender: Sender
     ) async throws {
@@ -267,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: Sender.allCases, [HTTPRequest.Method.put, .post])
-    func `an unsent hop after a sent one delays a repeatable job as the server says`(
+    func `a Retry-After after a redirect delays a job that may be repeated`(
         sender: Sender, method: HTTPRequest.Method
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
@@ -275,14 +276,14 @@ import Testing
             return .stub(status: 503, headers: [.retryAfter: "60"])
         }
         let engine = engine(transport)
-        // With a key where the method alone does not allow a repetition.
+        // A POST has a key by default. A PUT may be repeated without a key.
         var request = start(nil, method)
         request.replay = sender == .durable ? .durable : .onFailure
         let job = try await job(request, by: sender, from: engine)
         #expect(job?.state == .waiting && job?.reason == .retryAfter && job?.unknownSince != nil)
     }
 
-    @Test func `an unsent hop after a sent one repeats its job only while the key is known`() async throws {
+    @Test func `a 401 after a redirect lets a job be repeated only while the server knows its key`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: "/end"]) : .stub(status: 401)
         }
@@ -301,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put], [Sender.durable, .replayer])
-    func `a hop unsent because another user signed in makes its job possibly done`(
+    func `a hop unsent because another user signed in leaves its job possibly processed`(
         method: HTTPRequest.Method,
         sender: Sender
     ) async throws {
@@ -323,7 +324,7 @@ import Testing
     }
 
     @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)
-    func `an unsent hop after a sent one costs an attempt, also when offline by then`(
+    func `an unsent hop after a sent one costs an attempt, even if the network is lost by then`(
         code: TransportError.Code,
         sender: Sender
     ) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A confirmation under way while its entry is pinned` {
     @Test(arguments: [false, true])
-    func `a confirmation leaves its entry as the app has pinned or unpinned it meanwhile`(isPinned: Bool) async throws {
+    func `a confirmation keeps its entry pinned or unpinned as the app has set it`(isPinned: Bool) async throws {
         let (temporary, clock, isAsked, gate) = (TemporaryStore(), ManualClock(), Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]

@@ -68,7 +68,7 @@ import Testing
         #expect((headers[.authorization] != nil) == keeps)
         #expect((headers[.cookie] != nil) == keeps)
         #expect(headers.contains { $0.name.canonicalName == "x-api-key" } == keeps)
-        // This field names the old server.
+        // `Host` names the server of the first request.
         #expect(headers.contains { $0.name.canonicalName == "host" } == keeps)
         #expect(headers[.accept] == "x")
     }
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: ["http://u:s3cret@i/x", "//u:s3cret@h/x", "http://s3cret@h:81/x"])
-    func `a redirect is followed without its user info, and an event says so`(location: String) async throws {
+    func `a redirect is followed without its user info, and reported by an event`(location: String) async throws {
         let events = Guarded<[String]>([])
         let (response, requests) = try await answer([location], events)
         #expect(response.status == .ok && requests.count == 2)
@@ -253,12 +253,12 @@ import Testing
     }
 
     @Test(arguments: [("ftp://h/x", 302), ("http://", 302)])
-    func `a redirect without a usable target is the response`(location: String, status: Int) async throws {
+    func `a redirect without a usable target is returned as the response`(location: String, status: Int) async throws {
         let (engine, _) = engine(status, to: location)
         #expect(try await engine.send(Request("http://h/start")).status.code == status)
     }
 
-    @Test func `a redirect is the response where none are followed`() async throws {
+    @Test func `a redirect is returned as the response if the redirect limit is 0`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport(status: 302, headers: [.location: "/x"])
         configuration.redirectLimit = 0

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a shared exchange goes on for the others where one cancels, the first or another`(isConnection: Bool)
+    func `a shared exchange continues for the other callers when any caller cancels`(isConnection: Bool)
         async throws
     {
         let engine = engine()
@@ -227,7 +227,7 @@ import Testing
         await joined(4)
         gate.open()
         await flying("http://h/2")
-        // Once only: further attempts could take more time than all attempts have.
+        // The clock is advanced only once, because further delays could exceed the time for all attempts.
         await untilTrue { !clock.sleeping.isEmpty }
         clock.advance(by: .seconds(1))
         await untilTrue { engine.lanes.waiting == 2 }

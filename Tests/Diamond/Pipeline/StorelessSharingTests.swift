@@ -20,13 +20,13 @@ import Testing
 
     private func flying(_ count: Int) async { await untilTrue { server.flying.count == count } }
 
-    /// A caller that has joined knows the exchange's progress a moment before the server receives the request.
+    /// Returns when the callers have joined the exchange and the server has received its request.
     private func joined(_ connections: [Connection]) async {
         await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
         await untilTrue { !server.flying.isEmpty }
     }
 
-    @Test func `an exchange without a store serves callers at the same time, and none later`() async throws {
+    @Test func `an exchange without a store serves concurrent callers, and no later caller`() async throws {
         let engine = engine()
         let misses = Guarded(0)
         let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
@@ -44,7 +44,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `an exchange without a store is not shared where a cache had to answer, or the response is private`()
+    @Test func `an exchange without a store is not shared with a cacheOnly, noStore or POST request`()
         async throws
     {
         let engine = engine()
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `an exchange without a store is not joined after a change to it`(name: String, change: Change) async throws {
+    func `an exchange without a store is not joined after an invalidation`(name: String, change: Change) async throws {
         let server = server
         let transport = server.transport
         let engine = engine(
@@ -84,7 +84,7 @@ import Testing
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
     }
 
-    @Test func `an exchange without a store is joined after a change that does not affect it`() async throws {
+    @Test func `an exchange without a store is joined after the invalidation of another identity`() async throws {
         let engine = engine()
         let first = engine.enqueue(Self.request)
         await flying(1)

@@ -214,7 +214,7 @@ import Testing
 
     // MARK: Cache keys
 
-    @Test func `an upload has its own response, and invalidates the entries that it may have changed`() async throws {
+    @Test func `an upload is not answered from the cache, and invalidates entries if it is unsafe`() async throws {
         let transport = transport((200, [.cacheControl: "max-age=3600"]))
         let engine = Engine(Engine.Configuration(testing: transport, store: TemporaryStore()))
         let get = Request("http://h/")

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A query that time, the network and others change` {
     private let fixture = QueryFixture()
 
-    @Test func `a query with an interval is fetched that long after its last fetch, by the shortest wish`() async {
+    @Test func `a query is fetched again after the shortest interval of its observers`() async {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities, every: .seconds(30)))
         await recorder.untilLast { $0.version == 1 && !$0.isFetching }
@@ -39,7 +39,7 @@ import Testing
         await recorder.untilLast { $0.version == 1 && $0.error == nil }
     }
 
-    @Test func `a stale query is fetched when the app comes to the foreground, unless no observer wants it`() async {
+    @Test func `a stale query is fetched when the app enters the foreground, if an observer asks for it`() async {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
         let other = QueryRecorder(engine.updates(Request("http://h/other"), on: []))

@@ -55,7 +55,7 @@ import Testing
         (.network(isReachable: true), nil), (.network(isReachable: false), nil), (.foreground, .freshen),
         (.forgotten, .freshen),
     ])
-    func `an event needs work by its kind`(event: QueryEvent, need: QueryNeed?) throws {
+    func `an event causes a look at the entry by its kind`(event: QueryEvent, need: QueryNeed?) throws {
         var life = try Self.settled()
         let hasWork4 = life.note(event)
         #expect(hasWork4 == (need != nil))
@@ -73,7 +73,7 @@ import Testing
         #expect(step6 == .look(.ask))
     }
 
-    @Test func `a network that returns needs a fetch if it was away, or if the last fetch has failed`() throws {
+    @Test func `a reachable network causes a fetch if it was unreachable, or if the last fetch has failed`() throws {
         var life = try Self.settled()
         _ = life.note(.network(isReachable: false))
         let hasWork7 = life.note(.network(isReachable: true))
@@ -84,12 +84,12 @@ import Testing
         #expect(life.state.value == 1 && life.state.error?.code == .cancelled)
         let hasWork9 = life.note(.network(isReachable: true))
         #expect(hasWork9)
-        // The error does not stay beside a value that is fresh.
+        // The error is not shown together with a fresh value.
         let step10 = life.nextStep(interval: nil, at: 0)
         #expect(step10 == .look(.ask))
     }
 
-    @Test func `time needs a look at the store only without a value`() {
+    @Test func `a poll causes a look at the entry only without a value`() {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
         let hasWork11 = life.note(.polled)
@@ -98,7 +98,7 @@ import Testing
         #expect(step12 == .look(.compare))
     }
 
-    @Test func `an event before the first look needs a second one`() {
+    @Test func `an event before the first look causes a second look`() {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
         let hasWork13 = life.note(.outdated)
@@ -132,14 +132,14 @@ import Testing
         #expect(try plan(Self.stored("1", at: 300)) == QueryPlan(for: .nothing, mode: .automatic, entry: nil))
         #expect(try plan(Self.stored("2", at: 300)).showsEntry)
         #expect(try plan(Self.stored("2", at: 300)).fetch == nil)
-        // Its request was sent before the value had arrived.
+        // The request of this entry was sent before the shown value had arrived.
         #expect(try plan(Self.stored("2", at: 300, duration: 200)).fetch == .revalidate)
         #expect(try plan(Self.stored("2", at: 300, duration: 200)).showsEntry == false)
         #expect(try plan(Self.stored("1", at: 100), .invalidated).fetch == .revalidate)
         #expect(try plan(nil).fetch == .revalidate)
     }
 
-    @Test func `an entry that is known needs nothing more`() throws {
+    @Test func `an invalidated entry is fetched only once`() throws {
         var life = try Self.settled()
         let look = try Self.look(stored: Self.stored("1", at: 100), .invalidated)
         let first = life.plan(for: .compare, mode: .automatic, look: look)
@@ -148,14 +148,14 @@ import Testing
         #expect(first.fetch == .revalidate && second.fetch == nil)
     }
 
-    @Test func `a shared exchange that may be older than the shown value is not believed`() throws {
+    @Test func `a shared response that may be older than the shown value does not replace it`() throws {
         var life = try Self.settled()
         life.show(Self.answer(2, at: 200, source: .cache), isLast: true, at: 0)
         life.end(.success(Self.answer(1, at: 300, isCollapsed: true)), at: 0)
         #expect(life.state.value == 2)
         let step19 = life.nextStep(interval: nil, at: 0)
         #expect(step19 == .look(.ask))
-        // The next one began after the shown value was fetched.
+        // The next exchange began after the shown value was fetched.
         life.end(.success(Self.answer(3, at: 400, isCollapsed: true)), at: 0)
         #expect(life.state.value == 3)
         let step20 = life.nextStep(interval: nil, at: 0)
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: Users
 
-    @Test func `the value of a user who was forgotten is dropped, and so is an answer for the user`() throws {
+    @Test func `the value of a forgotten user is dropped, and so is a later response for that user`() throws {
         var life = try Self.settled(user: "anna")
         let epoch = life.epoch
         let hasWork21 = life.note(.forgotten)
@@ -178,13 +178,13 @@ import Testing
         #expect(life.state.value == nil && life.state.response == nil && life.state.isFetching && life.epoch > epoch)
     }
 
-    @Test func `the value of one user is dropped when another is found`() throws {
+    @Test func `the value of a user is dropped when another user is signed in`() throws {
         var life = try Self.settled(user: "anna")
         let plan = life.plan(for: .compare, mode: .automatic, look: try Self.look(user: "bob"))
         #expect(life.state.value == nil && plan.fetch == .automatic)
     }
 
-    @Test func `a look that finds nothing to show or fetch makes the state known`() throws {
+    @Test func `a look that finds nothing to show or fetch makes the query ready`() throws {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
         _ = life.plan(for: .freshen, mode: .cacheOnly, look: try Self.look())

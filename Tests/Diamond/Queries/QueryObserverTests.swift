@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Observers of a query` {
     private let fixture = QueryFixture()
 
-    @Test func `observers of one query share its fetches, and a late one gets the current state`() async throws {
+    @Test func `observers of one query share its fetches, and a late observer gets the current state`() async throws {
         let engine = fixture.engine()
         let recorders = [
             QueryRecorder(engine.updates(QueryFixture.cities)), QueryRecorder(engine.updates(QueryFixture.cities)),

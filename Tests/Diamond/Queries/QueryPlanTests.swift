@@ -20,7 +20,7 @@ import Testing
     }
 
     private static let rows: [Row] = [
-        // What is stored, then what is fresh.
+        // The stored value, then a fresh value.
         Row(need: .freshen, mode: .automatic, entry: nil, shows: false, fetch: .automatic),
         Row(need: .freshen, mode: .automatic, entry: entry(.fresh), shows: true, fetch: nil),
         Row(need: .freshen, mode: .automatic, entry: entry(.stale), shows: true, fetch: .automatic),
@@ -59,7 +59,7 @@ import Testing
         Row(need: .nothing, mode: .automatic, entry: entry(.stale), shows: false, fetch: nil),
     ]
 
-    @Test(arguments: rows) private func `a query shows and fetches what its need, policy and entry say`(row: Row) {
+    @Test(arguments: rows) private func `a query shows its entry and fetches by its need, policy and entry`(row: Row) {
         let plan = QueryPlan(for: row.need, mode: row.mode, entry: row.entry, hasLostEntry: row.hasLostEntry)
         #expect(plan.showsEntry == row.shows && plan.fetch == row.fetch)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `Random queries` {
-    @Test func `an observer never gets an older value after a newer one, and never misses the last`() async throws {
+    @Test func `an observer gets no older value after a newer value, and always gets the last value`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(25, soaking: 1000) {
             var round = RandomQueries(&random)
@@ -17,8 +17,8 @@ import Testing
     }
 }
 
-/// A round of observers, changes, failures and cancellations in random order. The body of each response is the version of the
-/// resource when the server has read it.
+/// A round of observers, changes, failures and cancellations in random order. The body of each response is the version
+/// of the resource that the server has read.
 private struct RandomQueries {
     private enum Action: CaseIterable {
         case mutate, mutateElsewhere, invalidate, invalidateElsewhere, purge, fail, recover, join, leave, send, reload
@@ -46,7 +46,7 @@ private struct RandomQueries {
             set { state.withLock { $0.isFailing = newValue } }
         }
 
-        /// A response that arrives some time after the version was read, or some time before it is.
+        /// Returns a response after a pause before and after the version is read.
         func response(to request: TransportRequest) async throws(TransportError) -> TransportResponse {
             for _ in 0..<pause { await Task.yield() }
             let (version, isFailing) = state.withLock { state in

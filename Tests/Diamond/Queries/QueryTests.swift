@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `An observed query` {
     private let fixture = QueryFixture()
 
-    @Test func `a query gives what is stored, then what the server has`() async throws {
+    @Test func `a query gives the stored value, then the server's value`() async throws {
         let engine = fixture.engine()
         _ = try await engine.send(QueryFixture.cities)
         fixture.clock.advance(by: .seconds(61))
@@ -33,7 +33,7 @@ import Testing
         #expect(recorder.states.count == 1 && fixture.transport.requests.count == 1)
     }
 
-    @Test func `a query without a stored value says that it fetches one`() async {
+    @Test func `a query without a stored value reports that it is fetching`() async {
         fixture.server.gate.close()
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.Version()))
@@ -42,7 +42,7 @@ import Testing
         await recorder.untilLast { $0.value == 1 && !$0.isFetching }
     }
 
-    @Test func `an error status is an error beside the last value, until a fetch succeeds`() async throws {
+    @Test func `an error status is reported with the last value until a fetch succeeds`() async throws {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.Version()))
         await recorder.untilLast { $0.value == 1 && !$0.isFetching }
@@ -54,7 +54,7 @@ import Testing
         await recorder.untilLast { $0.error == nil && $0.value == 1 && !$0.isFetching }
     }
 
-    @Test func `a body that cannot be decoded is an error beside the last value, and is not stored`() async throws {
+    @Test func `a body that cannot be decoded is reported with the last value, and is not stored`() async throws {
         let body = Guarded("1")
         let transport = StubTransport { _ in .stub(body: body.withLock { $0 }) }
         let engine = fixture.engine { $0.transport = transport }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch])
-    func `a request with an unsafe method is not sent, but the error of its query`(method: HTTPRequest.Method) async {
+    func `a request with an unsafe method is not sent, and fails its query`(method: HTTPRequest.Method) async {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(Request("http://h/cities", method: method)))
         await untilTrue { recorder.hasEnded }
@@ -78,7 +78,7 @@ import Testing
                 && fixture.transport.requests.isEmpty)
     }
 
-    @Test func `a query of the cache alone ends its look without a value`() async {
+    @Test func `a query with cacheOnly is ready without a value if nothing is stored`() async {
         var request = QueryFixture.cities
         request.cache = .cacheOnly
         let engine = fixture.engine()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a query is not fetched for what concerns other requests`() async throws {
+    @Test func `a query is not fetched after changes of other requests' entries`() async throws {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
         await recorder.untilLast { $0.version == 1 && !$0.isFetching }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Diamond
 
-/// One after the other: two simulations at once contend for SQLite's one lock of its memory, and leave other
-/// tests no thread.
+/// The simulations run one after another. Concurrent simulations would contend for the lock of SQLite's memory, and
+/// occupy all threads of the other tests.
 @Suite(.serialized) struct ReplaySimulationTests {
-    /// Many short simulations: 300,000 steps in all, and ten millions in the long form.
+    /// Many short simulations: 300,000 steps in all, and ten million in the long form.
     static let (seeds, steps) = (Effort.rounds(3, soaking: 100), 5_000)
 
     @Test(arguments: 0..<20)
-    func `a simulation loses no job, does none twice or out of order, whatever fails`(_ part: Int) async throws {
+    func `a simulation with random faults loses no job, and repeats or reorders no job`(_ part: Int) async throws {
         var (lost, effects) = (0, 0)
         for seed in part * Self.seeds..<(part + 1) * Self.seeds {
             var simulation = try ReplaySimulation(seed: UInt64(seed))
@@ -20,7 +20,7 @@ import Testing
             #expect(simulation.violations.isEmpty, "seed \(seed)")
             lost += simulation.lostTransactions
             effects += simulation.world.known.values.filter { $0.effects > 0 }.count
-            // Other tests wait for the thread.
+            // This lets other tests use the thread.
             await Task.yield()
         }
         #expect(lost > 0 && effects > 25 * Self.seeds)

@@ -20,7 +20,7 @@ import Testing
         #expect(Set(bodies.map(\.hashValue)).count == 1 && Set(requests.map(\.hashValue)).count == 1)
     }
 
-    @Test func `a body file of another type or place is another`() {
+    @Test func `body files of different types or places are different`() {
         let (file, other) = (Self.files[0], URL(filePath: "/a/c"))
         let bodies: Set<RequestBody> = [
             .file(file), .file(other), .file(file, contentType: "a"), .file(file, contentType: "b"),

@@ -33,7 +33,7 @@ import Testing
         ("text/plain; charset=iso-8859-2", [0xb9], "\u{161}"),
         ("text/plain; charset=windows-1251", [0xcf], "\u{41f}"),
         ("text/plain; charset=shift_jis", [0x82, 0xa0], "\u{3042}"),
-        // No text in this charset.
+        // The bytes are malformed in this charset.
         ("text/plain; charset=shift_jis", [0x41, 0x82], "A\u{fffd}"),
         (nil, [0xc3, 0xa9, 0xe9], "\u{e9}\u{fffd}"),
         ("text/plain", [0xc3, 0xa9], "\u{e9}"),
@@ -53,7 +53,7 @@ import Testing
     @Test(arguments: texts) func `a charset is used to decode the text of a response`(
         type: String?, bytes: [UInt8], text: String
     ) {
-        // Not equal in another normal form.
+        // Scalars are compared, because strings in different normal forms are equal.
         #expect(Array(Self.response(type, bytes).text.unicodeScalars) == Array(text.unicodeScalars))
     }
 
@@ -77,7 +77,7 @@ import Testing
     @Test(
         arguments: [
             ("application/json; charset=iso-8859-1", [0xc3, 0xa9]), ("text/csv; charset=iso-8859-1", [0xe9]),
-        ] as [(String, [UInt8])]) func `a charset is removed from JSON for any decoder, and from no other type`(
+        ] as [(String, [UInt8])]) func `a decoder receives JSON as UTF-8, and other types in their own charset`(
             type: String,
             decoded: [UInt8]
         ) throws
@@ -87,7 +87,7 @@ import Testing
         #expect(response.body == Data([0xe9]))
     }
 
-    @Test func `a charset applies to a server's response, and to the stored one`() async throws {
+    @Test func `a charset applies to a server's response, and to the stored response`() async throws {
         let temporary = TemporaryStore()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }

@@ -46,7 +46,7 @@ import Testing
         ("WWW-Authenticate", "Bearer realm=\"a\", error=\"invalid_token\""), ("WWW-Authenticate", "Negotiate"),
         ("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "max-age=60"), ("Server", "a"),
     ])
-    func `fields without secrets have none`(name: String, value: String) throws {
+    func `secrets are not found in fields without secrets`(name: String, value: String) throws {
         #expect(try !FieldSecrets().holdsSecret(field(name, value)))
     }
 
@@ -71,7 +71,7 @@ import Testing
         "X-Amz-Credential",
         "X-Amz-Security-Token", "X-Goog-Signature", "Signature", "id_token", "refresh_token", "client_secret",
     ])
-    func `secrets in fields have the names that requests use as well`(name: String) {
+    func `secrets in fields are also found by the names of secrets in requests`(name: String) {
         #expect(SecretNames.contains(item: name + "=1") && SecretNames.contains(member: name))
     }
 }

@@ -49,7 +49,7 @@ import Testing
         #expect(error?.message.contains("encode arrays as json") == true)
     }
 
-    @Test func `a parameter encoding refuses two names of an object that differ only in their bytes`() throws {
+    @Test func `a parameter encoding refuses canonically equivalent names in a JSON object`() throws {
         var request = Request("http://h/", method: .post, parameters: ["ü": 1, "u\u{308}": 2])
         #expect(try WireRequest(request).body?.encoded() == Data("%C3%BC=1&u%CC%88=2".utf8))
         request.destination = .json

@@ -17,7 +17,7 @@ private struct City: Encodable {
         String(decoding: try parameters.items(.standard).bytes, as: UTF8.self)
     }
 
-    @Test func `a literal takes variables and optionals, in order, and leaves out what is nil`() throws {
+    @Test func `a literal accepts variables and optionals in order, and omits nil values`() throws {
         let (text, order, missing, page, list) = ("a b", Order?.some(.name), String?.none, 2 as Int?, ["x", "y"])
         let parameters: Parameters = [
             "q": text, "order": order, "missing": missing, "page": page, "list": list, "limit": 20, "all": true,
@@ -69,7 +69,7 @@ private struct City: Encodable {
         #expect(parameters["literal"] == ["a": 1, "b": [nil, "x"]])
     }
 
-    @Test func `the properties of an encodable value become parameters, sorted, without those that are nil`() throws {
+    @Test func `the properties of an encodable value become sorted parameters, without nil values`() throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         let city = City(name: "Kyoto", since: Date(timeIntervalSince1970: 0))
@@ -80,7 +80,7 @@ private struct City: Encodable {
     }
 
     @Test(arguments: [7, "text", [1], City(name: "s3cret", ratio: .nan), Data?.none] as [any Encodable & Sendable])
-    func `a value that cannot be parameters is a typed error, which does not contain it`(
+    func `a value that cannot become parameters is a typed error without the value`(
         value: any Encodable & Sendable
     ) {
         let error = #expect(throws: RequestError.self) { try Parameters(encoding: value) }

@@ -34,7 +34,7 @@ import Testing
         #expect(try Request(json: request.json()) == request)
     }
 
-    @Test func `an encoded request accepts no integer that a double would change`() throws {
+    @Test func `an encoded request accepts no integer beyond 64 bits`() throws {
         for text in ["12345678901234567891", "9223372036854775808"] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
         }
@@ -84,7 +84,7 @@ import Testing
         Request("http://h/", method: .post, body: .json(nested(128))),
         Request("http://h/", method: .post, body: .form(["a": nested(128)])),
         Request("http://h/", method: .post, body: .json(nested(130))),
-    ]) func `an encoded request decodes with the deepest value that JSON may have`(request: Request) throws {
+    ]) func `an encoded request decodes with JSON of the greatest allowed depth`(request: Request) throws {
         #expect(try Request(json: request.json()) == request)
         let snapshot = ConnectionSnapshot(request: request, state: .ready, result: nil)
         #expect(try ConnectionSnapshot(json: snapshot.json()).request == request)
@@ -161,7 +161,7 @@ import Testing
             other.body = .json(try JSONValue.read(text.utf8))
             let forms = try [request, other].map { try CanonicalForm(of: $0, rules: KeyRules()).bytes }
             #expect(forms[0] == forms[1])
-            // The same written down and read again.
+            // The second round has the request after encoding and decoding.
             request = try Request(json: try request.json())
         }
         let form = try JSONValue.read(try request.json())
@@ -217,13 +217,13 @@ import Testing
             (.post, nil, .form),
             (.put, nil, .form), (.patch, nil, .form), (.post, .json(1), .query),
         ] as [(HTTPRequest.Method, RequestBody?, ParameterDestination)])
-    func `parameters are sent where the method needs them`(
+    func `parameters are sent in the query or in a form, by the method and the body`(
         method: HTTPRequest.Method, body: RequestBody?, place: ParameterDestination
     ) {
         #expect(Request("http://h/", method: method, parameters: ["a": 1], body: body).effectiveDestination == place)
     }
 
-    @Test func `parameters become a JSON object where that is chosen`() throws {
+    @Test func `parameters become a JSON object if JSON is their destination`() throws {
         var request = Request("http://h/", method: .post, parameters: ["a": 1, "b": "x", "a": 2])
         request.destination = .json
         #expect(try WireRequest(request).body == .json(["a": [1, 2], "b": "x"]))

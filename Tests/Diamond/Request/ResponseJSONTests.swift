@@ -43,7 +43,7 @@ import Testing
         #expect(try PropertyListDecoder().decode([Response].self, from: list) == [response])
     }
 
-    @Test func `an encoded response has no cookie that was set`() throws {
+    @Test func `an encoded response has no Set-Cookie field`() throws {
         var response = Response(status: .ok, headers: [.setCookie: "session=s3cret", .age: "1"])
         let written = String(decoding: try response.written.written(), as: UTF8.self)
         #expect(!written.contains("s3cret") && !written.lowercased().contains("cookie"))

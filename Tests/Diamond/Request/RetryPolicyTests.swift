@@ -90,7 +90,7 @@ import Testing
         #expect((policy.window, policy.attemptTimeout) == (.zero, .milliseconds(2)))
     }
 
-    @Test func `a retry policy has the numbers of the documentation`() {
+    @Test func `a retry policy has the documented defaults`() {
         let policy = RetryPolicy.default
         #expect((policy.attempts, policy.baseDelay, policy.throttledDelay) == (3, .milliseconds(50), .seconds(1)))
         #expect((policy.maxDelay, policy.retryAfterLimit, policy.window) == (.seconds(20), .seconds(5), .seconds(30)))
@@ -119,7 +119,7 @@ import Testing
         #expect(Set(forms.map(\.key)).count == 1)
     }
 
-    @Test func `a retry policy costs a request without one eight bytes`() {
+    @Test func `a retry policy is stored outside of its request, and copied on write`() {
         #expect(MemoryLayout<RetryPolicy?>.size > 64, "small enough to stand in the request itself")
         var request = Self.request(Self.full)
         let copy = request

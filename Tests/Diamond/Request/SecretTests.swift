@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a secret prints its name or nothing`() {
+    @Test func `a secret prints its name or a placeholder`() {
         for secret in [Secret.secret("maps"), .unnamed("s3cret")] {
             var dumped = ""
             dump(secret, to: &dumped)
@@ -58,7 +58,7 @@ import Testing
         #expect(dumped.contains("Authorization") && answered.contains("Set-Cookie"))
     }
 
-    @Test func `a secret with a name is encoded by that`() throws {
+    @Test func `a secret with a name is encoded as its name`() throws {
         var request = Request("http://h/")
         request.credentials = [
             .bearer(.secret("github-token")), .parameter("api_key", .secret("maps")), .header(.cookie, .secret("c")),

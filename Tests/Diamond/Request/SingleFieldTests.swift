@@ -10,7 +10,7 @@ import Testing
         .contentRange,
     ]
 
-    @Test(arguments: names) func `a repeated single field is one where its values are equal, and none otherwise`(
+    @Test(arguments: names) func `a repeated single field has a value if all values are equal, and no value otherwise`(
         name: HTTPField.Name
     ) {
         var headers: HTTPFields = [name: "a", .vary: "x"]
@@ -20,19 +20,19 @@ import Testing
         headers.append(HTTPField(name: name, value: "b"))
         #expect(headers.single(name) == nil && headers.isContradictory(name))
         #expect(HTTPFields().single(name) == nil && !HTTPFields().isContradictory(name))
-        // Equal to Unicode, and not to a server.
+        // The values are canonically equivalent, but have different bytes.
         headers = [name: "\u{E9}", name: "e\u{301}"]
         #expect(headers.isContradictory(name))
     }
 
-    @Test func `fields are the same by their bytes, also those that are not UTF-8`() {
+    @Test func `fields are compared by their bytes, even if these are not UTF-8`() {
         let fields = [[0xE4], [0xE5]].map { HTTPFields([HTTPField(name: .eTag, lenientValue: $0 as [UInt8])]) }
         #expect(!fields[0].isExactly(fields[1]))
         let vary = HTTPField(name: .vary, value: "x")
         #expect(HTTPFields([vary] + fields[0]).isExactly(HTTPFields(fields[0] + [vary])))
     }
 
-    @Test func `a single field is read in this way at every place`() throws {
+    @Test func `a repeated Content-Range needs equal values, and the first Retry-After is used`() throws {
         let same: HTTPFields = [
             .retryAfter: "7", .retryAfter: "7", .contentRange: "bytes 0-1/2", .contentRange: "bytes 0-1/2",
         ]
@@ -49,7 +49,7 @@ import Testing
             ([.eTag: "\"a\"", .eTag: "\"b\"", .contentLength: "9"], nil),
             ([.eTag: "\"a\"", .contentLength: "9", .contentLength: "8"], nil),
             ([.eTag: "\"a\"", .contentLength: "9", .acceptRanges: "none", .acceptRanges: "none"], nil),
-        ] as [(HTTPFields, String?)]) func `a single field is a validator where its values are equal only`(
+        ] as [(HTTPFields, String?)]) func `a repeated field identifies a partial response only with equal values`(
             headers: HTTPFields, tag: String?
         )
     {
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [(["application/json", "application/json"], true), (["application/json", "text/html"], false)])
-    func `a single field gives the type of a body where its values are equal`(types: [String], isJSON: Bool) {
+    func `a repeated Content-Type gives the type of a body only with equal values`(types: [String], isJSON: Bool) {
         let headers = HTTPFields(types.map { HTTPField(name: .contentType, value: $0) })
         #expect(MediaType(headers.single(.contentType)).isJSON == isJSON)
     }

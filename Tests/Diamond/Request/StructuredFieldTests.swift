@@ -29,11 +29,11 @@ import Testing
         "a=(\"b\"c)",
         "a;", "a;B", "a;b=", "\ta", "a\n", "&&&", "a='b'",
     ])
-    func `a malformed dictionary is none`(value: String) {
+    func `a malformed dictionary is nil`(value: String) {
         #expect(StructuredField.dictionary([value]) == nil)
     }
 
-    @Test func `the lines of a field are one value`() {
+    @Test func `the lines of a field are parsed as one value`() {
         #expect(StructuredField.dictionary(["a=1", "b"]) == ["a": .integer(1), "b": .boolean(true)])
         #expect(StructuredField.dictionary(["a=1", ""]) == nil)
         #expect(StructuredField.list(["\"a\";b", "c, 1"]) == [.string("a"), .token("c"), .integer(1)])

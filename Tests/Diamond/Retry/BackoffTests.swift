@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (0.25, 25), (0.5, 50), (0.75, 75), (1, 100), (-1, 0), (2, 100)] as [(Double, Int64)])
-    func `the delay is the draw's share of the limit`(draw: Double, milliseconds: Int64) {
+    func `the delay is the limit multiplied by the random draw`(draw: Double, milliseconds: Int64) {
         #expect(Backoff(.default).delay(1, draw: draw) == .milliseconds(milliseconds))
     }
 

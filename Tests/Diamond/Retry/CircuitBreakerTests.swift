@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `A circuit breaker` {
-    /// A closed breaker with these results, one each hundred milliseconds.
+    /// Returns a breaker after these results, one every hundred milliseconds: `g` is good, `b` is bad.
     static func after(_ outcomes: String) -> CircuitBreaker {
         var circuit = CircuitBreaker()
         for (number, outcome) in outcomes.enumerated() {
@@ -39,7 +39,7 @@ import Testing
         #expect(!circuit.isOpen(at: 33_000))
     }
 
-    /// A breaker that has been open since 900, and is probed from 5900 on.
+    /// A breaker that opened at 900 ms, and allows a probe from 5900 ms on.
     static let open = after("bbbbbbbbbb")
 
     @Test func `a circuit breaker refuses for five seconds, then lets one request through`() {
@@ -68,7 +68,7 @@ import Testing
         #expect(circuit.admit(at: 11_100) == .probe(2))
     }
 
-    @Test func `a circuit breaker probes again where a probe says nothing, or never ends`() {
+    @Test func `a circuit breaker probes again after a probe with an unknown result, or without a result`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.unknown, of: .probe(1), at: 6100)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [.good, .bad, .unknown] as [ServerHealth])
-    func `a circuit breaker ignores a probe after which another was let through`(health: ServerHealth) {
+    func `a circuit breaker ignores the result of a probe after a later probe has begun`(health: ServerHealth) {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(circuit.admit(at: 11_200) == .pass)
     }
 
-    @Test func `a circuit breaker ignores a probe from before it closed`() {
+    @Test func `a circuit breaker ignores the result of a probe that began before the breaker closed`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -118,7 +118,7 @@ import Testing
             (.midway(.bodyTooLarge), .unknown), (.sent(.badRequestBody), .unknown),
             (.unsent(.certificateRejected), .unknown), (.sent(.other), .unknown),
         ] as [(RetrySituation.AttemptResult, ServerHealth)])
-    func `a circuit breaker counts only results that say something about the server`(
+    func `a circuit breaker counts only results that depend on the server's health`(
         outcome: RetrySituation.AttemptResult, health: ServerHealth
     ) {
         #expect(ServerHealth(outcome) == health)

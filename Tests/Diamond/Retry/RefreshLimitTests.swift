@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The limit of credential refreshes` {
-    @Test func `the refresh limit allows five in thirty seconds`() {
+    @Test func `the refresh limit allows five refreshes in thirty seconds`() {
         var limit = RefreshLimit()
         #expect((0..<5).allSatisfy { limit.beginIfAllowed(at: $0 * 1000) })
         #expect(limit.beginIfAllowed(at: 5000) == false)

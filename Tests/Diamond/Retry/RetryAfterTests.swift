@@ -26,18 +26,18 @@ import Testing
         #expect(RetryAfter.duration(headers, now: Self.now) == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test func `Retry-After counts from the server's clock`() {
+    @Test func `Retry-After as a date is relative to the server's Date field`() {
         let headers: HTTPFields = [.retryAfter: "Sun, 06 Nov 1994 08:49:40 GMT", .date: Self.date]
         for skew in [-86_400_000, 0, 86_400_000] as [Int64] {
             #expect(RetryAfter.duration(headers, now: Self.now + skew) == .seconds(3))
         }
     }
 
-    @Test func `Retry-After is absent where the field is`() {
+    @Test func `Retry-After is nil without the field`() {
         #expect(RetryAfter.duration([.date: Self.date], now: Self.now) == nil)
     }
 
-    @Test func `Retry-After is the first of two`() {
+    @Test func `Retry-After is read from the first of two fields`() {
         var headers: HTTPFields = [.retryAfter: "2"]
         headers.append(HTTPField(name: .retryAfter, value: "9"))
         #expect(RetryAfter.duration(headers, now: Self.now) == .seconds(2))

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The retry budget` {
-    /// The number of retries that it allows at this time.
+    /// Uses up the budget, and returns the number of retries that it has allowed.
     static func spend(_ budget: inout RetryBudget, at now: Int64) -> Int {
         var paid = 0
         while budget.withdraw(at: now) { paid += 1 }
@@ -33,7 +33,7 @@ import Testing
         #expect(Self.spend(&budget, at: 1000) == repetitions)
     }
 
-    @Test func `a retry budget has limits for its policy's values`() {
+    @Test func `a retry budget limits the values of its policy`() {
         var policy = RetryBudgetPolicy(reserve: .max)
         #expect(policy.reserve == 1_000_000)
         (policy.share, policy.reserve, policy.window) = (2, -1, .seconds(-1))
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.spend(&budget, at: 60_000) == 10)
     }
 
-    @Test func `a retry budget charges nothing where it does not suffice`() {
+    @Test func `a retry budget is not changed by a retry that it refuses`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 0) == 10)
         let empty = budget
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.spend(&budget, at: 20_000) == 10)
     }
 
-    @Test func `a retry budget allows ten in every ten seconds for an origin that always fails`() {
+    @Test func `a retry budget allows ten retries in every ten seconds for an origin that always fails`() {
         var budget = RetryBudget()
         let paid = (0..<600).reduce(0) { sum, tenth in sum + Self.spend(&budget, at: Int64(tenth) * 100) }
         #expect(paid == 60)
@@ -78,7 +78,7 @@ import Testing
         #expect(budget.withdraw(at: 0) == false)
     }
 
-    @Test(arguments: 0..<20) func `a retry budget never allows more in ten seconds than a tenth and twenty`(seed: Int) {
+    @Test(arguments: 0..<20) func `a retry budget allows at most a tenth plus 20 retries in ten seconds`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         var budget = RetryBudget()
         var now: Int64 = 0
@@ -92,11 +92,11 @@ import Testing
         }
         for start in stride(from: Int64(0), to: now, by: 1000) {
             let stretch = start..<start + 9000
-            // Deposits of the last window still count.
+            // Deposits of the previous window also allow retries.
             let deposits = requests.count { (start - 10_000..<start + 9000).contains($0) }
             #expect(Double(repetitions.count(where: stretch.contains)) <= 20 + Double(deposits) / 10)
         }
-        // A tenth of all, and the reserve of each window.
+        // A tenth of all requests, and the reserve of each window.
         #expect(Double(repetitions.count) <= Double(requests.count) / 10 + 10 * Double(now / 10_000 + 2))
         #expect(!repetitions.isEmpty)
     }

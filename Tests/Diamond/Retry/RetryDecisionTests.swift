@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The decision to retry` {
-    /// Never processed: any method, and not counted.
+    /// Requests that were not processed: they are retried with any method, and three retries are not counted.
     static let unprocessed: [RetryRow] = [
         RetryRow(.get, .unsent(.cannotConnect), .free(25)),
         RetryRow(.post, .unsent(.cannotConnect), .free(25)),
@@ -35,7 +35,7 @@ import Testing
 
     static let post = HTTPRequest.Method.post
 
-    /// It may have been processed: by method, or by an idempotency key.
+    /// Requests that may have been processed: the method or an idempotency key decides.
     static let ambiguous: [RetryRow] = [
         RetryRow(.get, .sent(.timedOut), .again(25, .interrupted)),
         RetryRow(.head, .sent(.timedOut), .again(25, .interrupted)),
@@ -67,7 +67,7 @@ import Testing
         RetryRow(.get, .sent(.timedOut), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
-    /// A connection that was idle for too long: another one at once, and only once.
+    /// A connection that was idle for too long: the request is sent at once on another connection, and only once.
     static let lost: [RetryRow] = [
         RetryRow(.get, .sent(.connectionLost), .again(0, .connectionClosed)),
         RetryRow(.query, .sent(.connectionLost), .again(0, .connectionClosed)),
@@ -96,7 +96,7 @@ import Testing
         RetryRow(.get, .sent(.cancelled), .end(.permanent)) { $0.request.hasIdempotencyKey = true },
     ]
 
-    /// Statuses, by the rule of their methods.
+    /// Retryable and final statuses, with different methods.
     static let statuses: [RetryRow] = [
         RetryRow(.get, .status(408), .again(25, .status)),
         RetryRow(.get, .status(425), .again(25, .status)),
@@ -273,7 +273,7 @@ import Testing
         unprocessed + ambiguous + lost + permanent + statuses + running + misdirected + unauthorized + pushedBack
         + limits
 
-    @Test(arguments: table) func `a retry decision follows the table`(row: RetryRow) {
+    @Test(arguments: table) func `a retry decision depends on method, result, history and policy`(row: RetryRow) {
         let decision = RetryDecision(row.situation)
         #expect(RetryRow.Expected(decision) == row.expected, sourceLocation: row.location)
     }

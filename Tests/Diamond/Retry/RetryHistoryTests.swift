@@ -51,7 +51,7 @@ import Testing
         #expect(history.hasRefreshed)
     }
 
-    @Test func `a retry history lets the delays grow, and begin again after a server has named the time`() {
+    @Test func `a retry history increases the delays, and starts again after a Retry-After`() {
         var history = RetryHistory()
         for _ in 0..<3 { history.record(Self.retry(1, .status(503)), after: Self.unavailable, startedAt: Self.start) }
         #expect(history.exponent == 3)
@@ -61,7 +61,7 @@ import Testing
         #expect(history.exponent == 1)
     }
 
-    /// Adds result after result, as the pipeline does, until the request is given up.
+    /// Records the results one after another, as the pipeline does, and returns the decisions.
     static func play(_ method: HTTPRequest.Method, _ outcomes: [RetrySituation.AttemptResult]) -> [RetryRow.Expected] {
         var history = RetryHistory()
         return outcomes.map { outcome in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a retry history leads through whole requests`() {
+    @Test func `a retry history gives the delays of all attempts of a request`() {
         typealias Outcome = RetrySituation.AttemptResult
         #expect(
             Self.play(.get, [.status(503), .status(503), .status(503)]) == [

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Each opening of the file has a lock of its own: to the system, it is like another process.
+/// A lock belongs to an open file description, so that a test can hold locks like those of several processes.
 @Suite(.timeLimit(.minutes(5))) struct `The lock of a store` {
     let temporary = TemporaryStore()
 
@@ -38,7 +38,7 @@ import Testing
     @Test func `a store's lock is shared by openers of an existing file, and excludes creation and moves`() throws {
         _ = try Cache(temporary.store)
         let path = temporary.store.lockPath
-        // As a process that was stopped when it opened the file.
+        // This stands for a process that was stopped while it opened the file.
         let lock = try FileLock(path, isShared: true, timeout: .zero)
         _ = try Cache(hasty)
         #expect(throws: SQLiteError.self) { try FileLock(path, timeout: .zero) }
@@ -57,7 +57,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `a store's lock is waited for as long as a file that is written`() {
+    @Test func `a store's lock is waited for as long as SQLite's busy timeout`() {
         let timeout = Duration.milliseconds(SQLiteConfiguration(applicationID: 0, migrations: []).busyTimeout)
         #expect(temporary.store.lockTimeout == timeout)
         #expect(temporary.store.waiting(atMost: .seconds(1)).lockTimeout == .seconds(1))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a store's lock that is never released disables the cache, and requests go on`(isThere: Bool) async throws {
+    func `a store's lock that is never released disables the cache, not the requests`(isThere: Bool) async throws {
         if isThere { _ = try Cache(temporary.store) }
         let lock = try held()
         var configuration = Engine.Configuration(store: hasty)
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `a store's lock that is never released keeps changes out of a file that lost its name`() async throws {
+    @Test func `a store's lock that is never released keeps changes out of a file that was moved away`() async throws {
         let cache = try Cache(hasty, memoryCapacity: 0)
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -113,7 +113,7 @@ import Testing
         try FileManager.default.moveItem(at: place, to: aside)
         cache.forget(entry.key)
         await cache.flush()
-        // Stands for any file that replaces it.
+        // The moved file stands for another file at the same path.
         try FileManager.default.moveItem(at: aside, to: place)
         #expect(try temporary.rows("entry") == 1)
         #expect(cache.find(entry.key, request: entry.request) == nil)

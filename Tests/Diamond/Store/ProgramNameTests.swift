@@ -9,18 +9,18 @@ import Testing
         ProgramName(URL(filePath: path), bundle: bundle, arguments: [path] + arguments).text
     }
 
-    @Test func `a program's name is its bundle's identifier, where there is one`() {
+    @Test func `a program's name is its bundle's identifier, if it has a bundle`() {
         #expect(name("/Applications/Shop.app/Contents/MacOS/Shop", bundle: "com.example.shop") == "com.example.shop")
     }
 
-    @Test func `a program's name is otherwise its executable's, with a digest of its path`() {
+    @Test func `a program's name without a bundle is its executable's, with a digest of the path`() {
         // printf %s /srv/one/App | sha256sum | head -c 12
         #expect(name("/srv/one/App") == "App-66d54b2a9409")
         #expect(name("/srv/one/App") != name("/srv/two/App"))
         #expect(name("/srv/one/App", "a", "/b/Tests.xctest") == name("/srv/one/App"))
     }
 
-    @Test func `a program's name is the same by a link`() throws {
+    @Test func `a program's name is the same through a symbolic link`() throws {
         let folder = TemporaryFolder()
         let program = try folder.file("App", Data())
         let link = folder.url.appending(path: "other")
@@ -28,7 +28,7 @@ import Testing
         #expect(name(link.path) == name(program.path) && name(link.path).hasPrefix("App-"))
     }
 
-    @Test func `a program's name differs in each release's directory, also where one link leads to them in turn`()
+    @Test func `a program's name differs in each release's directory, even behind the same symbolic link`()
         throws
     {
         let folder = TemporaryFolder()
@@ -45,7 +45,7 @@ import Testing
         #expect(names.count == 2)
     }
 
-    @Test func `a program's name in tests is the bundle's, whatever runs that`() {
+    @Test func `a program's name in tests is the test bundle's, whichever test runner is used`() {
         let bundle = "/shop/.build/debug/ShopPackageTests.xctest"
         let plain = name(bundle)
         #expect(plain.hasPrefix("ShopPackageTests.xctest-"))
@@ -56,7 +56,7 @@ import Testing
         #expect(name("/pos/.build/debug/ShopPackageTests.xctest") != plain)
     }
 
-    @Test func `a program's name in these tests is their package's own`() {
+    @Test func `a program's name in these tests is that of their test bundle`() {
         #expect(Store.default.directory.lastPathComponent.contains(".xctest-"))
         #expect(Store.default == Store(named: ProgramName.current.text))
     }
@@ -73,7 +73,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a user's directories are the environment's, or else are in the home that the system knows`(
+    func `a user's directories come from the environment, or else from the home that the system knows`(
         environment: [String: String], home: String?, caches: String, data: String
     ) {
         let user = UserDirectories(environment, home: home)

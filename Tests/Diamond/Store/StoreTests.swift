@@ -21,7 +21,7 @@ import Testing
         #expect(try await engine().send(Request("http://h/")).source == .network)
     }
 
-    @Test func `a store whose place a file has lets requests through`() async throws {
+    @Test func `a store whose directory is a file lets requests through`() async throws {
         try Data().write(to: temporary.directory)
         let engine = engine()
         #expect(engine.cache == nil)
@@ -29,12 +29,12 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).status == .ok)
     }
 
-    /// Why a file cannot be opened; root may open what it likes.
+    /// A reason why a file cannot be opened. The modes do not apply to root.
     enum Hindrance: CaseIterable { case directory, disk, fileMode, directoryMode }
 
     private static let hindrances = Hindrance.allCases.filter { geteuid() != 0 || $0 == .directory || $0 == .disk }
 
-    /// A store on a disk, and what is in its way.
+    /// Applies a hindrance to the store and its disk.
     private func hinder(_ hindrance: Hindrance, _ disk: FaultDisk) throws {
         let path = temporary.store.cachePath
         switch hindrance {
@@ -117,7 +117,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
     }
 
-    // As another user's directory, also to root.
+    // A link to itself cannot be read by any user, like the directory of another user.
     @Test func `a store whose directory cannot be read is not reported as missing`() throws {
         let path = temporary.directory.path
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)

@@ -17,7 +17,7 @@ import Testing
     // MARK: Calls
 
     @Test(arguments: TransportKind.allCases)
-    func `a sink receives a body from its begin to its end, one piece after another`(kind: TransportKind) async throws {
+    func `a sink receives a body from its start to its end, one piece after another`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
         let (recorder, received) = (BodyRecorder(), Guarded<Int64>(0))
@@ -33,7 +33,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a sink receives the begin and the end of an empty body`() async throws {
+    @Test func `a sink receives the start and the end of an empty body`() async throws {
         let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
         let recorder = BodyRecorder()
         #expect(try await engine.download(Request("http://h/"), to: recorder).size == 0)
@@ -77,7 +77,7 @@ import Testing
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
     }
 
-    @Test func `a sink receives nothing of responses that only lead to the final one`() async throws {
+    @Test func `a sink receives nothing of the responses before the final response`() async throws {
         let steps = Guarded<[TransportResponse]>([
             .stub(status: 302, headers: [.location: "/there"]), .stub(status: 401), .stub(status: 503), .stub(),
         ])

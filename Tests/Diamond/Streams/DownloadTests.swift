@@ -59,7 +59,7 @@ import Testing
     // MARK: File
 
     @Test(arguments: TransportKind.allCases)
-    func `a download has its whole file under its name, and leaves no other file`(kind: TransportKind) async throws {
+    func `a download writes the whole file, and leaves no other file`(kind: TransportKind) async throws {
         try Data("old".utf8).write(to: file)
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
@@ -107,7 +107,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download takes from the cache a response that is wanted from there only`() async throws {
+    @Test func `a download with cacheOnly is answered from the cache`() async throws {
         let store = TemporaryStore()
         let engine = engine {
             $0.store = store.store
@@ -169,14 +169,14 @@ import Testing
     private static let courses: [[Answer]] = [
         [old, rest("bytes 5-9/10", "56789")],
         [old, Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")],
-        // The whole body instead, with fewer and with more bytes than are stored.
+        // The whole body instead of the rest, longer or shorter than the stored bytes.
         [old, Answer(headers: ["Content-Length: 10", "ETag: \"b\""], body: "0123456789")],
         [Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), whole],
         [
             Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), old,
             rest("bytes 5-9/10", "56789"),
         ],
-        // No rest that matches.
+        // Responses that do not match the stored bytes.
         [old, rest("bytes 4-9/10", "456789"), whole],
         [old, Answer(status: 416, headers: ["Content-Length: 0"]), whole],
         // There is no validator to resume by.
@@ -184,7 +184,7 @@ import Testing
     ]
 
     @Test(arguments: Place.allCases, courses)
-    func `a download is whole in the end, whatever the server answers to the request for the rest`(
+    func `a download is complete, whatever the server answers to the request for the rest`(
         place: Place, answers: [Answer]
     ) async throws {
         let server = try ScriptedServer(answers)
@@ -238,7 +238,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download removes files that a killed one has left, wherever they were to go`() async throws {
+    @Test func `a download removes the partial files of killed downloads in its directory`() async throws {
         let part = ".diamond-\(UUID().uuidString).part"
         let others = [".diamond-notes.part", ".\(UUID().uuidString).part", "a\(part)"]
         for name in [part] + others { _ = try folder.file(name, Data("old".utf8)) }
@@ -261,7 +261,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `downloads to the same place run at the same time, and the last whole one is there`() async throws {
+    @Test func `downloads to the same file run at the same time, and the last to end remains`() async throws {
         let isHeld = Gate()
         let transport = StubTransport { request throws(TransportError) in
             if request.url.hasSuffix("/slow") { await isHeld.wait() }
@@ -371,7 +371,7 @@ import Testing
                 errno = ENOSPC
                 return -1
             }
-            // Half of it, as the file system may.
+            // A file system may write only a part of the bytes.
             let count = Foundation.write(descriptor, bytes.baseAddress, (bytes.count + 1) / 2)
             written.withLock { $0 += count }
             return count

@@ -46,10 +46,10 @@ import Testing
         Row("data: a\r\ndata: b\r\n\r\n", Event(data: "a\nb")),
         // An unfinished event is dropped.
         Row("data: a"), Row("data: a\n"), Row("\n\n\n"), Row(""),
-        // Byte order marks: one, at the begin.
+        // One byte order mark at the beginning is removed.
         Row("\u{FEFF}data: a\n\n", Event(data: "a")),
         Row("\u{FEFF}\u{FEFF}data: a\n\n"), Row("\n\u{FEFF}data: a\n\n"),
-        // Names.
+        // Names of fields.
         Row("Data: a\n data: b\ndata : c\nfoo: d\n\n"),
         Row("event: x\n\ndata: a\n\n", Event(data: "a")),
         Row("event\ndata: a\n\n", Event(data: "a")),

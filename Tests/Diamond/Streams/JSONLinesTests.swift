@@ -66,7 +66,7 @@ import Testing
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n\(line)")
-            // No byte follows.
+            // The server sends no further byte.
             _ = connection.readHead()
             isOver.open()
         }
@@ -95,7 +95,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `JSON lines are read from a success only`() async throws {
+    @Test func `JSON lines are read only from a successful response`() async throws {
         let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
         #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)
     }

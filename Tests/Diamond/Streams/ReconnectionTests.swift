@@ -16,7 +16,7 @@ import Testing
         return reconnection
     }
 
-    @Test func `a reconnection after an end waits as long as the server says`() {
+    @Test func `a reconnection after the end of a stream waits as long as the server says`() {
         var reconnection = opened()
         #expect(reconnection.delayAfterEnd == .seconds(3))
         reconnection.time = .milliseconds(100)
@@ -67,7 +67,7 @@ import Testing
         #expect((reconnection.delay(after: error, draw: 0, now: 0) != nil) == isPassing)
     }
 
-    @Test func `a reconnection follows streams that were open once`() {
+    @Test func `a reconnection requires that the stream has been open before`() {
         var reconnection = Reconnection(Request("http://h/"), .default)
         #expect(reconnection.delay(after: lost, draw: 0, now: 0) == nil)
         #expect(reconnection.attempts.attempts == 3)
@@ -75,7 +75,7 @@ import Testing
         #expect(reconnection.attempts.attempts == 1)
     }
 
-    @Test func `a reconnection requires a request that may be sent twice, and a policy that allows it`() throws {
+    @Test func `a reconnection requires a request that may be sent twice, and a policy that allows retries`() throws {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let post = Request("http://h/", method: .post)
         let marked = Request("http://h/", method: .post, headers: [key: "1"])

@@ -50,7 +50,8 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `events arrive over one connection after another, each after the last event`(kind: TransportKind) async throws
+    func `events arrive over successive connections, each of which resumes after the last event`(kind: TransportKind)
+        async throws
     {
         let server = try ScriptedServer([
             Self.events("id: 1\ndata: a\n\n"), Self.events("id: 2\ndata: b\n\ndata: half", isBroken: true),
@@ -109,7 +110,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an event sequence holds no permit between two connections, and ends with its task`() async throws {
+    @Test func `an event sequence holds no permit between two connections, and ends when its task is canceled`()
+        async throws
+    {
         let server = try ScriptedServer([Self.events("data: a\n\n")])
         let engine = engine()
         let reader = Task { try await collected(engine.events(Request(server.url))) }
@@ -121,7 +124,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an event sequence ends with its engine between two connections, however late the next`() async throws {
+    @Test func `an event sequence ends when its engine is closed between two connections, however long the delay`()
+        async throws
+    {
         let busy = Answer(status: 503, headers: ["Retry-After: 3600", "Content-Length: 0"])
         let server = try ScriptedServer([Self.events("data: a\n\n"), busy])
         let engine = engine()
@@ -138,7 +143,7 @@ import Testing
         for try await _ in events {}
     }
 
-    @Test func `an event sequence waits for a failing server, longer each time`() async throws {
+    @Test func `an event sequence waits longer after each failure of the server`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n", isBroken: true), Self.busy, Self.busy, Self.over])
         let engine = engine { $0.draw = { 0.5 } }
         let (data, slept) = try await collect(engine.events(Request(server.url)))
@@ -153,7 +158,7 @@ import Testing
         (Answer(headers: ["Content-Type: application/json", "Content-Length: 2"], body: "{}"), .badContentType),
         (Answer(headers: ["Content-Type: text/event-streams", "Content-Length: 0"]), .badContentType),
         (Answer(headers: ["Content-Length: 0"]), .badContentType),
-    ]) func `an event stream response has events, or is an error with the response`(
+    ]) func `a response that is no event stream is an error with that response`(
         answer: Answer, code: ConnectionError.Code
     ) async throws {
         for answers in [[answer], [Self.events("data: a\n\n"), answer]] {
@@ -177,7 +182,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an event sequence that must not be sent twice fails where its stream breaks`() async throws {
+    @Test func `an event sequence whose request must not be sent twice fails when its stream breaks`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n", isBroken: true)])
         let engine = engine()
         await #expect { _ = try await collect(engine.events(Request(server.url, method: .post))) } throws: {
@@ -186,7 +191,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an event sequence fails where its first connection does`() async throws {
+    @Test func `an event sequence fails when its first connection fails`() async throws {
         let engine = engine()
         var request = Request(try RawServer.refusedURL())
         request.retry = RetryPolicy(attempts: 2, baseDelay: .zero)
@@ -197,7 +202,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an event sequence goes on after an event that was received before`() async throws {
+    @Test func `an event sequence resumes after the event ID that the caller gives`() async throws {
         let server = try ScriptedServer([Self.events("data: a\n\n"), Self.over])
         let engine = engine()
         for try await event in engine.events(Request(server.url), after: "Zürich 7") {
@@ -225,7 +230,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `events are values of the caller's type`() async throws {
+    @Test func `events are decoded as the caller's type`() async throws {
         struct Price: Decodable, Equatable { let cents: Int }
         let server = try ScriptedServer([
             Self.events("data: {\"cents\":\ndata: 7}\n\nevent: x\ndata: {\"cents\": \"hush\"}\n\n")

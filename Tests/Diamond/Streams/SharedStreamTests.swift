@@ -72,7 +72,7 @@ import Testing
     // MARK: Sharing
 
     @Test(arguments: [1, 2, 5])
-    func `a shared stream is requested once, and all readers receive the whole of it`(count: Int) async throws {
+    func `a shared stream is requested once, and all readers receive the whole body`(count: Int) async throws {
         let text = String(repeating: "abc", count: 1000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)
@@ -83,7 +83,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `an error response to a shared stream is delivered with its body to all`() async throws {
+    @Test func `an error response to a shared stream is delivered with its body to all readers`() async throws {
         let engine = engine("not here")
         let tasks = await readers(3, engine, of: Request("http://h/missing"))
         isAnswering.open()
@@ -147,7 +147,7 @@ import Testing
         let clerk = CountingProvider(user: Guarded(user))
         let engine = engine { $0.credentials = clerk }
         var request = Self.request
-        // Without an identity it is not shared.
+        // A stream with a secret is shared only if it has an identity.
         if hasSecret { request.credentials = [.bearer(.secret("token"))] }
         let isShared = user != nil || !hasSecret
         let tasks = (0..<2).map { _ in reader(of: request, engine) }
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a stream is not shared with a request after a change to it`(hasCache: Bool) async throws {
+    func `a request sent after a DELETE of the same URL does not join an earlier stream`(hasCache: Bool) async throws {
         let temporary = TemporaryStore()
         let engine = engine { if hasCache { $0.store = temporary.store } }
         var tasks = await readers(1, engine)
@@ -170,7 +170,7 @@ import Testing
         _ = try await engine.send(Request("http://h/large", method: .delete))
         tasks.append(reader(engine))
         await untilTrue { asked.withLock { $0 } == 2 }
-        // A later reader joins the new one.
+        // A later reader joins the second stream.
         tasks.append(reader(engine))
         await untilTrue { engine.sharedStreams.waiting == 2 }
         isAnswering.open()
@@ -179,7 +179,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream with an added credential has one reader`() async throws {
+    @Test func `a stream to which an interceptor adds a credential is not shared`() async throws {
         let signing = SigningInterceptor()
         var configuration = Engine.Configuration(store: nil)
         configuration.interceptors = [signing]
@@ -207,7 +207,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream requested by app code does not wait for itself`() async throws {
+    @Test func `a credential provider that requests the same stream does not wait for itself`() async throws {
         let asking = RequestingProvider()
         let engine = engine { $0.credentials = asking }
         asking.engine.withLock { $0 = engine }
@@ -257,7 +257,9 @@ import Testing
 
     // MARK: Early ends
 
-    @Test(arguments: [0, 1]) func `a shared stream goes on for others when one leaves before the head`(index: Int)
+    @Test(arguments: [0, 1]) func `a shared stream continues for the other reader when one is canceled before the head`(
+        index: Int
+    )
         async throws
     {
         let engine = engine()
@@ -271,7 +273,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream goes on for others when one stops to read`() async throws {
+    @Test func `a shared stream continues for the other reader when one stops reading`() async throws {
         let count = 8 << 20
         let engine = engine({ BodyStream(PatternStream(count: count)) })
         let recorder = ActivityRecorder(engine.activity)
@@ -287,7 +289,9 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream ends when the last reader leaves, and the next one begins another`() async throws {
+    @Test func `a shared stream ends when its last reader is canceled, and the next reader starts another stream`()
+        async throws
+    {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let tasks = await readers(3, engine)
@@ -303,7 +307,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream is canceled when the last reader leaves`() async throws {
+    @Test func `a shared stream cancels its exchange when its last reader is canceled`() async throws {
         let hasEnded = Gate()
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport.silent { hasEnded.open() }
@@ -319,7 +323,8 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test(arguments: [true, false]) func `a failed shared stream fails for all, and the next reader begins another`(
+    @Test(arguments: [true, false])
+    func `a failed shared stream fails for all readers, and the next reader starts another stream`(
         isBegun: Bool
     ) async throws {
         let isFailing = Guarded(true)
@@ -348,7 +353,8 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream is whole for each reader that stays, however many come and go`() async throws {
+    @Test func `a shared stream is complete for each remaining reader, however many others are canceled`() async throws
+    {
         let text = String(repeating: "0123456789", count: 20_000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Stored bodies of streams and downloads` {
     typealias Answer = ScriptedServer.Answer
 
-    /// How a body that is not collected is requested.
+    /// The ways to request a body without collecting it.
     enum Way: CaseIterable {
         case stream, sharing, download, sink
 
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, [true, false])
-    func `a stored body is delivered where the server confirms it, and is fresh again`(way: Way, isInMemory: Bool)
+    func `a stored body is delivered and fresh again when the server answers 304`(way: Way, isInMemory: Bool)
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.confirmation, Self.second])
@@ -110,7 +110,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a stored body stays in the store where the server has another, which is delivered`(way: Way) async throws {
+    func `a stored body stays in the store when the server sends another body, which is delivered`(way: Way)
+        async throws
+    {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         clock.advance(by: 61)
@@ -151,13 +153,15 @@ import Testing
         let outcome = try await ask(engine, Request(server.url, cache: row.policy), way)
         #expect(outcome.text == (row.source == .network ? "second" : "first"))
         #expect(outcome.source ?? row.source == row.source)
-        // It may run after the response.
+        // A revalidation may run after the response.
         await untilTrue { server.count == 1 + row.asked && engine.activity.snapshot.isIdle }
         #expect((server.values(of: .ifNoneMatch).last ?? nil) == (row.isConditional ? "\"a\"" : nil))
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `a stored body is the only result where no request may be sent`(way: Way)
+    @Test(arguments: Way.allCases) func `a stream or download with cacheOnly fails with 504 when nothing is stored`(
+        way: Way
+    )
         async throws
     {
         let server = try ScriptedServer([Self.first])
@@ -174,7 +178,8 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `a stored body is delivered in place of a failed server's`(way: Way)
+    @Test(arguments: Way.allCases)
+    func `a stored body is delivered when the server fails and the policy is networkElseCache`(way: Way)
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.busy])
@@ -186,7 +191,9 @@ import Testing
 
     // MARK: Sinks and files
 
-    @Test func `a stored body replaces a broken download, unless a part of that was delivered`() async throws {
+    @Test func `a stored body replaces a truncated response, unless a part of that response was delivered`()
+        async throws
+    {
         let broken = Answer(headers: ["Content-Length: 6"], body: "sec")
         let server = try ScriptedServer([Self.first, broken])
         let engine = try await engine(having: Request(server.url))
@@ -205,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a stored body is not delivered where its destination has no room`(isFull: Bool) async throws {
+    func `a stored body is not delivered when its destination has no space left`(isFull: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let writes = Guarded(0)
@@ -239,7 +246,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body stays where the connection refuses the response after a download`() async throws {
+    @Test func `a stored body stays in the store when the connection rejects the response to its revalidation`()
+        async throws
+    {
         final class SelectiveConnection: Connection, @unchecked Sendable {
             struct Refused: Error {}
 
@@ -259,11 +268,14 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body stays where the response after a download exceeds the limit in memory`() async throws {
+    @Test
+    func `a stored body stays in the store when the response to its revalidation exceeds the engine's body limit`()
+        async throws
+    {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = engine { $0.bodyLimit = 5 }
         var request = Request(server.url, cache: .staleWhileRevalidate)
-        // The space of the file.
+        // The limit of the file, which is larger than the limit in memory.
         request.bodyLimit = 100
         _ = try await engine.send(request)
         clock.advance(by: 61)
@@ -291,7 +303,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body is not transformed by interceptors where it is a success`() async throws {
+    @Test func `a stored body of a successful response is not transformed by interceptors`() async throws {
         struct RepairingInterceptor: Interceptor {
             func transform(_ response: inout Response) async throws { response.body = Data("mended".utf8) }
         }
@@ -303,7 +315,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body is no source of events`() async throws {
+    @Test func `events are requested from the server even when an event stream is stored`() async throws {
         let events = Answer(
             headers: ["Content-Type: text/event-stream", "Cache-Control: max-age=60", "Content-Length: 9"],
             body: "data: a\n\n")

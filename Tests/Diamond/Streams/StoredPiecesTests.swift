@@ -98,7 +98,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a large stored body is not read for a HEAD, and not to its end after its loop`() async throws {
+    @Test func `a large stored body is not read for HEAD, and no further after its reader has stopped`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         try damage(3)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a large stored body is revalidated after it was read, and before for collecting callers`(
+    func `a large stored body is revalidated after a stream has read it, but before it is collected`(
         isConfirmed: Bool
     ) async throws {
         let mayAnswer = Gate()
@@ -162,7 +162,9 @@ import Testing
     }
 
     @Test(arguments: [false, true], [0, 5])
-    func `a large stored body is requested again where no damaged chunk was delivered`(isStale: Bool, chunk: Int)
+    func `a large stored body is requested again when its damage is found before its delivery`(
+        isStale: Bool, chunk: Int
+    )
         async throws
     {
         let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
@@ -183,7 +185,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a large stored body is requested again in the remaining time, and is one miss`() async throws {
+    @Test func `a damaged large stored body is requested again within the deadline, and counts as one miss`()
+        async throws
+    {
         let (timer, mayAnswer, isStored) = (TestClock(), Gate(), Guarded(false))
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
@@ -210,7 +214,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a damaged stored body does not replace a failed server's, which is not retried`() async throws {
+    @Test func `a damaged stored body does not replace a server error, which is not retried`() async throws {
         let server = try ScriptedServer([Self.first, Answer(status: 503, headers: ["Content-Length: 0"])])
         let engine = try await engine(having: Request(server.url))
         try damage(0)
@@ -219,7 +223,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a damaged stored body is no result where no request may be sent`() async throws {
+    @Test func `a download with cacheOnly fails with 504 when the stored body is damaged`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         try damage(5)
@@ -234,7 +238,7 @@ import Testing
     // MARK: Changes during the read
 
     @Test(arguments: [false, true])
-    func `a stored body fails where its entry is deleted, and never goes on with another's`(isReplaced: Bool)
+    func `a stored body fails when its entry is deleted or replaced while it is read`(isReplaced: Bool)
         async throws
     {
         let other = String(Self.text.reversed())
@@ -262,7 +266,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a stored body is requested again without its validator where it was deleted before its confirmation`(
+    func `a stored body that is deleted before the server answers 304 is requested again without its validator`(
         isEvicted: Bool
     ) async throws {
         let (store, isTaken) = (temporary.store, Guarded(false))
@@ -285,7 +289,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body is deleted after it was read where the server forbids to store it`() async throws {
+    @Test func `a stored body is deleted after it was read when the server answers 304 with no-store`() async throws {
         let forbidden = Answer(status: 304, headers: ["Cache-Control: no-store", "ETag: \"a\""])
         let server = try ScriptedServer([Self.first, forbidden])
         let engine = try await engine(having: Request(server.url))
@@ -301,7 +305,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body is written to a file from the beginning where its entry is deleted`() async throws {
+    @Test func `a download to a file starts again with a request when the stored entry is deleted`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let (temporary, writes) = (temporary, Guarded(0))
@@ -318,7 +322,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body is written to a sink from the beginning where its entry is deleted`() async throws {
+    @Test func `a download to a sink starts again with a request when the stored entry is deleted`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let (temporary, calls) = (temporary, Guarded(0))

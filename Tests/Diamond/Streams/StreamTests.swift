@@ -130,7 +130,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream ends when its body is not read`() async throws {
+    @Test func `a stream ends when its response is released without reading the body`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         #expect(try await engine.stream(Request(server.url)).status == .ok)
@@ -149,7 +149,7 @@ import Testing
         }
         let engine = engine { $0.transport = kind.make() }
         var request = Request(server.base)
-        // Nothing moves while the reader waits for the machine.
+        // On a busy machine the reader may wait longer than the default timeout.
         request.timeout = .seconds(600)
         let response = try await engine.stream(request)
         let reader = Task {
@@ -176,7 +176,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream also ends where its head arrives after the cancel`() async throws {
+    @Test func `a stream ends when its head arrives after the cancellation`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -224,7 +224,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func `a stream is sent again until its head has arrived`() async throws {
+    @Test func `a stream is retried after responses with status 503`() async throws {
         let busy = ScriptedServer.Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")
         let server = try ScriptedServer([busy, busy, .init(headers: ["Content-Length: 2"], body: "ok")])
         let engine = engine()
@@ -234,7 +234,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream is an error with the whole response where the final status is one`() async throws {
+    @Test func `a stream with an error status delivers the whole body of the response, and holds no permit`()
+        async throws
+    {
         let server = try ScriptedServer([.init(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let response = try await engine.stream(Request(server.url))
@@ -253,7 +255,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream follows redirects, with headers, interceptors and secrets as every request`() async throws {
+    @Test func `a stream follows redirects with the engine's headers and interceptors`() async throws {
         struct SigningInterceptor: Interceptor {
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
                 request.headers[.authorization] = "signed \(attempt)"
@@ -276,7 +278,9 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream is shown to interceptors where it is complete`() async throws {
+    @Test func `a stream's response is passed to interceptors only if it is an error, whose body is complete`()
+        async throws
+    {
         struct RecordingInterceptor: Interceptor {
             let seen: Guarded<[String]>
 
@@ -305,7 +309,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream of an unsafe method invalidates what that has changed`() async throws {
+    @Test func `a stream of an unsafe method invalidates the stored response of its URL`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=86400"])
         let engine = engine { $0.transport = transport }
         _ = try await engine.send(Request("http://h/"))
@@ -351,7 +355,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream has the attempt's time for its head only`() async throws {
+    @Test func `a stream has no attempt timeout or deadline after its head has arrived`() async throws {
         let (clock, isRead) = (TestClock(), DispatchSemaphore(value: 0))
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }

@@ -20,7 +20,7 @@ import Testing
         #expect(refusal?.message.contains("s3cret") == false && !"\(Proxy(url))".contains("s3cret"))
     }
 
-    @Test func `a proxy is not bypassed because the engine has a transport of its own`() async throws {
+    @Test func `a proxy setting is refused when the engine has a transport of its own`() async throws {
         let transport = StubTransport()
         var configuration = Engine.Configuration(testing: transport)
         configuration.transportSettings.proxy = .through(Proxy("http://h:1"))
@@ -30,7 +30,7 @@ import Testing
         #expect(error?.code == .badSettings && transport.requests.isEmpty)
     }
 
-    @Test(arguments: ["", "a b", "a,b"]) func `a proxy is refused where an exception is no host`(exception: String) {
+    @Test(arguments: ["", "a b", "a,b"]) func `a proxy is refused when an exception is not a host`(exception: String) {
         #expect(Proxy("http://h:1", exceptions: [exception]).refusal?.code == .badSettings)
         #expect(Proxy("socks5h://h:1", exceptions: ["h", ".h.x", "10.0.0.0/8", "*"]).refusal == nil)
     }
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy whose password does not arrive holds up no canceled request`() async throws {
+    @Test func `a request that waits for the proxy's password can be canceled`() async throws {
         let (server, keychain) = (try RecordingProxy(), HangingProvider())
         let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
         let transport = try CurlTransport(settings, credentials: keychain)
@@ -120,7 +120,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a proxy whose password does not arrive is not waited for after the attempt's time`() async throws {
+    @Test func `a request that waits for the proxy's password ends at the attempt timeout`() async throws {
         let (server, keychain, clock) = (try RecordingProxy(), HangingProvider(), TestClock())
         var configuration = Engine.Configuration(store: nil)
         configuration.transportSettings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
@@ -146,7 +146,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a proxy that opens no tunnel is reported, and the request was not sent`() async throws {
+    @Test func `a proxy that refuses a tunnel is an error that says the request was not sent`() async throws {
         let server = try RecordingProxy()
         let transport = try CurlTransport(server.proxy())
         let error = await transport.failure(of: TransportRequest(url: "https://name.invalid/"))

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["2001:db8:0:0:0:0:0:1", "2001:DB8::1", "2001:db8::0.0.0.1", "2001:0db8::1"])
-    func `TLS settings name the right form of a pin's address that could never match`(host: String) {
+    func `TLS settings with an IPv6 address that could never match are refused with its canonical form`(host: String) {
         let error = refusal { $0.pins = [host: [Self.pin]] }
         #expect(error?.code == .badSettings && error?.message.hasSuffix("write the address as 2001:db8::1") == true)
         #expect(refusal { $0.pins = ["2001:db8::1": [Self.pin]] } == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(settings.tls.refusal == nil && settings.tls.pins(for: url) == (isPinned ? [Self.pin] : []))
     }
 
-    @Test func `TLS settings let nothing be sent to a host that is written with escapes`() {
+    @Test func `TLS settings find no pins for a host with percent escapes, which cannot be parsed`() {
         #expect(settings { $0.pins = ["api.x": [Self.pin]] }.tls.pins(for: "https://%61pi.x/") == nil)
     }
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `TLS settings are refused by URLSession on Linux, which has none, by name`() throws {
+    @Test func `URLSession on Linux refuses each TLS or proxy setting with an error that names it`() throws {
         _ = try URLSessionTransport(TransportSettings())
         var proxied = TransportSettings()
         proxied.proxy = .none
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a TLS server is refused where its version is too old, and so is a proxy`(isProxy: Bool) async throws {
+    func `a TLS server or proxy is refused when its TLS version is too old`(isProxy: Bool) async throws {
         let own = try await TLSServer.Identity()
         let server = try await TLSServer(own, ["-tls1_2"])
         for (version, isTaken) in [(nil, true), (.v1_2, true), (.v1_3, false)] as [(TLSSettings.Version?, Bool)] {

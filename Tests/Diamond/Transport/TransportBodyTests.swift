@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response body of a range is that range`(kind: TransportKind) async throws {
+    func `the body of a 206 response is the requested range`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/bytes/1000"), headers: [.range: "bytes=300-309"])
             let (head, body) = try await transport.exchange(request)
@@ -56,7 +56,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response body is decoded, and its head has no field of the coding`(kind: TransportKind) async throws {
+    func `a response body is decoded, and its head has neither Content-Encoding nor Content-Length`(kind: TransportKind)
+        async throws
+    {
         try await kind.run { transport, server in
             let (head, body) = try await transport.get(server.url("wire/gzip"))
             #expect(
@@ -125,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response body that is not read any more ends at the server`(kind: TransportKind) async throws {
+    func `a response body that is released unread ends its exchange at the server`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             _ = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
             while try await transport.openExchanges(server.base) > 0 {}
@@ -133,7 +135,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response body that is too large is refused, and ends at the server`(kind: TransportKind) async throws {
+    func `a response body that is too large is refused, and its exchange ends at the server`(kind: TransportKind)
+        async throws
+    {
         try await kind.run { transport, server in
             let response = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
             await #expect {

@@ -39,7 +39,8 @@ import Testing
     private static let raw: [[UInt8]] = [[0xE9], [0xC3, 0xA9], [0xC3], [0x80, 0xFF], [0x61]]
 
     @Test(arguments: TransportKind.allCases, raw)
-    func `an entity tag is sent back byte for byte, or is no validator`(kind: TransportKind, tag: [UInt8]) async throws
+    func `an entity tag is sent back byte for byte, or is not used as a validator`(kind: TransportKind, tag: [UInt8])
+        async throws
     {
         let asked = RecordingServer()
         let tag = [0x22] + tag + [0x22]
@@ -56,7 +57,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, raw)
-    func `a date is sent back byte for byte, or is no validator`(kind: TransportKind, date: [UInt8]) async throws {
+    func `a date is sent back byte for byte, or is not used as a validator`(kind: TransportKind, date: [UInt8])
+        async throws
+    {
         let asked = RecordingServer()
         let server = try asked.server(Array("Last-Modified: ".utf8) + date)
         let engine = temporary.engine(kind.make()) { $0.cookies = nil }
@@ -89,7 +92,7 @@ import Testing
     }
     #endif
 
-    @Test func `a tag that is not text resumes no body`() {
+    @Test func `a partial body is not resumed with an entity tag outside ASCII`() {
         let headers: HTTPFields = [.eTag: "\"\u{e9}\"", .contentLength: "10"]
         #expect(PartialContent(status: 200, headers: headers, now: 0) == nil)
         #expect(PartialContent(status: 200, headers: [.eTag: "\"e\"", .contentLength: "10"], now: 0) != nil)

@@ -18,7 +18,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a closed transport has ended its exchanges, in the head and in the body`(kind: TransportKind) async throws {
+    func `a closed transport ends its exchanges, whether they wait for the head or read the body`(kind: TransportKind)
+        async throws
+    {
         let hasCome = Gate()
         let silent = try RawServer { connection in
             _ = connection.readHead()

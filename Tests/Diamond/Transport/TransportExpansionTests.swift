@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a coded body is held against the limit by its decoded size`(kind: TransportKind) async throws {
+    func `the body limit applies to the decoded size of a coded body`(kind: TransportKind) async throws {
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
             var configuration = Engine.Configuration(store: nil)
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [
         (4 << 20, 0, false), (4 << 20 + 1, 0, true), (25_000_000, 100_000, false), (25_000_001, 100_000, true),
     ])
-    func `a growth is out of proportion beyond 250 times the received bytes, and 4 MiB`(
+    func `a growth is out of proportion if it exceeds both 250 times the received bytes and 4 MiB`(
         decoded: Int, encoded: Int, isBomb: Bool
     ) {
         var expansion = Expansion()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A failed exchange` {
     @Test(arguments: TransportKind.allCases)
-    func `an exchange was not sent when the connection is refused`(kind: TransportKind) async throws {
+    func `a refused connection is an error that says the request was not sent`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             // A handle that has sent a request before must not say that this one was sent.
             _ = try await transport.get(server.url("wire/status/204"))
@@ -18,8 +18,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `an exchange may have been sent when the connection ends without a response`(kind: TransportKind) async throws
-    {
+    func `a connection that ends without a response is an error that says the request may have been sent`(
+        kind: TransportKind
+    ) async throws {
         let server = try RawServer { connection in _ = connection.readHead() }
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -67,7 +68,7 @@ import Testing
     private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     @Test(arguments: TransportKind.allCases, [HTTPRequest.Method.get, .put, .delete])
-    func `a failed exchange on a reused connection is repeated on another where that is safe`(
+    func `a failed exchange on a reused connection is repeated on another connection if that is safe`(
         kind: TransportKind, method: HTTPRequest.Method
     ) async throws {
         let count = Guarded(0)
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [TransportBody.none, .bytes(Data("a".utf8))])
-    func `a failed exchange on a reused connection is not repeated where that could act twice`(
+    func `a failed exchange on a reused connection is not repeated if the server might process it twice`(
         kind: TransportKind, body: TransportBody
     ) async throws {
         let count = Guarded(0)

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [Duration.seconds(Int64.max), .milliseconds(Int64.max)])
-    func `a response head is waited for as long as the timeout says`(kind: TransportKind, timeout: Duration)
+    func `a response head arrives also with the longest possible timeouts`(kind: TransportKind, timeout: Duration)
         async throws
     {
         try await kind.run { transport, server in
@@ -75,7 +75,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [301, 302, 303, 307, 308])
-    func `a response head is the redirect itself, which is not followed`(kind: TransportKind, code: Int) async throws {
+    func `a redirect is delivered as the response head, and is not followed`(kind: TransportKind, code: Int)
+        async throws
+    {
         try await kind.run { transport, server in
             let head = try await transport.get(server.url("wire/redirect/\(code)?to=/wire/echo")).head
             #expect(head.status.code == code)
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response head follows interim ones`(kind: TransportKind) async throws {
+    func `a response head is that of the final response after interim ones`(kind: TransportKind) async throws {
         let server = try RawServer(
             answering:
                 "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Name: a\r\nContent-Length: 2\r\n\r\nhi"
@@ -99,7 +101,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response head of another protocol is an error`(kind: TransportKind) async throws {
+    func `a response head with status 101, which switches to another protocol, is an error`(kind: TransportKind)
+        async throws
+    {
         let server = try RawServer(answering: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nbytes")
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
@@ -108,7 +112,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response head joins folded lines, and never reads one as a field`(kind: TransportKind) async throws {
+    func `a response head joins folded lines, and never reads a folded line as a field of its own`(kind: TransportKind)
+        async throws
+    {
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nX-Name: a\r\n\t X-Latin: b\r\nContent-Length: 0\r\n\r\n")
         try await kind.run { transport, _ in

@@ -6,7 +6,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A name lookup that hangs` {
     @Test(arguments: TransportKind.allCases)
-    func `a hanging lookup is given up at once, and holds up no other exchange`(kind: TransportKind) async throws {
+    func `a hanging lookup ends at once when its exchange is canceled, and does not block other exchanges`(
+        kind: TransportKind
+    ) async throws {
         try await kind.run { transport, server in
             let name = SlowName()
             let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a hanging lookup does not hold up the end of its transport`(kind: TransportKind) async throws {
+    func `a hanging lookup does not delay closing its transport`(kind: TransportKind) async throws {
         let name = SlowName()
         let transport = kind.make()
         let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
@@ -39,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a hanging lookup counts as connecting`(kind: TransportKind) async throws {
+    func `a hanging lookup ends at the connect timeout`(kind: TransportKind) async throws {
         try await kind.run { transport, _ in
             let name = SlowName()
             let url = "http://\(name.host)/"

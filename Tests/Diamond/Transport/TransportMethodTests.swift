@@ -16,7 +16,10 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, methods)
-    func `a request without a body is sent without further fields`(kind: TransportKind, method: HTTPRequest.Method)
+    func
+        `a request without a body is sent with no added field, except a Content-Length of 0 for methods that expect a body`(
+            kind: TransportKind, method: HTTPRequest.Method
+        )
         async throws
     {
         try await kind.run { transport, server in
@@ -102,7 +105,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a request has its length only from its body`(kind: TransportKind) async throws {
+    func `a request is sent with the length of its body, whatever its Content-Length and Transfer-Encoding fields say`(
+        kind: TransportKind
+    ) async throws {
         try await kind.run { transport, server in
             var request = TransportRequest(method: .post, url: server.url("wire/echo"), body: .bytes(Data("abc".utf8)))
             request.headers = [.contentLength: "7", .transferEncoding: "chunked"]

@@ -18,7 +18,7 @@ import Testing
         #expect(try await pipe.next() == nil)
     }
 
-    @Test func `a pipe delivers a slice of other bytes as one that begins at 0`() async throws {
+    @Test func `a pipe delivers a slice of Data with a startIndex of 0`() async throws {
         let (pipe, bytes) = (BodyPipe(), Data("0123".utf8))
         _ = pipe.yield(bytes[2...])
         let piece = try #require(try await pipe.next())
@@ -35,7 +35,7 @@ import Testing
         await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .connectionLost }
     }
 
-    @Test func `a pipe ends with its reader's task, also where that never has to wait`() async throws {
+    @Test func `a pipe ends when its reader's task is canceled, even if the reader never suspends`() async throws {
         let (pipe, isStopped, mayRead) = (BodyPipe(), Gate(), Gate())
         pipe.connect(onResume: {}, onStop: { isStopped.open() })
         _ = pipe.yield(Data("a".utf8))
@@ -80,7 +80,9 @@ import Testing
         #expect(try await second == nil)
     }
 
-    @Test func `a pipe pauses its producer at the mark, and resumes it once it is drained`() async throws {
+    @Test func `a pipe pauses its producer at the high-water mark, and resumes it once the pipe is drained`()
+        async throws
+    {
         let (pipe, resumptions) = (BodyPipe(highWater: 4), Guarded(0))
         pipe.connect(onResume: { resumptions.withLock { $0 += 1 } }, onStop: {})
         #expect(pipe.yield(Data("abc".utf8)) == .more)

@@ -87,7 +87,7 @@ import Testing
         await source.isCanceled.wait()
     }
 
-    @Test func `a sequence that is too large is read no further`() async {
+    @Test func `a sequence is not read further once it exceeds the limit`() async {
         // Not before the limit is known: another limit bounds what is read ahead.
         let begin = Gate()
         let source = Source(size: 2, limit: 3, mayBegin: begin)

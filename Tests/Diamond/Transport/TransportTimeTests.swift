@@ -94,7 +94,7 @@ struct `The timeout of a transport` {
 
     /// The body is larger than the buffers on the way; a slow reader is no standstill.
     @Test(arguments: TransportKind.allCases)
-    func `a timeout does not pass while the reader holds the body back`(kind: TransportKind) async throws {
+    func `a timeout does not run while the reader pauses the body`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let count = 30 << 20
             let url = server.url("wire/bytes/\(count)")
@@ -110,7 +110,7 @@ struct `The timeout of a transport` {
 
     /// Longer than the timeout, because a slow stream is no standstill either.
     @Test(arguments: TransportKind.allCases)
-    func `a timeout does not pass while the request's body is created`(kind: TransportKind) async throws {
+    func `a timeout does not run while the request's body is created`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
             var upload = request(server.url("wire/upload"), timeout: Self.patience)

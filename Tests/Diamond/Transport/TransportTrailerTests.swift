@@ -36,7 +36,7 @@ import Testing
 
 #if Curl && os(Linux)
 @Suite struct `The deadline of an exchange over libcurl` {
-    @Test func `the deadline of trailers begins with the first one, also without a timeout`() {
+    @Test func `the deadline of trailers begins with the first trailer field, even without a timeout`() {
         let loop = CurlLoop(.standard)
         let transfer = CurlTransfer(TransportRequest(url: "http://h/"), passwords: TransportPasswords(), loop: loop)
         #expect(transfer.deadline == nil)

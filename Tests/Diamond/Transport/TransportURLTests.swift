@@ -27,8 +27,8 @@ import Testing
         #expect(try await self.target(of: target, over: kind) == target)
     }
 
-    /// Foundation escapes brackets, and with them everything once more: two transports escape brackets before.
-    @Test(arguments: TransportKind.allCases) func `a URL on the wire has nothing but brackets escaped further`(
+    /// Foundation escapes brackets, and then the whole component again: two transports escape brackets first.
+    @Test(arguments: TransportKind.allCases) func `a URL on the wire has at most its brackets escaped additionally`(
         kind: TransportKind
     )
         async throws

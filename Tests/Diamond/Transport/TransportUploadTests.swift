@@ -111,7 +111,7 @@ import Testing
 
     /// The wire sends the present pieces, waits for more, and goes on.
     @Test(arguments: TransportKind.allCases)
-    func `a request body may let the wire wait`(kind: TransportKind) async throws {
+    func `a request body may arrive with pauses between its pieces`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
             let request = Self.put(server.url("wire/upload"), .stream(length: nil) { stream })

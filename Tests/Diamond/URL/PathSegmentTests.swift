@@ -11,7 +11,7 @@ import Testing
             ("a?b#c", "a%3Fb%23c"), ("100%", "100%25"), ("%2e%2e", "%252e%252e"), ("//host", "%2F%2Fhost"),
             ("https://host/", "https%3A%2F%2Fhost%2F"), ("...", "..."), (".a", ".a"), ("a..", "a.."), ("-._~", "-._~"),
             (" ", "%20"), ("\0", "%00"), ("./a", ".%2Fa"),
-        ]) func `a value is one encoded segment, within the base URL and without`(value: String, segment: String)
+        ]) func `a value is one encoded segment, with and without the base URL`(value: String, segment: String)
         async throws
     {
         #expect("cities/\(segment: value)/photos" == "cities/\(segment)/photos")
@@ -48,7 +48,7 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `a percent sign without digits has the message of its own`() {
+    @Test func `a percent sign without hexadecimal digits has an error message of its own`() {
         let error = #expect(throws: RequestError.self) { try RequestURL("https://h/%(seg)") }
         #expect(error?.message.contains("two hexadecimal digits") == true)
     }

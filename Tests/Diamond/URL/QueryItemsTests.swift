@@ -28,13 +28,13 @@ import Testing
         #expect(items.items.map { String(decoding: $0.text, as: UTF8.self) }.sorted() == texts.sorted())
     }
 
-    @Test func `query items may be any number`() throws {
+    @Test func `a thousand query items are sorted by name`() throws {
         let names = (0..<1000).map { "a\($0 * 7919 % 1000)" }
         let items = try RequestURL("http://h/?" + names.joined(separator: "&")).queryItems()
         #expect(sorted(items) == names.sorted())
     }
 
-    @Test func `query items have the one order that their names and places determine`() throws {
+    @Test func `random query items are sorted by name, and items of equal names by position`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(300, soaking: 30_000) {
             let texts = (0..<Int.random(in: 1...40, using: &random)).map { index in
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [.min, -10, -1, 0, 9, 10, 99, 100, 1_234_567_890, .max] as [Int64])
-    func `query items have integers in their digits`(integer: Int64) {
+    func `query items write integers as decimal digits`(integer: Int64) {
         var items = QueryItems()
         items.append(encoding: "a b", value: integer)
         #expect(items.bytes == Array("a%20b=\(integer)".utf8))

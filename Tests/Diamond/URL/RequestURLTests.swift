@@ -107,7 +107,7 @@ import Testing
         #expect(url.sentPath == String(sent.dropFirst(8).prefix { $0 != "?" }))
     }
 
-    @Test func `a URL is the same with unneeded escapes`() throws {
+    @Test func `URLs that differ only in unneeded escapes are equal`() throws {
         #expect(try RequestURL("http://h/%7eA") == RequestURL("http://h/~%41"))
         #expect(try RequestURL("http://h/%2f") == RequestURL("http://h/%2F"))
         #expect(try RequestURL("http://h/%2f") != RequestURL("http://h//"))

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["", "mailto:a@b", "ftp://h/", "http:/a", "http://h h/", "http://", "http://u@", "http://h:x/"])
-    func `a server's reference may be invalid`(text: String) {
+    func `a server's reference that is invalid is refused`(text: String) {
         #expect(ServerReference(text, from: "http://h/v/a") == nil)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Mutant.allCases) func `The table detects a wrong generator`(mutant: Mutant) {
+    @Test(arguments: Mutant.allCases) func `The test table detects each kind of faulty batch`(mutant: Mutant) {
         var random = SplitMix(state: 1)
         let isFound = (0..<2000).contains { _ in
             let scene = Scene(&random)
@@ -22,7 +22,7 @@ import Testing
         #expect(isFound)
     }
 
-    @Test func `A displaced section is deleted and inserted, without its rows`() {
+    @Test func `A section that moves is deleted and inserted, and its rows are not reported`() {
         let plan = BatchPlan(
             oldSections: [1, 1, 1], newSections: [2, 0, 1],
             rows: [.init(old: RowPath(section: 2, row: 0), new: RowPath(section: 0, row: 0), isUpdated: true)])

@@ -97,7 +97,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `Too many changes are a reset`() throws {
+    @Test func `More changes than the limit are a reset`() throws {
         items.resetLimit = 3
         let all = try changes {
             try items.set(items.models.reversed() + [Item.make(6), Item.make(7)])
@@ -107,7 +107,8 @@ import Testing
         #expect(all[0].insertions.isEmpty)
     }
 
-    @Test func `A change that an observer makes is reported after the current one, to all observers in one order`()
+    @Test
+    func `A change that an observer makes is reported after the current change, to all observers in the same order`()
         throws
     {
         var first: [Int] = []
@@ -142,7 +143,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `Observation tracks what is on show`() throws {
+    @Test func `Observation reports a change of the visible rows`() throws {
         let fired = Mutex(0)
         withObservationTracking {
             _ = items.count
@@ -153,7 +154,7 @@ import Testing
         #expect(fired.withLock { $0 } == 1)
     }
 
-    @Test func `A whole new order is as few moves as Heckel's difference finds`() throws {
+    @Test func `Setting all rows in a new order reports as few moves as Heckel's algorithm finds`() throws {
         let changes = try changes { try items.set([5, 1, 2, 3, 4].compactMap { items[id: ModelID($0)] }) }
         #expect(changes.count == 1)
         #expect(changes[0].moves.map { [$0.from.row, $0.to.row] } == [[4, 0]])

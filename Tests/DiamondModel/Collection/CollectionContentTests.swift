@@ -2,7 +2,7 @@ import Diamond
 import DiamondModel
 import Testing
 
-/// The whole content of collections: lists that are refused, rejected elements, and what owners write of it.
+/// The content of collections: lists that are refused, rejected elements, and the JSON that owners write.
 @Suite struct CollectionContentTests {
     private let context = ModelContext()
 
@@ -12,7 +12,7 @@ import Testing
         return items
     }
 
-    /// Runs a change that has to be refused, and checks that nothing is other than before.
+    /// Checks that a change is refused and has no effect.
     private func expectRefusal(
         of items: ModelCollection<Item>, _ code: ModelError.Code, _ change: () throws -> Void
     ) {
@@ -26,7 +26,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A list with a model that cannot come in changes nothing`() throws {
+    @Test func `Setting a list with a model that the collection refuses changes nothing`() throws {
         let live = try items([["id": 1], ["id": 2, "rank": 7], ["id": 3]])
         let draft = Item()
         let copy = live[1].copy()
@@ -40,7 +40,9 @@ import Testing
         #expect(draft.context === context && live.map(\.rank) == [0, 0])
     }
 
-    @Test func `A list for a collection of copies is of copies, or of a context alone`() throws {
+    @Test func `A collection of copies adopts the context of a list's first model only if none of the copies stays`()
+        throws
+    {
         let copies = try ModelCollection([Item.make(1), Item.make(2)])
         let live = try items([["id": 7], ["id": 8]])
         expectRefusal(of: copies, .otherContext) { try copies.set([live[0], copies[0]]) }
@@ -49,7 +51,7 @@ import Testing
         #expect(copies.map(\.id) == [7, 3] && copies.context === context)
     }
 
-    @Test func `A union or replacement with a model that cannot come in changes nothing`() throws {
+    @Test func `A union or replacement with a model that the collection refuses changes nothing`() throws {
         let live = try items([["id": 1], ["id": 2]])
         let gone = live[1]
         live.remove(gone)
@@ -62,7 +64,7 @@ import Testing
         #expect(live.map(\.id) == [2])
     }
 
-    @Test func `A bad element that comes again is rejected once`() throws {
+    @Test func `A bad element of repeated upserts is rejected once`() throws {
         let live = try items([["id": 1]])
         for _ in 0..<3 { try live.upsert([7, ["rank": 1], ["id": nil], ["id": 2], 7]) }
         #expect(live.rejected.map(\.json) == [7, ["rank": 1], ["id": nil], 7])
@@ -71,7 +73,7 @@ import Testing
         #expect(live.map(\.id) == [1, 2])
     }
 
-    @Test func `A rejected element gives way to what the server says of its id later`() throws {
+    @Test func `A rejected element is replaced by a later element with its id`() throws {
         let accounts = ModelCollection<Account>(context: context)
         try accounts.set([["id": 1, "balance": 5]])
         for balance in 1...3 { try accounts.upsert([["id": 1, "balance": .integer(Int64(-balance))]]) }
@@ -83,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [[["id": 1, "name": "A"]], [], nil, 7] as [JSONValue])
-    func `A nested collection that was synced by itself is written as it is`(read: JSONValue) throws {
+    func `A nested collection that was synced on its own is written in its current state`(read: JSONValue) throws {
         let city = try context.model(City.self, from: ["id": 1, "districts": read])
         #expect(city.json["districts"] == read)
         let now: JSONValue = [["id": 2, "name": "B", "more": true], 7]

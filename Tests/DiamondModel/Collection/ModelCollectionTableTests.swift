@@ -6,7 +6,7 @@ import Testing
 
 /// Random changes through the public interface, each batch performed by a table that refuses what UIKit refuses.
 @Suite struct ModelCollectionTableTests {
-    // The long form is at least 100,000 batches in all four together at a tenth of its length.
+    // A tenth of the long form has at least 100,000 batches in all four tests together.
     @Test(arguments: [false, true], [false, true])
     func `A table follows every change of a collection`(isSectioned: Bool, reenters: Bool) {
         var random = SplitMix(state: Effort.seed)
@@ -29,7 +29,7 @@ import Testing
     }
 }
 
-/// A collection, a naive list that is asked the same, and a table.
+/// A collection, a naive list as its reference, and a table.
 private final class Game {
     private let collection = ModelCollection<Item>()
     private(set) var table: CollectionTable

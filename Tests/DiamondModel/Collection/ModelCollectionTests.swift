@@ -10,7 +10,7 @@ import Testing
 
     private var ids: [Int] { items.map(\.id) }
 
-    @Test func `Every verb puts rows where it says`() throws {
+    @Test func `Every mutating method inserts, moves and removes rows at the given positions`() throws {
         try items.append(Item.make(6))
         try items.insert(Item.make(7), at: 0)
         #expect(ids == [7, 1, 2, 3, 4, 5, 6])
@@ -31,7 +31,7 @@ import Testing
         #expect(items.popLast() == nil)
     }
 
-    @Test func `A model is in a collection once, and an id too`() throws {
+    @Test func `A collection contains a model or an id only once`() throws {
         let first = items[0]
         #expect(try items.add(first) == false)
         #expect { try items.add(Item.make(1)) } throws: { ($0 as? ModelError)?.code == .duplicateID }
@@ -57,7 +57,7 @@ import Testing
         #expect(own.isEmpty)
     }
 
-    @Test func `Sort keys order by priority, follow changes, and give way to the insertion order`() {
+    @Test func `Sort keys order rows by priority and follow changes, and without them the insertion order returns`() {
         items.sortKeys = [.by(\.group, named: "group"), .by(\.rank, named: "rank")]
         #expect(ids == [5, 4, 3, 2, 1])
         items[0].group = "b"
@@ -146,7 +146,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A bad element is kept apart, with its reason, and written back`() throws {
+    @Test func `A bad element is stored as rejected with its reason, and written back`() throws {
         let json: JSONValue = [["id": 1, "rank": 1], ["rank": 2], 7, ["id": nil], ["id": "1"], ["id": 2]]
         let loaded = ModelCollection<Item>(context: ModelContext())
         try loaded.set(json)
@@ -161,7 +161,11 @@ import Testing
         #expect(dogs.count == 1)
     }
 
-    @Test func `Upserting merges what is there and adds the rest, and setting removes the rest`() throws {
+    @Test
+    func
+        `Upserting merges existing models and adds the others, and setting also removes models that the list does not contain`()
+        throws
+    {
         let context = ModelContext()
         let loaded = ModelCollection<Item>(context: context)
         try loaded.upsert([["id": 1, "rank": 1], ["id": 2, "rank": 2]])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ModelContextTests {
     private let context = ModelContext()
 
-    @Test func `One class and id is one live instance`() throws {
+    @Test func `A class and an id have one live instance`() throws {
         let city = try context.model(City.self, from: ["id": 7, "name": "Nara"])
         let same = try context.model(City.self, from: ["id": "7", "population": 5])
         #expect(same === city)
@@ -25,7 +25,7 @@ import Testing
         _ = next
     }
 
-    @Test func `A new object gets its id from the server, in the map and in collections`() throws {
+    @Test func `A new object gets its id from the server, in its context and in collections`() throws {
         let city = City()
         let cities = try ModelCollection([city], context: context)
         let local = city.modelID
@@ -50,7 +50,7 @@ import Testing
         #expect { try context.model(City.self, from: Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == code }
     }
 
-    @Test func `An id that changes its class is an error while the first lives`() throws {
+    @Test func `An id that changes its class is an error while the first instance is alive`() throws {
         var dog: Animal? = try context.model(Animal.self, from: ["id": 1, "kind": "dog"])
         #expect(try context.model(Animal.self, from: ["id": 1, "name": "Hachi"]) === dog)
         let plain = try context.model(Animal.self, from: ["id": 2])
@@ -62,7 +62,7 @@ import Testing
         _ = plain
     }
 
-    @Test func `A model is of one context`() throws {
+    @Test func `A model belongs to one context`() throws {
         let person = try ModelContext().model(Person.self, from: ["id": 1])
         #expect(person.context == nil)  // its context is gone
         let other = ModelContext()
@@ -72,7 +72,8 @@ import Testing
         #expect { try other.register(copy) } throws: { ($0 as? ModelError)?.code == .duplicateID }
     }
 
-    @Test func `Nested models are the live ones, and parents are weak and written as their ids`() throws {
+    @Test func `Nested models are the live instances, and parents are weak references that are written as ids`() throws
+    {
         let city = try context.model(
             City.self, from: ["id": 1, "districts": [["id": 5, "city_id": "1", "name": "D"]]])
         let district = city.districts[0]

@@ -73,7 +73,7 @@ private final class Source: Sendable {
         return try state.withLock { try $0.answers[index].result.get() }
     }
 
-    /// Blocks its thread until a work has ended.
+    /// Blocks its thread until the work of a load has ended.
     func waitForEnd() { ends.wait() }
 
     func answer(_ index: Int, _ result: Result<String, any Error>) {
@@ -210,7 +210,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `A caller that is canceled ends at once, and the load goes on for the others`() async throws {
+    @Test func `A caller that is canceled ends at once, and the load continues for the others`() async throws {
         let first = await begin()
         let second = Task { try await forecast.load() }
         await Task.yield()
@@ -222,7 +222,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain")
     }
 
-    @Test func `The load ends with the last of its callers`() async throws {
+    @Test func `A load ends when its last caller is canceled`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading { events.append($1.kind) }
         let task = await begin()
@@ -316,7 +316,7 @@ private final class Source: Sendable {
     @Test func `A caller that is canceled after the data has arrived leaves no running load`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
-        // The caller is told on this actor, which does not come to it before it is canceled.
+        // The caller resumes on this actor, which is busy until the caller is canceled.
         source.waitForEnd()
         task.cancel()
         _ = await task.result
@@ -356,7 +356,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain" && source.loads.count == 1)
     }
 
-    @Test func `A load that has replaced others ends with the last of all their callers`() async throws {
+    @Test func `A load that has replaced others ends when the last caller of all of them is canceled`() async throws {
         let first = await begin()
         first.cancel()
         let second = await begin(Load(policy: .reload), after: 1)
@@ -371,7 +371,8 @@ private final class Source: Sendable {
 
     // MARK: The presenter
 
-    @Test func `A presenter shows loading, content, an error, and nothing of a model that was replaced`() async throws {
+    @Test func `A presenter shows loading, content and errors, and no event of a model that was replaced`() async throws
+    {
         let presenter = LoadPresenter(forecast)
         var shown: [String] = []
         let token = presenter.observe { shown.append($0.name) }
@@ -416,7 +417,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `No connection is shown as being offline`() async throws {
+    @Test func `A failed connection is shown as offline`() async throws {
         let presenter = LoadPresenter(forecast)
         let task = await begin()
         source.answer(0, .failure(ConnectionError(.cannotConnect, "no network")))

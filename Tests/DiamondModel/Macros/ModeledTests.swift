@@ -9,7 +9,7 @@ import Testing
 
 /// Classes written by a macro do what those written by hand do, over the same JSON.
 @Suite struct ModeledTests {
-    @Test func `A class reads, merges, changes and writes JSON of any shape as its twin by hand does`() throws {
+    @Test func `A class reads, merges, changes and writes JSON of any shape as its handwritten twin does`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let json = (0..<3).map { _ in HostileJSON.object(of: .city, &random) }
@@ -23,7 +23,9 @@ import Testing
     @Test(
         arguments: [
             ["kind": "dog", "name": "Hachi", "breed": "Akita"], ["kind": "dog"], ["name": "Tama"], ["breed": 7],
-        ] as [JSONValue]) func `A class cluster and its inherited properties are as its twin by hand`(json: JSONValue)
+        ] as [JSONValue]) func `A class cluster and its inherited properties behave as in its handwritten twin`(
+            json: JSONValue
+        )
         throws
     {
         let byMacro = try ByMacro.Animal.decoded(from: json)
@@ -46,7 +48,7 @@ import Testing
         #expect(ByMacro.House.storeys.policy == .keep)
     }
 
-    @Test func `Setters set the dirty bit, tell observers, and obey the rules`() throws {
+    @Test func `Setters set the dirty bit, notify observers, and obey the rules`() throws {
         let house = try ByMacro.House(json: ["code": "12345", "storeys": 4, "closed": "1970-01-01T00:00:00Z"])
         var events: [[String]] = []
         let token = house.observe { event in events.append(event.changes.map(\.key)) }
@@ -78,7 +80,7 @@ import Testing
         #expect(city.isExpanded && city.json == ["id": 1, "isExpanded": true] && city.changedJSON == [:])
     }
 
-    @Test func `Nested models and collections tell their owner`() throws {
+    @Test func `Nested models and collections report changes to their owner`() throws {
         let city = try ByMacro.City(json: ["id": 1, "districts": [["id": 2, "name": "Gion", "city_id": 1]]])
         var paths: [String] = []
         let token = city.observe { event in paths += event.changes.map { "\($0.path.map(\.key))" } }
@@ -91,9 +93,10 @@ import Testing
     }
 }
 
-/// What can be seen of models, to compare twins.
+/// The observable states of models, to compare twins.
 private enum Transcript {
-    /// The states of an object that reads the first JSON, merges the second, is set to the third, goes back and is in sync.
+    /// Returns the states of an object that reads the first JSON, merges the second, is set to the third, is rolled
+    /// back and is marked as synced.
     static func life<M: Model>(of type: M.Type, _ json: [JSONValue]) throws -> [[String]] {
         let model = try M.decoded(from: json[0])
         var states = [state(of: model)]

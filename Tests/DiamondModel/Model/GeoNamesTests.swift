@@ -34,7 +34,7 @@ import Testing
         #expect(zip(back, towns).allSatisfy { $0.isEqual(to: $1) })
     }
 
-    @Test func `Changed cities are written with what was set, merged and rolled back, key by key`() throws {
+    @Test func `Changed cities are written with the values that were set, merged and rolled back`() throws {
         var random = SplitMix(state: Effort.seed)
         for element in elements {
             guard case .object(let object) = element, let id = object["id"].flatMap(ModelID.init(json:)),

@@ -6,7 +6,7 @@ import Testing
 
 /// JSON of every wrong shape: it is repaired and recorded, or a clear error, and no row gets lost.
 @Suite struct HostileJSONTests {
-    @Test func `An object of any shapes is written back as it was read`() throws {
+    @Test func `A JSON object of any shape is written back as it was read`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(600, soaking: 100_000) {
             let json = HostileJSON.object(of: .city, &random)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A merge of any shapes is applied as a whole, or changes nothing`() throws {
+    @Test func `A merge of JSON of any shape is applied as a whole, or changes nothing`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(60, soaking: 10_000) {
             let context = ModelContext()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `Elements of any shapes are rows or rejected, never lost`() throws {
+    @Test func `JSON elements of any shape become rows or are rejected, and are never lost`() throws {
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(150, soaking: 20_000) {
             let animals = ModelCollection<Animal>(context: round % 2 == 0 ? ModelContext() : nil)
@@ -75,7 +75,7 @@ import Testing
         #expect(city.json == ["id": 1, "name": "Nara"])
     }
 
-    @Test func `Models nest as deep as JSON is read`() throws {
+    @Test func `Models nest as deep as the JSON reader allows`() throws {
         // Two levels of JSON each, and one for the innermost name.
         let depth = 63
         let text =
@@ -86,7 +86,7 @@ import Testing
         #expect(ring.copy().isEqual(to: ring) && !ring.isDirty)
         let context = ModelContext()
         let live: Ring = try context.model(from: Data(text.utf8))
-        // All but the innermost are one object, which holds itself and that one in the end.
+        // All but the innermost are one object, which contains itself and the innermost in the end.
         #expect(live.others.allModels.map(\.modelID) == [2] || live.others.allModels.map(\.modelID) == [1])
         live.leaveCollections()
         live.others.removeAll()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Parents in a circle are ids, and end nowhere`() throws {
+    @Test func `Parents in a cycle are written as ids, without endless recursion`() throws {
         let context = ModelContext()
         let districts = ModelCollection<Branch>(context: context)
         try districts.set([

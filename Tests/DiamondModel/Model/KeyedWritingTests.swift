@@ -15,7 +15,9 @@ import Testing
             ["id": 2, "rank": 5], ["name": "B", "rank": 5], ["boss": ["rank": 1]],
             ["id": 9, "boss": ["id": 4, "rank": 1]],
         ] as [JSONValue])
-    func `A nested object that is written by key has no member that is the server's`(_ owner: JSONValue) throws {
+    func `A nested object that is written by key is refused if it has a member that only the server sets`(
+        _ owner: JSONValue
+    ) throws {
         let badge = try badge()
         let before = badge.json
         let error = #expect(throws: ModelError.self) { try badge.set("owner", to: owner) }
@@ -24,7 +26,7 @@ import Testing
         #expect(badge.json == before && badge.owner.rank == 3 && badge.owner.boss.rank == 9)
     }
 
-    @Test func `A nested object may be written by key with what a user may set`() throws {
+    @Test func `A nested object may be written by key with the members that a user may set`() throws {
         let badge = try badge()
         try badge.set("owner", to: ["id": 2, "name": "B"])
         #expect(badge.owner.name == "B" && badge.owner.rank == 3)
@@ -41,7 +43,9 @@ import Testing
         #expect(badge.owner === owner && owner.name == "A" && owner.rank == 3)
     }
 
-    @Test func `A member whose rules refuse its element stays in the list, in its place and with its values`() throws {
+    @Test func `A row whose rules refuse its new element stays in the list, with the new position and the old values`()
+        throws
+    {
         let list = ModelCollection<Account>(context: context)
         try list.set([["id": 1, "balance": 1], ["id": 2, "balance": 2], ["id": 3, "balance": 3]])
         try list.set([["id": 3, "balance": 30], ["id": 2, "balance": -2], ["id": 4, "balance": 4]])

@@ -20,7 +20,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A nested model that was synced by itself is written as it is`() {
+    @Test func `A nested model that was synced on its own is written in its current state`() {
         city.mayor.name = "B"
         city.mayor.markSynced()
         #expect(!city.isDirty && city.json["mayor"]?["name"] == "B")
@@ -37,7 +37,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `Models that hold each other are synced once`() throws {
+    @Test func `Models that contain each other are synced without endless recursion`() throws {
         let (one, other) = (Ring(), Ring())
         try one.others.append(other)
         try other.others.append(one)
@@ -46,7 +46,7 @@ import Testing
         #expect(!one.isDirty && !other.isDirty)
     }
 
-    @Test func `An equal write fires no event`() {
+    @Test func `Setting an equal value fires no event`() {
         var count = 0
         let token = city.observe { _ in count += 1 }
         city.name = "Nara"
@@ -94,7 +94,7 @@ import Testing
         #expect(city.json["population"] == 6)
     }
 
-    @Test func `A rollback brings all properties back, or those named`() {
+    @Test func `A rollback restores all properties, or the given ones`() {
         city.name = "Kyoto"
         city.population = 6
         city.rollback(City.name)
@@ -125,7 +125,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `Models that hold each other end neither in a loop of events nor in endless JSON`() {
+    @Test func `Models that contain each other cause neither endless events nor endless JSON`() {
         let left = Ring()
         let right = Ring()
         _ = try? left.others.add(right)
@@ -134,7 +134,7 @@ import Testing
         let token = left.observe { keys += $0.changes.map(\.key) }
         right.name = "x"
         left.name = "y"
-        // The name is changed of a model inside the other one, too, and ends there.
+        // The change is also reported for the model inside the other one, and no deeper.
         #expect(keys == ["others.name", "name", "others.others.name"])
         #expect(left.json["others"] == [["name": "x", "others": [nil]]])
         #expect(left.isDirty)
@@ -157,7 +157,7 @@ import Testing
         #expect(fired.withLock { $0 } == 1)
     }
 
-    @Test func `A sequence of changes loses none, and ends with its model`() async {
+    @Test func `A sequence of changes loses no change, and ends with its model`() async {
         var person: Person? = Person()
         guard let changes = person?.changes(\.name) else { return }
         person?.name = "A"

@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func `A merge touches the keys that are present, and clears their dirty bits`() throws {
+    @Test func `A merge changes only the keys that are present, and clears their dirty bits`() throws {
         city.name = "Kyoto"
         city.population = 6
         try city.merge(["name": "Kobe", "more": true])
@@ -25,7 +25,7 @@ import Testing
         #expect(city.json["more"] == true)
     }
 
-    @Test func `Null in a merge is the default, and is recorded until a value comes`() throws {
+    @Test func `Null in a merge sets the default, and is recorded as a repair until a value is merged`() throws {
         try city.merge(["population": nil])
         #expect(city.population == 0)
         #expect(city.repairs.map(\.description) == ["population is null"])
@@ -34,7 +34,7 @@ import Testing
         #expect(city.repairs.isEmpty)
     }
 
-    @Test func `A merge is one event, in the name of the server`() throws {
+    @Test func `A merge is one event, whose source is the server`() throws {
         var events: [ModelEvent] = []
         let token = city.observe { events.append($0) }
         try city.merge(["name": "Kobe", "population": 6])
@@ -60,7 +60,10 @@ import Testing
         #expect(other.repairs.map(\.reason) == [.rule("range")])
     }
 
-    @Test func `A nested object merges into the model that is there, or becomes another`() throws {
+    @Test
+    func `A nested object merges into the existing model if it has the same id, and becomes another model otherwise`()
+        throws
+    {
         let mayor = city.mayor
         try city.merge(["mayor": ["id": 1, "name": "B"]])
         #expect(city.mayor === mayor)
@@ -89,14 +92,14 @@ import Testing
         #expect(context.existing(City.self, id: 2) as City? == nil)
     }
 
-    @Test func `An answer without content changes nothing`() throws {
+    @Test func `A merge of an empty object changes nothing, and a merge of no data is an error`() throws {
         city.name = "Kyoto"
         try city.merge([:])
         #expect(city.dirtyProperties.map(\.key) == ["name"])
         #expect(throws: ModelError.self) { try city.merge(Data()) }
     }
 
-    @Test func `Keyed writes reach what a user may set`() throws {
+    @Test func `Values can be set by key only for properties that a user may set`() throws {
         city["name"] = "Kobe"
         #expect(city.name == "Kobe")
         #expect(city["population"] == 5)
@@ -112,7 +115,7 @@ import Testing
         #expect(Set(city.snapshot.keys) == ["name", "population", "founded", "mayor"])
     }
 
-    @Test func `Rules that are broken are flagged, and keep a model from being saved`() throws {
+    @Test func `Broken rules are listed as violations, and make the validation fail`() throws {
         city.name = ""
         city.population = -1
         #expect(

@@ -30,7 +30,7 @@ import Testing
         #expect(city.json["name"] == .null)
     }
 
-    @Test func `A key path leads into nested objects, and leaves their other members alone`() throws {
+    @Test func `A key path reads and writes inside nested objects, and does not change their other members`() throws {
         let place = try Place(json: ["geo": ["lat": 35, "datum": "WGS84"], "tags": ["a", 1, "b", nil]])
         #expect(place.latitude == 35)
         place.latitude = 36
@@ -40,7 +40,7 @@ import Testing
         #expect(place.json["geo"] == ["lat": 36, "lon": 135, "datum": "WGS84"])
     }
 
-    @Test func `A bad element does not lose an array, and is written back while nobody sets the array`() throws {
+    @Test func `A bad element does not discard its array, and is written back until the array is set`() throws {
         let place = try Place(json: ["geo": ["lat": 35], "tags": ["a", 1, "b", nil]])
         #expect(place.tags == ["a", "b"])
         #expect(place.repairs.map(\.path) == ["tags[1]", "tags[3]"])
@@ -56,14 +56,14 @@ import Testing
         ]
         let city = try City(json: json)
         #expect(city.json == json)
-        city.population = 0  // equal to the default, but now somebody wants it
+        city.population = 0  // equal to the default, but set on purpose
         #expect(city.json["population"] == 0)
         #expect(city.json["founded"] == .null)
         #expect(city.json["extra"] == [1, ["x": nil]])
         #expect(city.changedJSON == ["population": 0])
     }
 
-    @Test func `A date goes through its codec both ways`() throws {
+    @Test func `A date is read and written by its codec`() throws {
         let city = try City(json: ["founded": "0794-10-22T00:00:00Z"])
         let founded = city.founded
         city.founded = Date(timeIntervalSince1970: 0.5)
@@ -92,7 +92,7 @@ import Testing
         #expect(copy.json == city.json)
     }
 
-    @Test func `Numbers are read where the type holds them, and nowhere else`() throws {
+    @Test func `Numbers are read only if the type represents them exactly`() throws {
         #expect(Int8(json: 127) == 127)
         #expect(Int8(json: 128) == nil)
         #expect(UInt(json: -1) == nil)

@@ -14,7 +14,7 @@ import Testing
             ])
     }
 
-    /// Merges what has to be refused, and checks that nothing is other than before, here and elsewhere.
+    /// Checks that a merge is refused, and that neither the wallet nor the other models have changed.
     private func expectRefusal(of json: JSONValue, _ keys: [String], beside others: [Account] = []) {
         let before = ([wallet.json] + others.map(\.json), context.count)
         var events: [ModelEvent] = []
@@ -33,14 +33,14 @@ import Testing
         expectRefusal(of: ["limit": 0, "account": ["id": 1, "balance": -1]], ["limit", "account.balance"])
     }
 
-    @Test func `A value that a live model elsewhere rejects refuses the merge that puts it in`() throws {
+    @Test func `A merge is refused if a live model outside the merged object rejects its value`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
         expectRefusal(of: ["name": "B", "account": ["id": 2, "balance": -1]], ["account.balance"], beside: [live])
         try wallet.merge(["account": ["id": 2, "balance": 8]])
         #expect(wallet.account === live && live.balance == 8)
     }
 
-    @Test func `A merge that is refused has written nothing into others`() throws {
+    @Test func `A refused merge does not change other models`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
         let element = wallet.accounts[0]
         expectRefusal(
@@ -53,7 +53,7 @@ import Testing
         #expect(context.existing(Account.self, id: 3) as Account? == nil)
     }
 
-    @Test func `A reading keeps a live model that rejects a value, and notes a repair`() throws {
+    @Test func `Reading an object does not change a live model that rejects a value, and records a repair`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9, "name": "B"])
         let other = try context.model(
             Wallet.self, from: ["id": 2, "account": ["id": 2, "balance": -1, "name": "C"], "limit": 1, "name": ""])
@@ -66,7 +66,7 @@ import Testing
         let element = wallet.accounts[0]
         try wallet.merge(["name": "B", "accounts": [["id": 7, "balance": -1], ["id": 8], 7]])
         #expect(wallet.name == "B" && element.balance == 0)
-        // It stays, with the values that it had.
+        // The element stays with its old values.
         #expect(wallet.accounts.map(\.modelID) == [7, 8])
         #expect(wallet.accounts.rejected.map(\.error.code) == [.invalid, .malformed])
         #expect(wallet.repairs.map(\.path) == ["spare", "accounts[0]", "accounts[2]"])
@@ -74,7 +74,7 @@ import Testing
         #expect(wallet.accounts.rejected.isEmpty && wallet.repairs.map(\.path) == ["spare"])
     }
 
-    @Test func `A merge with nested ones is one event`() throws {
+    @Test func `A merge with nested objects is one event`() throws {
         var keys: [[String]] = []
         let token = wallet.observe { keys.append($0.changes.map(\.key)) }
         try wallet.merge(["name": "B", "account": ["balance": 6, "name": "C"], "spare": ["id": 3, "name": "D"]])
@@ -82,7 +82,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A nested default that is given an id is the live instance of it`() throws {
+    @Test func `A nested default model that receives an id becomes the live instance of that id`() throws {
         let spare = wallet.spare
         try wallet.merge(["spare": ["id": 3]])
         #expect(wallet.spare === spare && spare === context.existing(Account.self, id: 3))
@@ -92,7 +92,7 @@ import Testing
         #expect(other.spare === spare)
     }
 
-    @Test func `Two properties that are given one id hold one model`() throws {
+    @Test func `Two properties that receive the same id contain the same model`() throws {
         let draft = Wallet()
         try context.register(draft)
         let account = draft.account
@@ -103,13 +103,13 @@ import Testing
         #expect(account.balance == 2 && account.modelID == 4)
     }
 
-    @Test func `A new model that stands twice in a merge is one instance`() throws {
+    @Test func `A new model that occurs twice in a merge is one instance`() throws {
         try wallet.merge(["account": ["id": 4, "balance": 1], "spare": ["id": "4", "name": "X"]])
         #expect(wallet.account === wallet.spare && wallet.account === context.existing(Account.self, id: 4))
         #expect(wallet.spare.balance == 1 && wallet.spare.name == "X")
     }
 
-    @Test func `Null is rejected where the default is, and where a value is required`() throws {
+    @Test func `Null or a value of the wrong type is rejected if a rule rejects the default`() throws {
         expectRefusal(of: ["limit": nil], ["limit", "limit"])
         expectRefusal(of: ["limit": "x", "name": "B"], ["limit", "limit"])
     }

@@ -3,9 +3,9 @@ import DiamondModel
 import Observation
 import Testing
 
-/// Everything goes when the app drops it.
+/// Objects are deallocated when the app releases them.
 @Suite struct DeallocationTests {
-    /// Weak references to what a test has made.
+    /// Weak references to the objects of a test.
     private final class Watch {
         private var references: [(name: String, isAlive: () -> Bool)] = []
 
@@ -17,7 +17,7 @@ import Testing
             for object in objects { add(object, name) }
         }
 
-        /// The names of what is still there.
+        /// The names of the objects that are still alive.
         var alive: [String] { references.filter { $0.isAlive() }.map(\.name) }
     }
 
@@ -43,7 +43,7 @@ import Testing
         watch.add(cities.allModels.flatMap(\.districts.allModels), "district")
     }
 
-    @Test func `A context with models, nested collections and parents`() throws {
+    @Test func `A context with models, nested collections and parents is deallocated`() throws {
         do {
             let context = ModelContext()
             let cities = try cities(in: context)
@@ -55,7 +55,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A collection that was changed in every way, and merged`() throws {
+    @Test func `A collection that was changed and merged is deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             watch(cities)
@@ -78,7 +78,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Observers, and the closures they hold`() throws {
+    @Test func `Observers and their closures are deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             let city = cities[0]
@@ -100,7 +100,7 @@ import Testing
             city.districts[0].name = "D"
             #expect(screen.heard > 4)
             watch.add(screen.tokens, "token")
-            // A dropped token frees what its closure holds, though the model stays.
+            // A released token releases what its closure retains, although the model is alive.
             let held = Person()
             watch.add(held, "held by a closure")
             _ = cities.observe { [held] _ in _ = held }
@@ -110,7 +110,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A table and its collection`() throws {
+    @Test func `A table and its collection are deallocated`() throws {
         do {
             let items = try ModelCollection((1...5).map { Item.make($0) })
             let table = CollectionTable(items)
@@ -124,7 +124,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Change sets keep their models, and nothing else`() throws {
+    @Test func `Change sets retain their models, and nothing else`() throws {
         var changes: [ChangeSet<City>] = []
         do {
             let cities = try cities(in: ModelContext())
@@ -140,7 +140,9 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Sequences of events, read to the end, partly, or never`() async throws {
+    @Test func `Models are deallocated whether their event sequences are read to the end, partly, or never`()
+        async throws
+    {
         do {
             let cities = try cities(in: ModelContext())
             let city = cities[0]
@@ -157,7 +159,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A sequence ends with its model, and does not keep it`() async throws {
+    @Test func `A sequence ends with its model, and does not retain it`() async throws {
         var names: EventSequence<ValueChange<String>>?
         do {
             let person = Person()
@@ -171,7 +173,7 @@ import Testing
         #expect(heard == ["A"])
     }
 
-    @Test func `Observation that is still waiting for a change`() throws {
+    @Test func `Models that Observation still tracks are deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             watch(cities)
@@ -185,7 +187,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A collection is dropped by an observer, and a model by a merge`() throws {
+    @Test func `A collection that an observer releases and models that a merge replaces are deallocated`() throws {
         do {
             let context = ModelContext()
             var cities: ModelCollection<City>? = try cities(in: context)
@@ -201,7 +203,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Models that hold each other, once the app has parted them`() throws {
+    @Test func `Models that contain each other are deallocated after they have left their collections`() throws {
         do {
             let (left, right) = (Ring(), Ring())
             try left.others.append(right)
@@ -213,7 +215,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `The staged effects of a refused merge`() throws {
+    @Test func `A refused merge leaves no new models in the context`() throws {
         let context = ModelContext()
         let wallet: Wallet = try context.model(from: ["id": 1, "limit": 1])
         let before = context.count

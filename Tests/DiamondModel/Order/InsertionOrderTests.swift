@@ -6,7 +6,7 @@ import Testing
 @Suite struct InsertionOrderTests {
     private let core = CollectionCore(of: Model.self, context: nil)
 
-    @Test func `Labels rise along the list, wherever entries are put in`() {
+    @Test func `Labels increase along the list, wherever entries are inserted`() {
         var random = SplitMix(state: Effort.seed)
         var order = InsertionOrder()
         var list: [Entry] = []

@@ -52,7 +52,7 @@ import Testing
         #expect(notes.count == 8)
     }
 
-    @Test func `Rows that the server has moved to the next page are merged, not doubled`() async throws {
+    @Test func `Rows that the server has moved to the next page are merged, not duplicated`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -110,7 +110,9 @@ import Testing
         #expect(notes.count == 3 && notes.contains(draft))
     }
 
-    @Test func `A page that fails leaves rows, position and state, and the next call loads it`() async throws {
+    @Test func `A page that fails does not change rows, position and state, and is loaded by the next call`()
+        async throws
+    {
         let failing = Guarded(false)
         let notes = ModelCollection<Note>(context: ModelContext())
         notes.source = PageSource(paging: .offset(limit: 2)) { query in
@@ -225,7 +227,9 @@ import Testing
         #expect(notes.map(\.id) == [8])
     }
 
-    @Test func `An object that was saved while its list was loaded is as it was saved, and stays`() async throws {
+    @Test func `An object that was saved while its list was loaded keeps its saved values, and stays in the list`()
+        async throws
+    {
         let gate = Gate()
         let api = StubAPI { call in
             if call.method == "POST" { return StubAPI.Answer(201, ["id": 9, "text": "new", "stars": 0]) }
@@ -250,7 +254,7 @@ import Testing
         #expect(note.text == "mine")
     }
 
-    @Test func `The position and the age survive JSON`() async throws {
+    @Test func `The position and the age of a list are restored from its archive`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -262,7 +266,7 @@ import Testing
         #expect(back.map(\.id) == Array(1...8))
     }
 
-    @Test func `The list needs more near the end, once`() async throws {
+    @Test func `A list needs its next page when a row near its end is shown`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -270,7 +274,7 @@ import Testing
         #expect(notes.needsMore(showing: 0))
     }
 
-    @Test func `Lists that change between pages lose no rows and double none, whatever is inserted`() async throws {
+    @Test func `Lists that change between pages neither lose nor duplicate rows, whatever is inserted`() async throws {
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(40, soaking: 2_000) {
             let list = Guarded(Array(1...Int.random(in: 1...20, using: &random)))
@@ -291,7 +295,9 @@ import Testing
         }
     }
 
-    @Test func `Another source begins at its start, and the running load applies nothing`() async throws {
+    @Test func `A new source starts at its first page, and the running load of the old source is not applied`()
+        async throws
+    {
         let gate = Gate()
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .offset(limit: 1)) { query in
@@ -312,7 +318,7 @@ import Testing
         #expect(notes.map(\.id) == [10, 11])
     }
 
-    @Test func `An archive of another scheme begins at its start`() async throws {
+    @Test func `An archive with another paging scheme starts at the first page`() async throws {
         let list = Guarded(Array(1...5))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -324,7 +330,7 @@ import Testing
         #expect(back.map(\.id) == [1, 2, 3, 4, 5] && !back.hasMore)
     }
 
-    @Test func `The models of an archive are those that a load merges into`() async throws {
+    @Test func `A load merges into the models of an archive`() async throws {
         let list = Guarded([1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -375,7 +381,8 @@ import Testing
         #expect(Set(notes.map(\.id)) == Set(2...8))
     }
 
-    @Test func `Newer items end at the first existing item if a server knows only one bound`() async throws {
+    @Test func `Newer items are loaded up to the first existing item if a server supports only one bound`() async throws
+    {
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .items(after: "since_id", limit: 3)) { query in
             let all = query.newerThan == nil ? [3, 2, 1] : Array((1...9).reversed())
@@ -460,7 +467,7 @@ import Testing
         #expect(!api.calls.contains { $0.path.contains("page=2") || $0.path.contains("/x") })
     }
 
-    @Test func `A row that an observer removes during a refresh does not determine the position of new ones`()
+    @Test func `A row that an observer removes during a refresh does not determine the position of new rows`()
         async throws
     {
         let list = Guarded([2, 3])
@@ -478,7 +485,9 @@ import Testing
     // MARK: Saving
 
     @Test(arguments: [SaveMode.optimistic, .wait], [201, 500])
-    func `An object is made on the server and added, or neither`(_ mode: SaveMode, _ status: Int) async throws {
+    func `An object is both created on the server and added to the list, or neither`(_ mode: SaveMode, _ status: Int)
+        async throws
+    {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -529,7 +538,7 @@ import Testing
         #expect(api.calls.count == 4)
     }
 
-    @Test func `A sync sends first, and then loads`() async throws {
+    @Test func `A sync uploads changes before it loads`() async throws {
         let api = StubAPI { call in
             call.method == "GET" ? StubAPI.Answer(200, [["id": 1, "text": "a", "stars": 5]]) : StubAPI.Answer(204)
         }

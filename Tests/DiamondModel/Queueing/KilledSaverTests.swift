@@ -4,8 +4,7 @@ import DiamondTesting
 import Foundation
 import Testing
 
-/// A real program whose saves are queued, killed between answer, storing and the new id, against a server that counts what
-/// it does.
+/// A program with queued saves is killed between a response, its storing and the new id. The server counts its effects.
 @Suite(.timeLimit(.minutes(Effort.rounds(3, soaking: 30)))) struct KilledSaverTests {
     private struct Effects: Decodable {
         var texts: [String]
@@ -63,18 +62,18 @@ import Testing
             "after-record",
             "after-save", "after-save:2",
         ], [false, true])
-    func `A program that is killed there loses no save, and makes no object twice`(
+    func `A program that is killed at a given point loses no save, and creates no object twice`(
         _ point: String, _ isHeld: Bool
     ) async throws {
         let server = try await SampleServer.shared
         let point = point.contains(":") ? point : "\(point):1"
-        // With the calls sent in the foreground there may be nothing left for a replayer to be killed at.
+        // If the calls are sent in the foreground, the replayer may have nothing to send, and is not killed.
         let end = try await killed(server, isHeld: isHeld, at: point)
         #expect(end == .killed(by: SIGKILL) || (!isHeld && end == .exited(0)))
         try await finish(server, isHeld: isHeld)
     }
 
-    @Test func `A program that is killed at any time loses no save, and makes no object twice`() async throws {
+    @Test func `A program that is killed at any time loses no save, and creates no object twice`() async throws {
         let server = try await SampleServer.shared
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(5, soaking: 60) {

@@ -50,7 +50,7 @@ import Testing
             let (note, step) = (note, step)
             calls.append(
                 Task {
-                    // One that is refused is taken back.
+                    // A refused save throws, and is rolled back.
                     try? await note.save(mode) { ($0.text, $0.stars) = ("note", step) }
                 })
         }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: 0..<Effort.rounds(30, soaking: 3000))
-    func `The server has one object, with the local values`(_ seed: Int) async throws {
+    func `The server has one object with the local values after random saves`(_ seed: Int) async throws {
         let game = try Game(seed: Effort.seed &+ UInt64(seed))
         for _ in 0..<25 { try await game.move() }
         try await game.end()

@@ -25,7 +25,9 @@ import Testing
 
     // MARK: With the network
 
-    @Test func `A queued save is sent at once where it can be, and leaves nothing in the queue`() async throws {
+    @Test func `A queued save is sent at once when the server is reachable, and leaves nothing in the queue`()
+        async throws
+    {
         let program = try api.start()
         let note = try newNote(program)
         try await note.save(.queued) { $0.text = "milk" }
@@ -58,7 +60,7 @@ import Testing
         #expect(error?.code == .invalid && note.text == "milk" && !note.hasQueuedSaves)
     }
 
-    @Test func `A waiting change that is queued after all is rolled back if it cannot be sent`() async throws {
+    @Test func `A waiting change behind a queued save is rolled back if it breaks a rule`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -81,7 +83,7 @@ import Testing
 
     // MARK: Without the network
 
-    @Test func `Saves without a network become one call, which is sent when it is back`() async throws {
+    @Test func `Saves without a network become one call, which is sent when the network is back`() async throws {
         let program = try api.start()
         api.isOnline = false
         let note = try newNote(program)
@@ -116,7 +118,7 @@ import Testing
         #expect(saves.isEmpty)
     }
 
-    @Test func `A value that is set during the call stays dirty, and is sent after it`() async throws {
+    @Test func `A value that is set while a save is queued stays dirty, and is sent by the next save`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -165,7 +167,7 @@ import Testing
         #expect(api.notes[7] == (isDeletion ? nil : ["id": 7, "text": "bread", "stars": 3]))
     }
 
-    @Test func `A call that the server refuses later keeps the changes, and says why`() async throws {
+    @Test func `A queued call that the server refuses keeps the changes, and reports the error`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -180,7 +182,9 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 9])
     }
 
-    @Test func `A new object that the server refuses later reverts the calls that wait for its id`() async throws {
+    @Test func `The refusal of a new object removes the calls that wait for its id, and keeps their changes`()
+        async throws
+    {
         let program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -227,7 +231,7 @@ import Testing
         #expect(list.map(\.text) == ["a", "b", "c"] && list[1] === note)
     }
 
-    @Test func `A change that is taken back while it waits is taken back on the server`() async throws {
+    @Test func `A queued change that a later save reverts is reverted on the server`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -258,7 +262,7 @@ import Testing
         #expect(saves.count == 1 && saves.first?.failure != nil && saves.first?.changes?["text"] == "milk")
     }
 
-    @Test func `Saves of one object that overlap make it once, whatever their modes`() async throws {
+    @Test func `Overlapping saves of a new object create it once, whatever their modes`() async throws {
         let program = try api.start()
         let note = try newNote(program)
         let gate = Gate()
@@ -290,7 +294,7 @@ import Testing
         #expect(api.notes.isEmpty && api.calls.map(\.method) == ["POST", "DELETE"])
     }
 
-    @Test func `A program that cannot record a save still has it in the queue`() async throws {
+    @Test func `A program that cannot record a save still has the save in the queue`() async throws {
         struct DiskFull: Error {}
         let program = try api.start()
         let note = try newNote(program)
@@ -389,7 +393,7 @@ import Testing
 
     // MARK: Others
 
-    @Test func `One user's calls are neither shown to another nor collected by another`() async throws {
+    @Test func `The queued calls of one user are neither shown to nor collected for another user`() async throws {
         let anna = try api.start(as: "anna")
         api.isOnline = false
         let note = try newNote(anna)
@@ -409,11 +413,11 @@ import Testing
         try await ben.replay()
         try await ben.context.collectSaves(of: Note.self)
         #expect(own.serverID != nil && !own.hasQueuedSaves)
-        // One answered, one held until she is signed in again.
+        // One job has its response, and one is held until Anna signs in again.
         #expect(try ben.waiting.map(\.identity) == ["anna", "anna"])
     }
 
-    @Test func `An object whose answer another context has collected is not made again`() async throws {
+    @Test func `An object whose response another context has collected is not created again`() async throws {
         let app = try api.start()
         api.isOnline = false
         let note = try newNote(app)
@@ -428,7 +432,7 @@ import Testing
         #expect(note.serverID == 7 && api.notes == [7: ["id": 7, "text": "bread", "stars": 0]])
     }
 
-    @Test func `Objects of two lists are two objects, though they have one id`() async throws {
+    @Test func `Objects of two lists with the same id are two objects in the queue`() async throws {
         let program = try api.start()
         var lists: [ModelCollection<QueuedItem>] = []
         for user in 1...2 {
@@ -495,7 +499,7 @@ import Testing
         await #expect(throws: DiskFull.self) { _ = try await program.context.collectSaves(of: Note.self).count }
         await program.engine.close()
 
-        // It has no record of the object.
+        // The new run has no record of the object.
         program = try api.start()
         var recorded: [[ModelID?]] = []
         program.context.recordSaves = { saves in recorded += saves.map { [$0.localID, $0.serverID, $0.model?.modelID] }
@@ -507,7 +511,7 @@ import Testing
         #expect(api.calls.count == 1)
     }
 
-    @Test func `Calls from before the server assigned the id are sent before later ones`() async throws {
+    @Test func `Calls from before the server assigned the id are sent before later calls`() async throws {
         var program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -532,7 +536,7 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 2] && !loaded.isDirty)
     }
 
-    @Test func `An answer that is older than what was loaded does not overwrite it`() async throws {
+    @Test func `A response that is older than a load does not overwrite the loaded values`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -545,7 +549,7 @@ import Testing
         #expect(note.text == "newer" && note.stars == 1 && !note.isDirty && !note.hasQueuedSaves)
     }
 
-    @Test func `A newer value of the server's is no change of the user's`() async throws {
+    @Test func `A newer value from the server is not an unsaved change`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false

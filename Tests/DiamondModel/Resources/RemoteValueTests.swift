@@ -44,7 +44,7 @@ private final class Profile {
         return (ResourceLoader(engine, capacity: capacity) { data, _ in try Picture(data) }, asked, engine)
     }
 
-    @Test func `A value is loaded on request, and then is in memory`() async throws {
+    @Test func `A value is loaded on request, and then kept in memory`() async throws {
         let (loader, asked, _) = images { _ in "PNG1" }
         let person = Profile(loader)
         #expect(person.portrait.value.text == "default")
@@ -59,7 +59,7 @@ private final class Profile {
         #expect(other.portrait.value.text == "PNG1")
     }
 
-    @Test func `Concurrent callers load and decode once`() async throws {
+    @Test func `Concurrent callers share one load and one decoding`() async throws {
         let gate = Gate()
         let (loader, asked, _) = images { _ in
             await gate.wait()
@@ -128,7 +128,7 @@ private final class Profile {
         if case .none = person.portrait.state {} else { Issue.record("there is a state") }
     }
 
-    @Test func `A caller that is canceled ends, and leaves no trace`() async throws {
+    @Test func `A caller that is canceled ends, and leaves no loading state`() async throws {
         let gate = Gate()
         let (loader, asked, _) = images { _ in
             await gate.wait()

@@ -44,7 +44,7 @@ import Testing
         #expect(log.heard == ["kyoto: KYOTO"])
     }
 
-    @Test func `The latest text wins`() async {
+    @Test func `Only the latest text is searched for`() async {
         let search = search
         let first = Task { await search.search("k") }
         await untilTrue { clock.sleeping.count == 1 }
@@ -78,8 +78,9 @@ import Testing
         #expect(log.canceled == ["slow"])
     }
 
-    @Test(arguments: ["", " \n "]) func `An empty text resets at once, and drops what is under way`(text: String) async
-    {
+    @Test(arguments: ["", " \n "]) func `An empty text resets the search at once, and cancels a pending search`(
+        text: String
+    ) async {
         let search = search
         let task = Task { await search.search("k") }
         await untilTrue { clock.sleeping.count == 1 }

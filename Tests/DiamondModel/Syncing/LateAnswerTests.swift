@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Answers that come in another order than their calls, and what a user does meanwhile.
+/// Responses in another order than their calls, and changes by the user before they arrive.
 @ModelActor
 @Suite(.timeLimit(.minutes(1))) struct LateAnswerTests {
     /// An API that answers each call when the test says so.
@@ -80,7 +80,7 @@ import Testing
         #expect(note.text == "bread" && !note.isDirty)
     }
 
-    @Test func `A change that is rolled back yields to a value that was loaded since`() async throws {
+    @Test func `A change that is rolled back is replaced by a value that was loaded meanwhile`() async throws {
         let answers = Held(["GET notes/7": StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3])])
         let api = StubAPI { call in
             call.method == "PATCH" ? await answers.answer(call) : StubAPI.Answer(200, ["id": 7, "text": "theirs"])
@@ -96,7 +96,7 @@ import Testing
         #expect(note.text == "theirs" && !note.isDirty)
     }
 
-    @Test func `The newer of two loads counts, in any order of their responses`() async throws {
+    @Test func `The load that was requested later determines the values, in any order of the responses`() async throws {
         let note = try note()
         let notes = ModelCollection<Note>(context: context)
         notes.source = PageSource(api.engine, Request("notes"))
@@ -108,7 +108,7 @@ import Testing
         #expect(note.text == "list" && note.stars == 3)
     }
 
-    @Test func `An object that a list brings before its POST is answered is one`() async throws {
+    @Test func `An object that a list contains before its POST is answered becomes one object`() async throws {
         let held = Held(["POST notes": StubAPI.Answer(201, ["id": 9, "text": "new", "stars": 0])])
         let api = StubAPI { call in
             call.method == "POST"
@@ -130,7 +130,8 @@ import Testing
     }
 
     @Test(arguments: [[7, 8], [8, 7]])
-    func `Rows that were deleted together come back to their places, whichever fails first`(_ order: [Int]) async throws
+    func `Rows whose deletions fail return to their positions, whichever deletion fails first`(_ order: [Int])
+        async throws
     {
         let notes = ModelCollection<Note>(context: context)
         try notes.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]])
@@ -147,7 +148,7 @@ import Testing
         #expect(notes.map(\.id) == [7, 8, 9])
     }
 
-    @Test func `A list keeps rows with unsaved changes that it does not have any more`() async throws {
+    @Test func `A list keeps rows with unsaved changes that the server does not have any more`() async throws {
         let notes = ModelCollection<Note>(context: context)
         notes.source = PageSource(api.engine, Request("notes"))
         try notes.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]])
@@ -157,7 +158,7 @@ import Testing
         #expect(notes.map(\.id) == [7, 8] && notes[id: 8]?.text == "mine")
     }
 
-    @Test func `A deleted object is not brought back by a load, and adding it again takes the deletion back`()
+    @Test func `A deleted object does not return by a load, and adding it again cancels the deletion`()
         async throws
     {
         let notes = ModelCollection<Note>(context: context)
@@ -174,7 +175,9 @@ import Testing
         #expect(!api.calls.contains { $0.method == "DELETE" })
     }
 
-    @Test func `A deletion that is taken back leads to the exact places, and a second deletion is none`() throws {
+    @Test func `Undoing a deletion restores the exact positions, and deleting a row twice has no further effect`()
+        throws
+    {
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
         for list in lists { try list.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]]) }
         lists[1].sortKeys = [.by(\.id, order: .reverse, named: "id")]
@@ -197,7 +200,7 @@ import Testing
         #expect(api.calls.isEmpty && strict.rejections.isEmpty)
     }
 
-    @Test func `A value that is set back while a save is under way stays, and is sent by the next`() async throws {
+    @Test func `A value that is set back during a save stays, and is sent by the next save`() async throws {
         let note = try note()
         let save = await begin { try await note.save { $0.text = "bread" } }
         note.text = "milk"
@@ -206,7 +209,7 @@ import Testing
         #expect(note.text == "milk" && note.changedJSON == ["text": "milk"])
     }
 
-    @Test func `A value that is given back by a failed save is as unsaved as it was`() async throws {
+    @Test func `A value that a failed save restores is unsaved if it was unsaved before`() async throws {
         let failing = Held([:])
         let api = StubAPI { await failing.answer($0) }
         let context = ModelContext(engine: api.engine)
@@ -222,7 +225,7 @@ import Testing
         #expect(note.text == "B" && note.changedJSON == ["text": "B"])
     }
 
-    @Test func `An upload leaves what was added again, and what has left meanwhile`() async throws {
+    @Test func `An upload skips objects that were added again or removed during the upload`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -245,7 +248,7 @@ import Testing
         #expect(notes.map(\.id) == [2, 3] && notes.deleted.isEmpty)
     }
 
-    @Test func `A deleted object is in no list that is loaded, and in none by the end of its creation`() async throws {
+    @Test func `A deleted object returns neither when a list is loaded nor when its creation ends`() async throws {
         let context = ModelContext(engine: api.engine)
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
         for list in lists { list.source = PageSource(api.engine, Request("notes")) }
@@ -263,7 +266,7 @@ import Testing
         #expect(lists[0].isEmpty && lists[0].deleted.count == 2)
     }
 
-    @Test func `An object that a newer answer has made keeps that answer's values`() async throws {
+    @Test func `An object keeps the values of a newer response when an older one arrives`() async throws {
         let first = Gate()
         let api = StubAPI { call in
             if call.path == "a" { await first.wait() }
@@ -293,7 +296,7 @@ import Testing
             ])
     }
 
-    @Test func `A failed save takes changes of nested objects back, too`() async throws {
+    @Test func `A failed save also rolls back changes of nested objects`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -307,7 +310,7 @@ import Testing
         #expect(album.cover.name == "a" && album.notes.map(\.text) == ["x", "y"] && !album.isDirty)
     }
 
-    @Test func `A nested change that waits arrives when it is confirmed`() async throws {
+    @Test func `A nested change of a waiting save is applied when the server confirms it`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -336,7 +339,7 @@ import Testing
         #expect(album.cover.name == "b" && album.cover.width == 5 && album.cover.isDirty)
     }
 
-    @Test func `A nested object that was changed and then replaced comes back as it was`() async throws {
+    @Test func `A failed save restores a nested object that was changed and then replaced`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -350,7 +353,7 @@ import Testing
         #expect(album.cover === cover && cover.name == "a" && !album.isDirty)
     }
 
-    @Test func `A load keeps what a user has put into a nested list and taken out of it`() async throws {
+    @Test func `A load keeps the unsaved insertions and removals of a nested list`() async throws {
         let api = StubAPI { _ in
             StubAPI.Answer(200, ["id": 1, "notes": [["id": 1, "text": "new"], ["id": 2, "text": "y"]]])
         }
@@ -365,7 +368,7 @@ import Testing
 
     // MARK: New objects
 
-    @Test func `New objects in an archive are new when they are back`() throws {
+    @Test func `The JSON of a new object has no id`() throws {
         let notes = ModelCollection<Note>()
         for text in ["a", "b"] {
             let draft = Note()
@@ -375,7 +378,7 @@ import Testing
         #expect(notes.first?.json["id"] == nil)
     }
 
-    @Test func `The id of a Location field is the object's, also in its JSON`() async throws {
+    @Test func `The id in a Location field becomes the object's id, also in its JSON`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/notes/9"]) }
         let context = ModelContext(engine: api.engine)
         let note = Note()
@@ -384,7 +387,8 @@ import Testing
         #expect(note.id == 9 && note.json["id"] == 9)
     }
 
-    @Test func `An object that was made is not made again where its answer breaks a rule`() async throws {
+    @Test func `An object that the server has created is not created again if the response breaks a rule`() async throws
+    {
         let api = StubAPI { call in
             call.method == "POST" ? StubAPI.Answer(201, ["id": 9, "stars": -1]) : StubAPI.Answer(204)
         }

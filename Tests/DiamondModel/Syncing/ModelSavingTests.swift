@@ -7,7 +7,7 @@ import Testing
 
 @ModelActor
 @Suite(.timeLimit(.minutes(1))) struct ModelSavingTests {
-    /// Models do not keep their contexts.
+    /// Retains the contexts of the tests, because models do not.
     private final class Contexts {
         var all: [ModelContext] = []
     }
@@ -23,7 +23,9 @@ import Testing
         return note
     }
 
-    @Test func `A new object is made by POST of what a user may set, and gets the server's id`() async throws {
+    @Test func `A new object is created by POST with the values that a user may set, and gets the server's id`()
+        async throws
+    {
         let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0, "by": "me"]) }
         let note = try note(api, nil)
         try await note.save { $0.text = "milk" }
@@ -61,7 +63,7 @@ import Testing
         #expect(api.calls.isEmpty)
     }
 
-    @Test func `Values that break a rule are not sent, and an optimistic change is taken back`() async throws {
+    @Test func `Values that break a rule are not sent, and an optimistic change is rolled back`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "" } }
@@ -70,7 +72,8 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait])
-    func `A save that fails leaves the object as it was, with what was dirty before`(_ mode: SaveMode) async throws {
+    func `A save that fails leaves the object as it was, including its dirty properties`(_ mode: SaveMode) async throws
+    {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let note = try note(api)
         note.stars = 5
@@ -92,7 +95,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change that waits is not seen before the server has confirmed it`() async throws {
+    @Test func `A change of a waiting save is not visible before the server has confirmed it`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -108,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait], [204, 200])
-    func `What is set while a save is under way stays, and is what the next save sends`(
+    func `A value that is set during a save stays, and is sent by the next save`(
         _ mode: SaveMode, _ status: Int
     ) async throws {
         let gate = Gate()
@@ -128,7 +131,7 @@ import Testing
         #expect(api.calls.last == StubAPI.Call("PATCH", "notes/7", ["text": "cheese"]))
     }
 
-    @Test func `An optimistic change that somebody has set since is not taken back`() async throws {
+    @Test func `A failed optimistic save does not roll back a value that was set meanwhile`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -149,7 +152,7 @@ import Testing
         #expect(note.dirtyProperties.map(\.key) == ["text"])
     }
 
-    @Test func `Two saves of a new object make it once`() async throws {
+    @Test func `Two saves of a new object create it once`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             await gate.wait()
@@ -166,7 +169,7 @@ import Testing
         #expect(api.calls.map(\.method) == ["POST"])
     }
 
-    @Test func `A save that is canceled while it waits for another leaves its turn to the next`() async throws {
+    @Test func `A save that is canceled while it waits for another does not block the next save`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -187,7 +190,7 @@ import Testing
         #expect(note.stars == 4 && !note.isDirty)
     }
 
-    @Test func `An answer to an older request does not overwrite what a save has brought`() async throws {
+    @Test func `The response to an older request does not overwrite the values of a later save`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             guard call.method == "GET" else { return StubAPI.Answer(200, ["id": 7, "text": "new", "stars": 1]) }
@@ -203,8 +206,7 @@ import Testing
         #expect(note.text == "new")
     }
 
-    @Test func `A load keeps what a user has set and not saved, and a rollback leads to what it brought`() async throws
-    {
+    @Test func `A load keeps unsaved values, and a rollback restores the loaded values`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3]) }
         let note = try note(api)
         note.text = "mine"
@@ -219,7 +221,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A value that the server has by now is no longer unsaved`() async throws {
+    @Test func `A value that a load confirms is no longer unsaved`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "mine", "stars": 1]) }
         let note = try note(api)
         note.text = "mine"
@@ -229,7 +231,7 @@ import Testing
 
     // MARK: Answers of other shapes
 
-    @Test func `A server that makes an object and names only its URL is understood`() async throws {
+    @Test func `A response that names a created object only by its Location field provides its id`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/notes/a%20b?x=1"]) }
         let note = try note(api, nil)
         try await note.save { $0.text = "milk" }
@@ -237,7 +239,7 @@ import Testing
         #expect(!note.isDirty)
     }
 
-    @Test func `A server that makes an object and names no id is an error that says what to do`() async throws {
+    @Test func `A response without the id of a created object is an error`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201) }
         let note = try note(api, nil)
         note.text = "milk"
@@ -247,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [JSONValue.array([]), "done", 7, true])
-    func `An answer that is no object confirms what was sent`(_ body: JSONValue) async throws {
+    func `A response that is not a JSON object confirms the sent values`(_ body: JSONValue) async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, body) }
         let note = try note(api)
         try await note.save { $0.text = "bread" }
@@ -255,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: ["PATCH", "GET"])
-    func `An answer for another object is refused, and nothing of it taken over`(_ method: String) async throws {
+    func `A response for another object is refused, and none of its values is applied`(_ method: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 8, "text": "theirs", "stars": 9]) }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) {
@@ -265,7 +267,7 @@ import Testing
         #expect(note.text == "milk" && note.serverID == 7 && note.stars == 1)
     }
 
-    @Test func `A saved object takes the place of another instance with its id, so that it is not made twice`()
+    @Test func `A saved object replaces another instance with its id, so that it is not created twice`()
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0]) }
@@ -280,7 +282,7 @@ import Testing
         #expect(api.calls.count == 1)
     }
 
-    @Test func `A body that is no JSON is an error, and the change is taken back`() async throws {
+    @Test func `A body that is no JSON is an error, and the change is rolled back`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(text: "<html>") }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "bread" } }
@@ -292,14 +294,16 @@ import Testing
 
     @Test(arguments: [
         ("7", "notes/7"), ("a b", "notes/a%20b"), ("a/b", "notes/a%2Fb"), ("é?", "notes/%C3%A9%3F"), ("#", "notes/%23"),
-    ]) func `An id is one segment of the URL`(_ id: String, _ path: String) async throws {
+    ]) func `An id is encoded as one segment of the URL's path`(_ id: String, _ path: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api, ["id": .string(id), "text": "milk"])
         try await note.save { $0.text = "bread" }
         #expect(api.calls.map(\.path) == [path])
     }
 
-    @Test(arguments: [".", ".."]) func `An id that would lead elsewhere is refused`(_ id: String) async throws {
+    @Test(arguments: [".", ".."]) func `An id that would change the path of the URL is refused`(_ id: String)
+        async throws
+    {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api, ["id": .string(id), "text": "milk"])
         await #expect(throws: ModelError.self) { try await note.save { $0.text = "bread" } }
@@ -357,7 +361,7 @@ import Testing
         #expect(api.calls.isEmpty && notes.isEmpty)
     }
 
-    @Test(arguments: [404, 410]) func `A server that does not know the object has confirmed it`(_ status: Int)
+    @Test(arguments: [404, 410]) func `A server that does not have the object confirms its destruction`(_ status: Int)
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(status) }

@@ -23,7 +23,7 @@ import Testing
         RepresentationRegistry(fallback: { "? \(type(of: $0))" }, onUnknown: { [log] in log.reported.append($0) })
     }
 
-    @Test func `A class is represented by what is registered for it, or for its nearest superclass`() {
+    @Test func `A class has the representation that is registered for it or for its nearest superclass`() {
         let registry = registry()
         registry.register(Model.self) { _, _ in "model" }
         registry.register((any Named).self) { named, _ in named.name }
@@ -38,7 +38,8 @@ import Testing
         #expect(registry.representation(of: Dot()) == "other dot")
     }
 
-    @Test func `A protocol represents what no class does, the first of several`() {
+    @Test
+    func `An object without a registered class is represented by the first registered protocol that it conforms to`() {
         let registry = registry()
         registry.register((any Named).self) { named, _ in "named \(named.name)" }
         registry.register((any Tagged).self) { _, _ in "tagged" }
@@ -60,7 +61,7 @@ import Testing
         #expect(registry.representation(of: Square()) == "shape")
     }
 
-    @Test func `Contexts are apart`() {
+    @Test func `Each context has its own representations`() {
         let registry = registry()
         registry.register(String.self) { text, _ in "row \(text)" }
         registry.register(String.self, in: .detail) { text, _ in "page \(text)" }
@@ -68,7 +69,7 @@ import Testing
         #expect(registry.representation(of: "x", in: .detail) == "page x")
     }
 
-    @Test func `An unknown type has the fallback, and is reported once a context`() {
+    @Test func `An unknown type has the fallback, and is reported once per context`() {
         let registry = registry()
         registry.register(String.self) { text, _ in text }
         #expect(registry.representation(of: 7) == "? Int")

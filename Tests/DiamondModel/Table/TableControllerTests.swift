@@ -13,7 +13,11 @@ import Testing
         table = SimulatedTable(source, content: label)
     }
 
-    @Test func `A change is a batch behind the sections before, then the updates at their new places`() throws {
+    @Test
+    func
+        `A change is a batch with the offset of its part's first section, followed by the updates at their new positions`()
+        throws
+    {
         try others.transaction {
             others[1].version = 1
             try others.insert(Item.make(9), at: 0)
@@ -23,7 +27,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Sections that come and go shift those of the later parts`() throws {
+    @Test func `Sections that are inserted and deleted shift those of later parts`() throws {
         items.sectionRule = .by(\.group)
         #expect(source.numberOfSections == 4)
         try others.remove(at: 0)
@@ -34,14 +38,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A change beyond the limit reloads`() {
+    @Test func `A change beyond the limit reloads the table`() {
         items.resetLimit = 2
         items.removeAll()
         #expect(table.reloads == 2 && table.batches == 0)
         #expect(table.problem == nil)
     }
 
-    @Test func `Off screen everything is reloaded, once a change`() throws {
+    @Test func `A table off screen is reloaded once per change`() throws {
         table.isOnScreen = false
         try items.remove(at: 0)
         items[0].version = 1
@@ -65,7 +69,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A change that comes in a batch waits for its end`() throws {
+    @Test func `A change that is made during a batch is applied after the batch`() throws {
         var isFirst = true
         let table = SimulatedTable(source) { [items, others] object in
             if isFirst, (object as? Item)?.id == 9 {
@@ -92,7 +96,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change that comes while the display is told of the state is applied`() {
+    @Test func `A change that is made while the display shows the loading state is applied`() {
         let display = Recorder()
         display.onShow = { [items] in items[0].version += 1 }
         let controller = TableController(TableSource([.collection(items)]))
@@ -100,7 +104,7 @@ import Testing
         #expect(display.reconfigured == [RowPath(section: 0, row: 0)])
     }
 
-    @Test func `A suspension that begins with a change holds the next one back`() throws {
+    @Test func `A suspension that begins during a batch holds back the next change`() throws {
         let display = Recorder()
         let controller = TableController(source)
         controller.display = display
@@ -115,7 +119,7 @@ import Testing
         #expect(display.batches.count == 2)
     }
 
-    @Test func `A display that is set during a suspension shows what is applied`() throws {
+    @Test func `A display that is set during a suspension shows the changes that are applied`() throws {
         table.controller.isSuspended = true
         try items.remove(at: 0)
         let other = Recorder()
@@ -146,7 +150,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A rule with the same titles does not reload`() throws {
+    @Test func `A section rule with the same titles does not reload the table`() throws {
         items.sectionRule = titled("old")
         let reloads = table.reloads
         try items.transaction {
@@ -157,7 +161,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A rule that comes with a drag gives the sections other titles`() {
+    @Test func `A section rule that changes before a drag in a suspension changes the titles after the suspension`() {
         let source = TableSource([.collection(items, editing: RowEditing())])
         let table = SimulatedTable(source, content: label)
         items.sectionRule = titled("old")
@@ -180,7 +184,7 @@ import Testing
 
     // MARK: Sources
 
-    @Test func `A source is replaced, and its late changes are ignored`() throws {
+    @Test func `The late changes of a replaced source are ignored`() throws {
         let next = TableSource([.collection(others)])
         table.controller.source = next
         #expect(table.reloads == 2)
@@ -194,7 +198,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A source that is exchanged in a batch gives way after it`() throws {
+    @Test func `A new source that is set during a batch takes effect after the batch`() throws {
         let next = TableSource([.collection(others)])
         var table: SimulatedTable?
         table = SimulatedTable(source) { object in
@@ -207,7 +211,7 @@ import Testing
         #expect(table?.problem == nil)
     }
 
-    @Test func `A source that is exchanged while the controller is suspended gives way afterwards`() throws {
+    @Test func `A new source that is set during a suspension takes effect after the suspension`() throws {
         let next = TableSource([.collection(others)])
         table.controller.isSuspended = true
         table.controller.source = next
@@ -219,7 +223,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Another table that takes a source leaves the first with none`() throws {
+    @Test func `A source that is given to a second table leaves the first table empty`() throws {
         let second = SimulatedTable(source, content: label)
         #expect(table.shown.isEmpty)
         try items.remove(at: 0)
@@ -227,7 +231,7 @@ import Testing
         #expect(table.problem == nil && second.problem == nil)
     }
 
-    @Test func `A table that is gone does not stop its source`() throws {
+    @Test func `A source follows its collection after its table is deallocated`() throws {
         var gone: SimulatedTable? = SimulatedTable(TableSource([.collection(items)]))
         weak let display = gone
         let source = gone?.controller.source
@@ -237,7 +241,7 @@ import Testing
         #expect(source?.labels == [["item 2", "item 3", "item 4"]])
     }
 
-    @Test func `A source without a table holds nothing of its collection back`() {
+    @Test func `A source without a table is deallocated although its collection is alive`() {
         weak var former: TableSource?
         do {
             let source = TableSource([.collection(items), .fields(of: Contact.make(), Contact.fields)])
@@ -246,7 +250,7 @@ import Testing
         #expect(former == nil)
     }
 
-    @Test func `A display that does not begin the batch is reloaded`() throws {
+    @Test func `A display that does not perform a batch is reloaded`() throws {
         let display = Recorder()
         display.isLazy = true
         let controller = TableController(TableSource([.collection(items)]))
@@ -260,7 +264,7 @@ import Testing
     }
 }
 
-/// A display that notes what it is told.
+/// A display that records its calls.
 private final class Recorder: TableDisplay {
     private(set) var reloads = 0
     private(set) var batches: [TableBatch] = []

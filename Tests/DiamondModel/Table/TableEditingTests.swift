@@ -26,7 +26,7 @@ import Testing
     // MARK: Moving
 
     @Test(arguments: [(0, 4), (4, 0), (1, 2), (2, 1), (3, 3)])
-    func `A drag moves the model, and nothing comes back`(from: Int, to: Int) {
+    func `A drag moves the model without a batch or a reload`(from: Int, to: Int) {
         let table = table()
         var ids = [1, 2, 3, 4, 5]
         ids.insert(ids.remove(at: from), at: to)
@@ -44,7 +44,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag that only other tables see is a batch for them`() {
+    @Test func `A drag is a batch for other tables with the same collection`() {
         let table = table()
         let other = SimulatedTable(TableSource([.collection(items)]))
         table.drag(from: path(1, 0), to: path(1, 2))
@@ -61,7 +61,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag to one past the end of another section, or into an empty one, goes there`() {
+    @Test func `A drag may end one past the end of another section, or in an empty section`() {
         let table = table(mapped, isSectioned: true)
         table.drag(from: path(1, 0), to: path(2, 3))
         table.drag(from: path(1, 0), to: path(3, 0))
@@ -70,7 +70,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The last row of a section that is dragged out takes the section along in a batch`() {
+    @Test func `Dragging the last row out of a section deletes the section in a batch`() {
         let table = table(mapped, isSectioned: true)
         table.drag(from: path(2, 0), to: path(1, 0))
         table.drag(from: path(2, 0), to: path(1, 0))
@@ -80,7 +80,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A section that the app refuses gives the row back in a batch`() {
+    @Test func `A drag into a section that the app refuses moves the row back in a batch`() {
         let table = table(RowEditing(changeSection: { _, _ in false }), isSectioned: true)
         table.drag(from: path(1, 0), to: path(2, 1))
         #expect(items.map(\.id) == [1, 2, 3, 4, 5])
@@ -88,7 +88,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag to where no row may go reloads the table`() {
+    @Test func `A drag to a position that is not allowed reloads the table`() {
         let table = table(isSectioned: true)
         for target in [path(2, 0), path(0, 1)] {
             table.drag(from: path(1, 0), to: target)
@@ -100,14 +100,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A section that the app ignores sends the row home`() {
+    @Test func `A drag into a section moves the row back if the app does not change the model's section`() {
         let table = table(RowEditing(changeSection: { _, _ in true }), isSectioned: true)
         table.drag(from: path(1, 2), to: path(2, 0))
         #expect(items.map(\.group) == ["a", "a", "a", "b", "b"])
         #expect(table.problem == nil)
     }
 
-    @Test func `A row that the sort keys pull back is corrected at the next sort`() {
+    @Test func `A row that is dragged against the sort keys is moved back at the next sort`() {
         items.sortKeys = [.by(\.rank, named: "rank")]
         let table = table()
         table.drag(from: path(1, 0), to: path(1, 3))
@@ -119,7 +119,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Changes during a drag wait, and the row goes between its neighbors`() throws {
+    @Test func `Changes during a drag wait, and the row is inserted between its new neighbors`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 4)
@@ -133,7 +133,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A row that is removed while it is dragged goes`() throws {
+    @Test func `A row that is removed while it is dragged is removed from the table`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 0)
@@ -144,7 +144,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag that is canceled leaves all as it was, with the changes that came meanwhile`() throws {
+    @Test func `A canceled drag moves no row, and the changes during the drag are applied`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 3)
@@ -153,7 +153,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A reset during a drag reloads`() {
+    @Test func `A reset during a drag reloads the table`() {
         let table = table()
         items.resetLimit = 1
         table.controller.isSuspended = true
@@ -164,7 +164,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag while a change is told keeps the updates that are told after it`() throws {
+    @Test func `A drag while a change is reported keeps the updates that are reported after the drag`() throws {
         var table: SimulatedTable?
         let token = items.observe { [items] changes in
             guard !changes.deletions.isEmpty else { return }
@@ -179,7 +179,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A suspension that the app begins during a drag stays`() throws {
+    @Test func `A suspension that the app begins during a drag continues after the drag`() throws {
         var table: SimulatedTable?
         table = self.table(RowEditing(onMove: { _, _ in table?.controller.isSuspended = true }))
         table?.drag(from: path(1, 0), to: path(1, 2))
@@ -190,7 +190,7 @@ import Testing
         #expect(table?.problem == nil)
     }
 
-    @Test func `A drag in a transaction is corrected and comes with its end`() {
+    @Test func `A drag during a transaction is applied when the transaction ends`() {
         let table = table()
         items.transaction {
             table.drag(from: path(1, 0), to: path(1, 4))
@@ -200,7 +200,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A target is brought to the nearest place that is allowed`() {
+    @Test func `The target of a drag is limited to the nearest allowed position`() {
         let source = table(RowEditing(canMove: { $0.id != 2 }), isSectioned: true).controller.source
         #expect(source.target(ofMoving: path(1, 0), to: path(1, 2)) == path(1, 2))
         #expect(source.target(ofMoving: path(1, 0), to: path(1, 9)) == path(1, 2))
@@ -214,7 +214,7 @@ import Testing
         #expect(mapped.target(ofMoving: path(1, 0), to: path(9, 0)) == path(1, 2))
     }
 
-    @Test func `A table tells an app of what was moved, and removes rows as the app says`() throws {
+    @Test func `A table reports moved rows to the app, and removes rows by the app's closure`() throws {
         var moved: [Int] = []
         let editing = RowEditing<Item>(
             onRemove: { items, item in items.delete(item) }, onMove: { _, item in moved.append(item.id) })
@@ -229,7 +229,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A collection that is in a table twice is followed by its other part`() {
+    @Test func `A drag or a removal in one part of a table updates another part with the same collection`() {
         let source = TableSource([
             .collection(items, editing: RowEditing()), .collection(items, editing: RowEditing()),
         ])
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: Removing and inserting
 
-    @Test func `A removal is a batch, and one that the display has shown is none`() {
+    @Test func `A removal is a batch, unless it is a swipe that the display has already shown`() {
         let table = table()
         #expect(table.controller.source.remove(at: path(1, 0)))
         #expect(table.batches == 1)
@@ -253,7 +253,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The last row of a section that is swiped away takes the section along in a batch`() {
+    @Test func `Deleting the last row of a section by a swipe deletes the section in a batch`() {
         let table = table(isSectioned: true)
         table.swipeToDelete(path(2, 0))
         #expect(table.batches == 0)
@@ -285,7 +285,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A new model goes where the row is`() throws {
+    @Test func `A new model is inserted at the position of its row`() throws {
         let table = table(RowEditing(makeModel: { Item.make(9, group: $0) }), isSectioned: true)
         let source = table.controller.source
         #expect(source.canInsert(in: 2) && !source.canInsert(in: 0))
@@ -297,14 +297,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Without editing nothing is allowed`() throws {
+    @Test func `A collection without editing allows no move, removal or insertion`() throws {
         let table = table(nil)
         let source = table.controller.source
         #expect(!source.canMove(path(1, 0)) && !source.canRemove(path(1, 0)) && !source.canInsert(in: 1))
         #expect(try !source.insert(at: path(1, 0)))
     }
 
-    @Test func `A display is told that the table is being edited already`() {
+    @Test func `A new display is told that the table is being edited`() {
         let table = table()
         table.controller.isEditing = true
         let other = SimulatedTable(TableSource([]))

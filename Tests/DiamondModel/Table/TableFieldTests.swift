@@ -17,7 +17,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `An optional value has a row while it is there`() {
+    @Test func `An optional value has a row while it is not nil`() {
         contact.nickname = "G"
         #expect(labels == ["Ada", "G", "1", "2", "item 100", "item 101"])
         contact.nickname = nil
@@ -26,7 +26,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `An array's values come, go and move`() {
+    @Test func `The rows of an array are inserted, deleted and moved`() {
         contact.phones = ["2", "3", "1"]
         #expect(labels == ["Ada", "2", "3", "1", "item 100", "item 101"])
         #expect(table.batches == 1 && table.reconfigurations == 0)
@@ -58,7 +58,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A nested collection's rows come, go and are updated`() throws {
+    @Test func `The rows of a nested collection are inserted, deleted and updated`() throws {
         let item = Item.make(102)
         try contact.addresses.add(item)
         item.version = 1
@@ -68,7 +68,9 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A nested collection that nothing else keeps is followed, and so is its successor`() throws {
+    @Test func `A table follows a nested collection that nothing else retains, and the collection that replaces it`()
+        throws
+    {
         final class Holder { var items: ModelCollection<Item>? }
         for _ in 0..<50 {
             let holder = Holder()

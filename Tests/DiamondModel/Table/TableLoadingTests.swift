@@ -31,7 +31,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A table without anything loaded is empty`() async {
+    @Test func `A table whose load returns no rows is shown as empty`() async {
         await source.refresh()
         #expect(table.presentation == .empty)
         #expect(SimulatedTable(TableSource([.rows([])])).presentation == .empty)
@@ -55,7 +55,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A server that cannot be reached is offline`() async {
+    @Test func `A server that cannot be reached is shown as offline`() async {
         var configuration = Engine.Configuration(store: nil)
         configuration.retry = .never
         let engine = Engine(configuration)
@@ -64,7 +64,7 @@ import Testing
         #expect(table.presentation == .offline)
     }
 
-    @Test func `More is loaded near the end, once, and again for the page after`() async {
+    @Test func `Each next page is loaded once, when a row near the end is shown`() async {
         loading.pageSize = 20
         loading.pages = 3
         await source.refresh()
@@ -91,7 +91,7 @@ import Testing
         await source.refresh()
         table.rowsOnScreen = 10
         await table.loadMore()
-        // Five rows behind the last one on show.
+        // Five rows after the last visible row.
         #expect(items.count == 15)
         #expect(table.problem == nil)
     }
@@ -110,7 +110,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A display that could not load more during a refresh is told again after it`() async {
+    @Test func `A display that could not load the next page during a refresh is told again after the refresh`() async {
         final class Display: TableDisplay {
             var told: [Bool] = []
             weak var items: ModelCollection<Item>?
@@ -148,7 +148,7 @@ import Testing
         #expect(items.count == 6)
     }
 
-    @Test func `The error of a refresh is told below the rows`() async {
+    @Test func `The error of a refresh is shown below the rows`() async {
         loading.pageSize = 2
         await source.refresh()
         loading.failure = Broken()
@@ -159,7 +159,7 @@ import Testing
         #expect(table.more == NextPageState.none)
     }
 
-    @Test func `Static rows beside what is loaded do not hide its state`() async {
+    @Test func `Static rows do not hide the loading state of a collection in the same table`() async {
         let source = TableSource([.rows(["x"]), .collection(items)], loading: items)
         source.describeError = { _ in "broken" }
         let table = SimulatedTable(source)
@@ -177,7 +177,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Rows of later sections count as rows before the end`() async {
+    @Test func `Rows of later sections count in the distance to the end`() async {
         loading.pageSize = 2
         loading.pages = 2
         let source = TableSource([.collection(items), .rows(["a", "b", "c", "d"])], loading: items)
@@ -190,7 +190,7 @@ import Testing
         #expect(loading.loads == 2)
     }
 
-    @Test func `Without loading there is nothing to load`() async {
+    @Test func `A source without a loading collection loads nothing`() async {
         let source = TableSource([.rows(["x"])])
         await source.refresh()
         await source.loadMore(showing: row(0))

@@ -23,7 +23,7 @@ import Testing
         #expect(heard == ["2 at 1.1", "any x"])
     }
 
-    @Test func `The row is configured again with its state`() {
+    @Test func `A row is configured again when its state changes`() {
         source.select(path(1))
         #expect(table.shown[1].map(\.state) == [[], .selected, []])
         source.highlight(path(1))
@@ -35,7 +35,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A selection ends that of another row, unless several are allowed`() {
+    @Test func `Selecting a row deselects another row, unless multiple selection is allowed`() {
         source.select(path(2))
         source.select(path(0))
         #expect(source.selection.map(label) == ["item 1"])
@@ -56,7 +56,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The state follows the row, and ends with it`() throws {
+    @Test func `The selection state moves with its row, and ends when the row is removed`() throws {
         source.select(path(0))
         source.highlight(path(0))
         try items.move(from: 0, to: 2)
@@ -80,7 +80,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A receiver may change what it was told of`() {
+    @Test func `A selection handler may remove the selected row`() {
         source.onSelection(of: Item.self) { [items] item, _ in items.remove(item) }
         source.select(path(1))
         #expect(items.count == 2)

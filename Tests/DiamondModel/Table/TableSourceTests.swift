@@ -36,7 +36,7 @@ import Testing
         #expect(source.section(forIndexTitle: "1") == 1)
     }
 
-    @Test func `A table without index titles leads to its first section`() {
+    @Test func `A source without index titles returns its first section for any index title`() {
         #expect(TableSource([.rows(["x"])]).section(forIndexTitle: "A") == 0)
         #expect(TableSource([]).section(forIndexTitle: "A") == 0)
     }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [(-1, 0), (4, 0), (0, -1), (0, 1), (3, 0), (Int.max, 0)])
-    func `A path out of range is answered with nothing`(section: Int, row: Int) {
+    func `A path out of range has no object, row ID or state, and allows no change`(section: Int, row: Int) {
         let source = TableSource(parts)
         let path = RowPath(section: section, row: row)
         #expect(source.representedObject(at: path) == nil)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `A source that began in a transaction follows its end`() {
+    @Test func `A source that is set during a transaction shows its changes at the end`() {
         let table = SimulatedTable(TableSource([]))
         items.transaction {
             _ = try? items.add(Item.make(4))
@@ -102,7 +102,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Without a controller changes are applied at once`() throws {
+    @Test func `A source without a controller applies changes at once`() throws {
         let source = TableSource([.collection(items)])
         try items.add(Item.make(4))
         #expect(source.labels == [["item 1", "item 2", "item 3", "item 4"]])

@@ -69,7 +69,7 @@ import Testing
             ])
     }
 
-    @Test func `A table shows the load that it waits for`() async {
+    @Test func `A table shows the state of its load`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
         let source = TableSource([.collection(items)], loading: items)
@@ -97,7 +97,7 @@ import Testing
             ])
     }
 
-    @Test func `Rows that are drawn at once ask for one page`() async {
+    @Test func `Rows that are drawn together load one page`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
         loading.pageSize = 2

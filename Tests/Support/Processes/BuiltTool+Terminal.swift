@@ -20,7 +20,7 @@ extension BuiltTool {
         return (await process.ended(), text)
     }
 
-    /// Reads until the other side is closed: on Linux that is an error.
+    /// Reads until the other side is closed, which `read` reports as an error on Linux.
     private static func read(_ terminal: Int32) async -> Data {
         await withCheckedContinuation { continuation in
             // Reading blocks: not on a thread of any pool.

@@ -49,7 +49,7 @@ package struct BuiltTool: Sendable {
         )
         async let read = output.readAll()
         async let complaint = errors.readAll()
-        // A process that ends without reading its input needs none.
+        // The process may end without reading its input.
         Self.ignoreBrokenPipes
         try? standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()

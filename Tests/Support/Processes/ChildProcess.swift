@@ -30,7 +30,8 @@ package final class ChildProcess: Sendable {
     private let status = Guarded<Int32>(0)
     private let hasEnded = Gate()
 
-    /// Starts the child. It has no files but these three; its ends of pipes are closed here.
+    /// Starts the child process. These three are its only open files. This process closes its copies of the child's
+    /// ends of the pipes.
     ///
     /// - Parameter environment: all its variables; `nil` for those of the tests.
     package init(
@@ -64,7 +65,7 @@ package final class ChildProcess: Sendable {
         Self.killing.asyncAfter(deadline: .now() + delay) { self.kill() }
     }
 
-    /// Whether it is stopped, and was not continued.
+    /// Whether the process is stopped, and was not continued.
     package var isStopped: Bool {
         var information = siginfo_t()
         let options = WSTOPPED | WNOHANG | WNOWAIT

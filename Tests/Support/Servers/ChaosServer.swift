@@ -1,8 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// A loopback server that misbehaves in every way that servers and networks do. The path of a request names its
-/// behavior, `/BEHAVIOR/NUMBER/SIZE`, and so the body of whole responses, and the one that POST and PUT must have.
+/// A loopback server that misbehaves in every way that servers and networks do. The path of a request,
+/// `/BEHAVIOR/NUMBER/SIZE`, selects its behavior, the body of a whole response, and the body that a POST or PUT must
+/// have.
 package final class ChaosServer: Sendable {
     package enum Behavior: String, CaseIterable, Sendable {
         // Whole responses.
@@ -26,7 +27,7 @@ package final class ChaosServer: Sendable {
         case surplus
         /// The server's reading side is shut before the response is sent.
         case halfClosed
-        /// Breaks in the middle, and gives the rest to a request for that.
+        /// Breaks in the middle, and answers a request for the rest.
         case resumable
         /// Refuses the first time, with 503.
         case recovering

@@ -6,7 +6,7 @@ package enum GzipBomb {
         0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
         0xec, 0xc1, 0x01, 0x01, 0x00, 0x00, 0x00, 0x80, 0x90, 0xfe, 0xaf, 0xee, 0x08, 0x0a,
     ]
-    /// 128 KiB, which become 129 MiB. It has an end: Foundation on Linux continues a canceled one.
+    /// 128 KiB, which decode to 129 MiB. It is finite, because Foundation on Linux goes on receiving after a cancel.
     private static let more = [UInt8](repeating: 0, count: 128 << 10)
 
     /// Starts a server that answers every request with it.

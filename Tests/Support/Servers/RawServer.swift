@@ -40,7 +40,7 @@ package final class RawServer: @unchecked Sendable {
     /// Returns the URL of a port of this machine that refuses connections.
     package static func refusedURL() throws -> String { "http://127.0.0.1:\(try refusing.get().port)/" }
 
-    /// Held for the lifetime of the process: another server would get a port that is released.
+    /// Held for the lifetime of the process, because another server could get a released port.
     private static let refusing = Result { try open(listens: false) }
 
     // Wakes the thread in `accept`, which closes the socket.
@@ -50,7 +50,7 @@ package final class RawServer: @unchecked Sendable {
         while true {
             let accepted = accept(socket, nil, nil)
             guard accepted >= 0 else {
-                // A client that has left, or too many files for a moment: the next one may succeed.
+                // The client has left, or too many files are open for a moment. The next `accept` may succeed.
                 if [EINTR, ECONNABORTED, EMFILE, ENFILE].contains(errno) { continue }
                 break
             }

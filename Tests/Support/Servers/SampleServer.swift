@@ -45,7 +45,7 @@ package final class SampleServer: Sendable {
         base = try Self.announcement(on: output.fileHandleForReading)
     }
 
-    /// Returns the one line that the server writes, after `listening on `.
+    /// Returns the server's only line of output, without `listening on `.
     private static func announcement(on output: FileHandle) throws -> String {
         var line = ""
         while !line.hasSuffix("\n") {

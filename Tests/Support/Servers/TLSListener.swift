@@ -12,7 +12,7 @@ final class TLSListener: Sendable {
 
     /// - Parameters:
     ///   - protocols: the protocols of the server, by their names in ALPN.
-    ///   - handlers: the handlers of a connection, after that of TLS; called on the thread.
+    ///   - handlers: returns the handlers that follow the TLS handler of a connection; called on the thread.
     init(
         _ identity: TLSServer.Identity,
         _ protocols: [String],

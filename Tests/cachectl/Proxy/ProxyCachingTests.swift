@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl proxy caches` {
+@Suite(.timeLimit(.minutes(5))) struct `The cache of cachectl proxy` {
     private static let fresh = "Cache-Control: max-age=600"
 
     @Test func `a fresh response answers later requests, also of HEAD, and a POST invalidates it`() async throws {
@@ -22,7 +22,7 @@ import Testing
         #expect(!third.isHit && origin.requests.last?.value("If-None-Match") == "\"a\"", "\(third.head)")
     }
 
-    @Test func `a stale response is confirmed by the origin`() async throws {
+    @Test func `a stale response is revalidated by the origin`() async throws {
         let origin = try ScriptedOrigin { request in
             request.value("If-None-Match") == nil
                 ? ScriptedOrigin.response("200 OK", "Cache-Control: max-age=0", "ETag: \"a\"", body: "whole")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["404 Not Found", "301 Moved Permanently", "410 Gone"])
-    func `a status that is no success is stored, too`(status: String) async throws {
+    func `a response with an error or a redirect is stored, too`(status: String) async throws {
         let origin = try ScriptedOrigin { _ in
             ScriptedOrigin.response(status, Self.fresh, "Location: /b", body: "reason")
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(answers[1].values("Location") == ["/b"])
     }
 
-    @Test func `a coded body passes as it came, with its coding and length`() async throws {
+    @Test func `a coded body is forwarded and stored unchanged, with its coding and length`() async throws {
         let origin = try ScriptedOrigin { _ in
             ScriptedOrigin.response("200 OK", Self.fresh, "Content-Encoding: gzip", body: "no gzip at all")
         }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Set-Cookie is stored, unless told otherwise`(isDropped: Bool) async throws {
+    func `Set-Cookie is stored, except with --without-set-cookie`(isDropped: Bool) async throws {
         let origin = try ScriptedOrigin { _ in
             ScriptedOrigin.response("200 OK", Self.fresh, "Set-Cookie: a=1", "Set-Cookie: b=2", body: "x")
         }
@@ -73,7 +73,7 @@ import Testing
         #expect(hit.isHit && hit.values("Set-Cookie") == (isDropped ? [] : ["a=1", "b=2"]))
     }
 
-    @Test func `offline, the store answers, and 504 everything else`() async throws {
+    @Test func `a proxy with --offline serves stored responses, and answers 504 to other requests`() async throws {
         let shell = Shell()
         let origin = try ScriptedOrigin { _ in
             ScriptedOrigin.response("200 OK", "Cache-Control: max-age=0", "ETag: \"a\"", body: "stored")
@@ -92,7 +92,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a request for the cache only gets 504 if nothing is stored`() async throws {
+    @Test func `a request with only-if-cached gets 504 if nothing is stored`() async throws {
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response() }
         let proxy = try await RunningProxy(origin.base)
         let answer = try await proxy.send("GET /a", "Cache-Control: only-if-cached")
@@ -100,7 +100,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `a client that leaves in the middle leaves nothing wrong behind`() async throws {
+    @Test func `a client that disconnects during a response leaves no incomplete response in the cache`() async throws {
         let body = String(repeating: "x", count: 8 << 20)
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response("200 OK", Self.fresh, body: body) }
         let proxy = try await RunningProxy(origin.base)
@@ -111,7 +111,7 @@ import Testing
         for _ in 1...2 { #expect(try await proxy.send("GET /a").body.utf8.count == body.utf8.count) }
     }
 
-    @Test func `a body that ends early is stored by nobody`() async throws {
+    @Test func `a truncated body is not stored`() async throws {
         let origin = try ScriptedOrigin { request in
             request.number == 1
                 ? "HTTP/1.1 200 OK\r\n\(Self.fresh)\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz"
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: [("max-age=0, must-revalidate", 504), ("max-age=0", 200), ("no-store", 502)])
-    func `a lost origin is replaced by a stale response, unless that must be validated`(
+    func `a stale response is served when the origin does not answer, unless it must be revalidated`(
         control: String, status: Int
     ) async throws {
         let origin = try ScriptedOrigin { request in
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: [("max-age=0", 500), ("max-age=0", 503), ("max-age=0, stale-if-error=60", 503)])
-    func `a large error replaces a stored response, unless that may stand in for it`(
+    func `a large error response is served, unless stale-if-error allows the stored response instead`(
         control: String, status: Int
     ) async throws {
         let large = String(repeating: "x", count: 3 << 20)
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: ["", "hello", String(repeating: "x", count: 300_000)])
-    func `a hit of a body that came in chunks has its length`(body: String) async throws {
+    func `a hit for a body that came in chunks has its Content-Length`(body: String) async throws {
         let chunk = body.isEmpty ? "" : "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n"
         let origin = try ScriptedOrigin { _ in
             "HTTP/1.1 200 OK\r\n\(Self.fresh)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n"

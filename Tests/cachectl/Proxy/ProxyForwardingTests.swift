@@ -23,7 +23,7 @@ import Testing
         #expect(origin.requests.map(\.target) == [target])
     }
 
-    @Test func `targets that differ in a byte have responses of their own`() async throws {
+    @Test func `targets that differ in a byte, and caches a response for each`() async throws {
         let origin = try ScriptedOrigin { request in
             ScriptedOrigin.response("200 OK", "Cache-Control: max-age=60", body: "<\(request.target)>")
         }
@@ -41,14 +41,14 @@ import Testing
             "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND", "MKCOL", "REPORT",
             "PURGE", "M-SEARCH", "MSEARCH", "QUERY", "FOO", "x!#$%&'*+-.^_`|~9", "PUT2", "connect",
         ])
-    func `any method`(method: String) async throws {
+    func `requests of any method`(method: String) async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("\(method) /a").status == 200)
         #expect(origin.requests.map(\.line) == ["\(method) /a HTTP/1.1"])
     }
 
-    @Test func `the fields of a message, without those of a connection`() async throws {
+    @Test func `the fields of a message, without hop-by-hop fields`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)
         let answer = try await proxy.answer(
@@ -85,7 +85,7 @@ import Testing
         #expect(try await proxy.send("GET /a").values("Date") == [date])
     }
 
-    @Test func `bodies of a known length, in chunks, and after a 100`() async throws {
+    @Test func `bodies of a known length, in chunks, and after 100 Continue`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("PUT /a", body: "hello").status == 200)
@@ -100,7 +100,7 @@ import Testing
         #expect(origin.requests.map { $0.value("Content-Length") } == ["5", nil, "5"])
     }
 
-    @Test func `the bytes of a field, also those that are no text`() async throws {
+    @Test func `the bytes of a response's fields, even if they are not UTF-8`() async throws {
         let field = Array("X-Name: caf".utf8) + [0xE9, 0x21]
         let origin = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -135,7 +135,7 @@ import Testing
         #expect(origin.requests.prefix(2).map { String(decoding: $0.body, as: UTF8.self) } == ["ab\n", "hi"])
     }
 
-    @Test func `the bytes of a request's fields, also those that are no text`() async throws {
+    @Test func `the bytes of a request's fields, even if they are not UTF-8`() async throws {
         let field = Array("X-Name: caf".utf8) + [0xE9, 0xC3, 0xA9, 0xFF]
         let heads = Guarded<[[UInt8]]>([])
         let origin = try RawServer { connection in
@@ -174,7 +174,7 @@ import Testing
         #expect(try await proxy.answer(to: "GET /b HTTP/1.0\r\n\r\n").status == 200)
     }
 
-    @Test func `no request that it has forwarded before`() async throws {
+    @Test func `no request that it has forwarded before, and answers 508`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)
         _ = try await proxy.send("GET /a")
@@ -186,13 +186,13 @@ import Testing
             #expect(answer.status == 508 && answer.values("Content-Type") == ["application/problem+json"], "\(field)")
         }
         #expect(try await proxy.send("GET /a", "Via: \(via)0, 1.1 diamond").status == 200)
-        // Of two proxies, each stands in front of the other.
+        // Two proxies in a row are no loop.
         let other = try await RunningProxy(proxy.base)
         #expect(try await other.send("GET /b").status == 200)
         #expect(origin.requests.count == 3)
     }
 
-    @Test func `a request that cannot be repeated over a connection of its own`() async throws {
+    @Test func `a request that cannot be repeated, over a new connection`() async throws {
         let served = Gate()
         let origin = try RawServer { connection in
             // Closes the connection after one response, without saying so.
@@ -228,7 +228,7 @@ import Testing
         #expect(origin.requests.map { $0.value("Max-Forwards") } == ["1", "0"])
     }
 
-    @Test func `URLs of its origin, and no others`() async throws {
+    @Test func `absolute URLs of its origin, and no others`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("GET \(origin.base)/a?b").status == 200)
@@ -239,7 +239,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `a failure as a problem`() async throws {
+    @Test func `a failure of the origin as 502 or 504 with problem details`() async throws {
         let proxy = try await RunningProxy(String(RawServer.refusedURL().dropLast()))
         let unreachable = try await proxy.send("GET /a")
         #expect(unreachable.status == 502 && unreachable.values("Content-Type") == ["application/problem+json"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `cachectl proxy stops` {
     @Test(arguments: [SIGTERM, SIGINT])
-    func `at a signal, after the running requests, and logs each`(signal: Int32) async throws {
+    func `at a signal, after the running requests have ended, and logs each request`(signal: Int32) async throws {
         let (arrived, next) = (Gate(), DispatchSemaphore(value: 0))
         let origin = try ScriptedOrigin { request in
             if request.target.hasPrefix("/slow") {
@@ -30,7 +30,7 @@ import Testing
         #expect(!log.joined().contains("secret"))
     }
 
-    @Test func `after 10 seconds, with requests that do not end`() async throws {
+    @Test func `10 seconds after a signal, even if requests have not ended`() async throws {
         let arrived = Gate()
         let origin = try RawServer { connection in
             _ = connection.readHead()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `cachectl proxy streams` {
-    @Test func `pieces as they come`() async throws {
+    @Test func `the pieces of a body as they arrive`() async throws {
         let next = DispatchSemaphore(value: 0)
         let origin = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -18,7 +18,7 @@ import Testing
         #expect(String(decoding: await client.read(), as: UTF8.self).hasSuffix("4\r\nlast\r\n0\r\n\r\n"))
     }
 
-    @Test func `to a client of HTTP 1.0 without chunks`() async throws {
+    @Test func `a body without chunks to a client of HTTP 1.0`() async throws {
         let origin = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
         let proxy = try await RunningProxy(origin.base)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A copy of replay.sqlite alone` {
     let cachectl = Shell()
 
-    /// The jobs in it, by their states.
+    /// Returns the number of jobs in a copy, by their states.
     private func counts() throws -> [ReplayState: Int] {
         let copy = TemporaryStore()
         try FileManager.default.createDirectory(at: copy.directory, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ import Testing
         #expect(added.status == 0, "\(added.errors)")
     }
 
-    @Test func `has what a command has added, changed and sent`() async throws {
+    @Test func `contains the jobs that commands have added, changed and sent`() async throws {
         for _ in 0..<3 { try await add() }
         #expect(try counts() == [.ready: 3])
         _ = try await cachectl("queue", "hold", "2")
@@ -38,20 +38,20 @@ import Testing
         #expect(try await cachectl("doctor").text.contains("\njobs      2 held, 2 done\nhealthy\n"))
     }
 
-    @Test func `has what an engine has added, once that is closed or gone`() async throws {
+    @Test func `contains the jobs that an engine has added, after the engine is closed or deallocated`() async throws {
         var engine: Engine? = Engine(Engine.Configuration(store: cachectl.temporary.store))
         var request = Request("http://127.0.0.1:1/", method: .post, body: .json(1))
         request.replay = .durable
         try await engine?.queue().enqueue(request)
         await engine?.close()
         #expect(try counts() == [.ready: 1])
-        // Kept still.
+        // A closed engine still stores jobs.
         try await engine?.queue().enqueue(request)
         engine = nil
         await untilTrue { (try? counts()) == [.ready: 2] }
     }
 
-    @Test func `has what the last of several has written, whoever closes it last`() async throws {
+    @Test func `contains the jobs of several programs after the last of them has closed the queue`() async throws {
         let queue = try cachectl.queue()
         try await add()
         try await queue.enqueue(Request("https://a.example/", method: .put))
@@ -63,7 +63,7 @@ import Testing
         #expect(try counts() == [.ready: 4])
     }
 
-    @Test func `is not for a queue in use, and doctor says what is`() async throws {
+    @Test func `may lack jobs while the queue is in use, and doctor recommends queue export`() async throws {
         let queue = try cachectl.queue()
         try await queue.enqueue(Request("https://a.example/", method: .put))
         let text = try await cachectl("doctor").text
@@ -75,7 +75,7 @@ import Testing
     }
 }
 
-/// A program that reads, and keeps what is older from being overwritten.
+/// A reader whose transaction keeps older pages of the log from being overwritten.
 private final class SQLiteReading {
     private let handle: SQLiteHandle
 

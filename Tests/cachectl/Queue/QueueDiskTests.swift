@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl queue replay, on a disk that takes nothing` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue replay that cannot write an outcome` {
     private static let acceptance = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
     private func cachectl(_ store: URL) -> BuiltTool {
@@ -25,7 +25,7 @@ import Testing
         return (replay, errors, output)
     }
 
-    /// Adds a job, and fills the disk when it arrives.
+    /// Adds a job, and fills the disk when its request arrives.
     private func withFullDisk(
         _ test: (_ store: URL, _ filler: URL, _ arrivals: Guarded<Int>) async throws -> Void
     ) async throws {
@@ -36,7 +36,7 @@ import Testing
             let server = try RawServer { connection in
                 guard connection.readHead() != nil else { return }
                 arrivals.withLock { $0 += 1 }
-                // To the last byte, whatever it takes for itself.
+                // To the last byte: the share of the file system is unknown.
                 let descriptor = open(filler.path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
                 let bytes = [UInt8](repeating: 1, count: 4096)
                 while write(descriptor, bytes, bytes.count) > 0 {}
@@ -59,7 +59,9 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible), arguments: [[], ["--watch"]], [SIGINT, SIGTERM])
-    func `says so at once, and ends at the first signal with 4`(options: [String], signal: Int32) async throws {
+    func `reports the full disk at once, and exits with 4 at the first signal`(options: [String], signal: Int32)
+        async throws
+    {
         try await withFullDisk { store, _, arrivals in
             let (replay, errors, output) = try start(store, options)
             expectComplaint(await errors.firstLine(), store)
@@ -71,7 +73,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible))
-    func `writes what came of it when there is room again, and sends nothing twice`() async throws {
+    func `writes the outcome when the disk has space again, and sends no request twice`() async throws {
         try await withFullDisk { store, filler, arrivals in
             let (replay, errors, output) = try start(store)
             expectComplaint(await errors.firstLine(), store)
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `ends with 4 where the page is damaged that it needs`() async throws {
+    @Test func `exits with 4 if the page of the outcome is damaged`() async throws {
         let temporary = TemporaryStore()
         let refusing = try RawServer(
             answering: "HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -97,7 +99,7 @@ import Testing
         #expect(outcome.errors.hasPrefix(line) && outcome.errors.contains(".recover"), "\(outcome.errors)")
     }
 
-    /// Overwrites the page of the table of attempts, which is in the file: nobody has it open.
+    /// Overwrites the root page of the table of attempts. It is in the file, because no process has the file open.
     private func damageAttempts(in store: Store) throws {
         let handle = try SQLiteHandle(path: store.replayPath, flags: 1, vfs: nil)
         let connection = SQLiteConnection(handle: handle)

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor, of a queue` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor for a queue` {
     let cachectl = Shell()
 
     private func fill() async throws {
         for number in 1...3 { _ = try await cachectl("queue", "add", "https://a.example/\(number)", "--key", "k") }
     }
 
-    @Test func `tells what there is of a healthy one, also where there is no cache`() async throws {
+    @Test func `describes a healthy queue, even if there is no cache`() async throws {
         try await fill()
         let outcome = try await cachectl("doctor")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.text)")
@@ -27,11 +27,11 @@ import Testing
         #expect(try await cachectl("doctor").text.contains("\nentries   1, "))
     }
 
-    @Test func `names the jobs that no process sends, which is no fault of the store`() async throws {
+    @Test func `prints the number of jobs that no process sends, and calls the store healthy`() async throws {
         try await fill()
         try cachectl.rewriteQueue("UPDATE job SET run_at = run_at - 60000, changed_at = changed_at - 60000")
         let outcome = try await cachectl("doctor")
-        // The two others come after it.
+        // The two others wait for this job.
         let line = "\nunsent    1, which no process sends now: run the program, or 'cachectl queue replay'\n"
         #expect(outcome.status == 0 && outcome.text.contains(line), "\(outcome.text)")
         #expect(outcome.text.hasSuffix("\nhealthy\n"))
@@ -79,7 +79,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: ills.indices) func `names what is not as it should be, and the remedy`(index: Int) async throws {
+    @Test(arguments: ills.indices) func `names each problem of a queue, and the remedy`(index: Int) async throws {
         let ill = Self.ills[index]
         try await fill()
         try ill.cause(cachectl)
@@ -90,14 +90,14 @@ import Testing
         #expect(complaints.first?.contains(ill.what) == true && complaints.first?.contains(ill.remedy) == true)
     }
 
-    @Test func `is content when a job without a request was discarded`() async throws {
+    @Test func `finds no problem after a job without a request was discarded`() async throws {
         try await fill()
         try cachectl.damageQueue("DELETE FROM payload WHERE job = 3")
         #expect(try await cachectl("queue", "discard", "3").status == 0)
         #expect(try await cachectl("doctor").status == 0)
     }
 
-    @Test func `takes a file that is empty still for nobody else's, and names what fills it`() async throws {
+    @Test func `reports that an empty file has no schema, and names the command that migrates it`() async throws {
         let (directory, path) = (cachectl.temporary.directory, cachectl.temporary.store.replayPath)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
@@ -109,8 +109,8 @@ import Testing
         #expect(try await cachectl("doctor").status == 0)
     }
 
-    // As that of a directory that nobody lets it read, also to root.
-    @Test func `ends with 4 where nobody can look whether there is one`() async throws {
+    // A link to itself cannot be followed, even by root. The error is that of a directory without read permission.
+    @Test func `exits with 4 if it cannot read the directory of the queue`() async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])
         let path = cachectl.temporary.store.replayPath
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
@@ -122,7 +122,7 @@ import Testing
     @Test(arguments: [
         ("PRAGMA user_version = 99", "update this program"), ("PRAGMA application_id = 1", "another program"),
     ])
-    func `ends with 4 where it cannot be used`(sql: String, part: String) async throws {
+    func `exits with 4 if the queue cannot be used`(sql: String, part: String) async throws {
         try await fill()
         try cachectl.damageQueue(sql)
         let outcome = try await cachectl("doctor")

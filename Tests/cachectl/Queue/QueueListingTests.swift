@@ -5,10 +5,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, looking` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, inspecting jobs` {
     let cachectl = Shell()
 
-    /// Four jobs: two in a line, one for later, one that has failed.
+    /// Adds four jobs: two with one ordering key, one for later, one that has failed.
     private func fill() async throws {
         let post = ["queue", "add", "-X", "POST", "--json-body", #"{"a": 1}"#, "https://a.example/notes"]
         for arguments in [
@@ -49,7 +49,7 @@ import Testing
             (["--tag", "x"], [1]), (["--older-than", "1h"], []), (["--older-than", "0s", "--limit", "1"], [1]),
             (["--after", "2"], [3, 4]), (["--state", "waiting", "--host", "a.example"], [4]),
         ] as [([String], [Int])])
-    func `lists only what is asked for`(arguments: [String], ids: [Int]) async throws {
+    func `lists only the jobs that match the options`(arguments: [String], ids: [Int]) async throws {
         try await fill()
         let object = try await cachectl(["queue", "list", "--json"] + arguments)
         let list = try #require(JSONSerialization.jsonObject(with: object.output) as? [String: Any])
@@ -59,7 +59,7 @@ import Testing
         #expect(list["after"] as? Int == (arguments.contains("--limit") ? 1 : nil))
     }
 
-    @Test func `names the id to go on behind where there is more`() async throws {
+    @Test func `prints the id to continue after if there are more jobs`() async throws {
         try await fill()
         #expect(try await cachectl("queue", "list", "--limit", "3").errors == "there is more: --after 3\n")
         #expect(try await cachectl("queue", "list", "--limit", "4").errors.isEmpty)
@@ -105,7 +105,7 @@ import Testing
         #expect(text.contains("key         cart-7, strict, first job of the key\n") && text.contains("tags        x\n"))
     }
 
-    @Test func `shows the tags that a request makes stale`() async throws {
+    @Test func `shows the tags that a request invalidates`() async throws {
         let tags = ["--invalidates", "towns", "--invalidates", "cities"]
         #expect(try await cachectl(["queue", "add", "-X", "POST", "https://a.example/notes"] + tags).text == "1\n")
         #expect(try await cachectl("queue", "show", "1").text.contains("invalidates cities, towns\n"))
@@ -113,7 +113,7 @@ import Testing
         #expect(try Request(json: Data(form.utf8)).invalidates == ["cities", "towns"])
     }
 
-    @Test func `shows a request as a curl command, and in the form that it reads`() async throws {
+    @Test func `shows a request as a curl command, and as JSON that queue add reads`() async throws {
         try await fill()
         let command = try await cachectl("queue", "show", "1", "--as-curl")
         #expect(
@@ -127,7 +127,7 @@ import Testing
         #expect(try cachectl.queue().request(of: 5) == cachectl.queue().request(of: 2))
     }
 
-    @Test func `shows and keeps no secret`() async throws {
+    @Test func `neither shows nor stores a secret`() async throws {
         let text = #"{"url": "https://a.example/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         let environment = ["API_TOKEN": "s3cret"]
         #expect(try await cachectl("queue", "add", "-", input: text, environment: environment).status == 0)
@@ -173,7 +173,7 @@ import Testing
         #expect(keys.map { $0["key"] as? String } == ["cart-7"] && keys[0]["isBlocked"] as? Bool == true)
     }
 
-    @Test func `counts verbs by day and by hour`() async throws {
+    @Test func `counts each action on jobs by day and by hour`() async throws {
         try await fill()
         // A day may begin in between.
         let table = try await cachectl("queue", "history", "--days", "2").text
@@ -189,7 +189,7 @@ import Testing
         #expect(try await cachectl("queue", "history", "--days", "0").status == 64)
     }
 
-    @Test func `says what would be sent now, in order, and what waits until when`() async throws {
+    @Test func `lists the jobs that would be sent now, in order, and the waiting jobs with their times`() async throws {
         try await fill()
         _ = try await cachectl("queue", "add", "https://a.example/first", "--priority", "5")
         let before = try cachectl.queue().jobs()
@@ -211,7 +211,8 @@ import Testing
         #expect(try cachectl.queue().jobs() == before)
     }
 
-    @Test(arguments: ["queue", "engine"]) func `says that nothing would be sent now, and what ends that`(
+    @Test(arguments: ["queue", "engine"])
+    func `says that a hold prevents jobs from being sent, and names the command that ends it`(
         hold: String
     ) async throws {
         try await fill()
@@ -226,7 +227,7 @@ import Testing
         #expect(form["isHeld"] as? Bool == true && (form["sent"] as? [Any])?.isEmpty == true)
     }
 
-    @Test func `says what would be sent of those whom it is told`() async throws {
+    @Test func `lists only the jobs of the given identity that would be sent`() async throws {
         for identity in ["me", "other"] {
             for after in ["0s", "1h"] {
                 _ = try await cachectl(
@@ -243,7 +244,7 @@ import Testing
     @Test(arguments: [
         (["list"], "no jobs\n", "nothing queued\n"), (["keys"], "", "no key has jobs\n"),
         (["history"], "", "nothing happened\n"), (["export"], "", ""),
-    ]) func `lists nothing of a store without a queue, and makes none`(
+    ]) func `lists nothing for a store without a queue, and creates no queue`(
         arguments: [String],
         output: String,
         errors: String
@@ -254,13 +255,13 @@ import Testing
         #expect(cachectl.files().isEmpty)
     }
 
-    /// Why nobody knows what is in it; root may look where it likes, but not along a link to itself.
+    /// The reasons why a store cannot be read. Root may read any directory, but cannot follow a link to itself.
     enum Veil: CaseIterable { case link, mode }
 
     @Test(
         arguments: ["list", "keys", "history", "export", "show 1", "retry 1", "replay --dry-run"],
         Veil.allCases.filter { geteuid() != 0 || $0 == .link })
-    func `says that it cannot look into a store, and not that nothing is queued`(
+    func `says that it cannot read a store, and does not say that nothing is queued`(
         command: String,
         veil: Veil
     ) async throws {
@@ -281,7 +282,7 @@ import Testing
         "list", "show 1", "retry 1", "hold --queue", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
         "keys",
         "history", "watch", "export", "replay --dry-run", "replay",
-    ]) func `makes no store, and ends with 4`(command: String) async throws {
+    ]) func `creates no store, and exits with 4 if there is none`(command: String) async throws {
         let outcome = try await cachectl(["queue"] + command.split(separator: " ").map(String.init))
         #expect(outcome.status == 4 && outcome.text.isEmpty)
         #expect(outcome.errors.contains("there is no queue in \(cachectl.temporary.directory.path)"))
@@ -317,7 +318,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: ills.indices) func `refuses a file that it cannot use, and leaves it as it is`(
+    @Test(arguments: ills.indices) func `refuses a file that it cannot use, and does not change it`(
         index: Int
     ) async throws {
         try await fill()
@@ -351,7 +352,7 @@ import Testing
             (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),
             (["import", "/nonexistent"], "not a readable file"),
         ] as [([String], String)])
-    func `ends with 64, and says what is wrong with what it was told`(
+    func `exits with 64, and says which argument is wrong`(
         arguments: [String],
         part: String
     ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, from one store to another` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue export, import and watch` {
     let cachectl = Shell()
     let other = Shell()
 
@@ -35,7 +35,7 @@ import Testing
         #expect(try await other("queue", "release", "1").text == "released 1 job\n1 ready, 2 waiting\n")
     }
 
-    @Test func `exports only what is asked for, more than a page of it`() async throws {
+    @Test func `exports all jobs that match the options, even if they are more than a page`() async throws {
         let request = Request("https://a.example/")
         try await cachectl.queue().enqueue(Array(repeating: request, count: 250))
         #expect(try await cachectl("queue", "export").text.split(separator: "\n").count == 250)
@@ -63,7 +63,7 @@ import Testing
             (#"{"request": {"url": "https://a.example/"}, "runAt": "soon"}"#, #"line 2: has a malformed "runAt""#),
             (#"{"state": "ready"}"#, "line 2: has no request"), ("{", "line 2: is not a line of an export"),
         ])
-    func `imports all or nothing, and names the line that is wrong`(line: String, part: String) async throws {
+    func `imports all jobs or none, and names the invalid line`(line: String, part: String) async throws {
         let good = #"{"request": {"url": "https://a.example/"}}"#
         for options in [["--dry-run"], []] {
             let outcome = try await other(["queue", "import", "-"] + options, input: "\(good)\n\(line)\n")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `counts no job that went into another of its unique name`() async throws {
+    @Test func `does not count a job as imported if another job has its unique name`() async throws {
         let line = #"{"request": {"url": "https://a.example/", "replay": {"unique": "profile"}}}"# + "\n"
         let first = try await other("queue", "import", "-", input: line + line)
         #expect(first.text == "imported 1 job; 1 not added: another job has the unique name\n", "\(first.errors)")
@@ -94,7 +94,8 @@ import Testing
         #expect(try other.queue().counts()[.ready] == 1)
     }
 
-    @Test(arguments: ["done", "dead", "needsReview"]) func `leaves out what has ended, also without a request`(
+    @Test(arguments: ["done", "dead", "needsReview"])
+    func `leaves out jobs that have ended, even if they have no request`(
         state: String
     ) async throws {
         let lines = #"{"request": {"url": "https://a.example/"}}"# + "\n" + #"{"state": "\#(state)"}"#
@@ -102,7 +103,7 @@ import Testing
         #expect(imported.text == "imported 1 job; 1 left out: done, dead or in review\n" && imported.status == 0)
     }
 
-    @Test(arguments: [[], ["--json"]]) func `tells what becomes of jobs as it happens, whoever does it`(
+    @Test(arguments: [[], ["--json"]]) func `prints the changes of jobs as they happen, also those by other processes`(
         options: [String]
     ) async throws {
         _ = try await cachectl("queue", "add", "https://a.example/before")
@@ -110,7 +111,7 @@ import Testing
         let watch = try ChildProcess(
             BuiltTool("cachectl").url, ["queue", "watch", "--store", cachectl.temporary.directory.path] + options,
             output: .pipe(output), errors: .pipe(errors))
-        // What it says at its beginning: from now on it tells.
+        // The first line: from now on the command prints changes.
         #expect(await errors.firstLine() == "1 ready; Ctrl-C ends")
         _ = try await cachectl("queue", "add", "https://a.example/new", "--key", "k", "--after", "1h")
         let line = await output.firstLine()

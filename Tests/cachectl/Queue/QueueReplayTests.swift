@@ -15,7 +15,7 @@ import Testing
         #expect(added.status == 0, "\(added.errors)")
     }
 
-    @Test func `sends what can be sent now, in order, and says what came of it`() async throws {
+    @Test func `sends the jobs that can be sent now, in order, and prints their outcomes`() async throws {
         let server = try RawServer(answering: Self.acceptance)
         for _ in 0..<2 { try await add(server.base, "--key", "k") }
         try await add(server.base, "--after", "1h")
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [["--limit", "1"], ["--width", "2", "--dry-run"], ["--limit", "0", "--dry-run"]])
-    func `refuses what would be of no effect`(options: [String]) async throws {
+    func `refuses options that would have no effect`(options: [String]) async throws {
         try await add("http://127.0.0.1:1")
         #expect(try await cachectl(["queue", "replay"] + options).status == 64)
         #expect(try cachectl.queue().job(1)?.attempts == 0)
@@ -64,7 +64,7 @@ import Testing
         #expect(try cachectl.queue().jobs(ReplayFilter(state: .ready)).map(\.identity) == ["other"])
     }
 
-    @Test func `fills a secret in from the environment, and shows no byte of it`() async throws {
+    @Test func `takes a secret from the environment, and does not print it`() async throws {
         let server = try RawServer(answering: Self.acceptance)
         let text = #"{"url": "\#(server.base)/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         _ = try await cachectl("queue", "add", "-", input: text)
@@ -109,7 +109,7 @@ import Testing
         return [SIGINT, SIGTERM] + (unsafeBitCast(before, to: Int.self) == 1 ? [] : [SIGHUP])
     }()
 
-    @Test(arguments: signals) func `goes on until it is told to end`(signal: Int32) async throws {
+    @Test(arguments: signals) func `continues with --watch until a signal ends it`(signal: Int32) async throws {
         let server = try RawServer(answering: Self.acceptance)
         try await add(server.base)
         let output = Pipe()
@@ -126,7 +126,7 @@ import Testing
         #expect(await replay.ended() == .exited(0))
     }
 
-    @Test func `tells programs what becomes of jobs, one object a line`() async throws {
+    @Test func `prints the outcomes of jobs as JSON with --json, one object per line`() async throws {
         let server = try RawServer(answering: Self.acceptance)
         try await add(server.base)
         let output = Pipe()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, tending` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, changing jobs` {
     let cachectl = Shell()
 
-    /// Three jobs that are ready, and with those that follow one in each of these states.
+    /// Adds three ready jobs, after one job for each of the outcomes.
     private func fill(_ outcomes: [ReplayOutcome] = []) async throws {
         for outcome in outcomes {
             _ = try await cachectl("queue", "add", "-X", "POST", "https://b.example/")
@@ -39,7 +39,7 @@ import Testing
             (["hold", "--engine"], "held the store's engines, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "--lane", "default"], "held the lane 'default', 4 jobs of it\n4 held, 1 dead\n"),
         ] as [([String], String)])
-    func `does to jobs what it is told, and says how many there were and are`(
+    func `applies a command to the selected jobs, and prints their number and the new counts`(
         arguments: [String],
         output: String
     ) async throws {
@@ -52,7 +52,7 @@ import Testing
         if arguments.contains("--dry-run") { #expect(try cachectl.queue().jobs() == before) }
     }
 
-    @Test func `releases what it has held, in whichever way`() async throws {
+    @Test func `releases held ordering keys and held jobs`() async throws {
         try await fill()
         _ = try await cachectl("queue", "hold", "--key", "k", "--reason", "they sign in")
         _ = try await cachectl("queue", "add", "https://a.example/4", "--key", "k")
@@ -70,7 +70,7 @@ import Testing
         #expect(try await cachectl("queue", "release", "--state", "held").text == "released 1 job\n4 ready\n")
     }
 
-    @Test func `names what holds jobs still that were released one by one`() async throws {
+    @Test func `names the holds that still apply to released jobs`() async throws {
         try await fill()
         for name in [["--key", "k"], ["--lane", "it's"], ["--engine"]] {
             _ = try await cachectl(["queue", "hold"] + name)
@@ -87,7 +87,7 @@ import Testing
                 """)
     }
 
-    @Test func `tells of each job that was named why it is in no state for it, and ends with 1`() async throws {
+    @Test func `says for each given job why the command does not apply to it, and exits with 1`() async throws {
         try await fill()
         let outcome = try await cachectl("queue", "redrive", "1", "99")
         #expect(outcome.status == 1 && outcome.text == "redriven 0 jobs\n3 ready\n")
@@ -104,7 +104,7 @@ import Testing
         #expect((form["counts"] as? [String: Int])?["done"] == 1)
     }
 
-    @Test func `tells programs what it holds`() async throws {
+    @Test func `prints a hold as JSON with --json`() async throws {
         try await fill()
         let form = try #require(try await cachectl.object("queue", "hold", "--key", "k"))
         #expect(form["jobs"] as? Int == 3 && form["verb"] as? String == "hold" && form["dryRun"] as? Bool == false)
@@ -116,7 +116,7 @@ import Testing
             ([], "ordered", 0, 20), (["--priority", "-3", "--attempts", "2"], "ordered", -3, 2),
             (["--strict", "--unique", "u", "--uniqueness", "replace"], "strict", 0, 20),
         ] as [([String], String, Int, Int)])
-    func `adds a request with what is said of it`(
+    func `adds a request with the given options`(
         options: [String],
         order: String,
         priority: Int,
@@ -129,7 +129,7 @@ import Testing
         #expect(job.priority == priority && job.attemptLimit == attempts)
     }
 
-    @Test func `adds one of a unique name only once`() async throws {
+    @Test func `adds a request with a unique name only once`() async throws {
         let arguments = ["queue", "add", "https://a.example/", "--unique", "profile"]
         #expect(try await cachectl(arguments).text == "1\n")
         #expect(try await cachectl(arguments).text == "1\n")
@@ -137,7 +137,7 @@ import Testing
         #expect(try states() == ["ready"])
     }
 
-    @Test func `puts another request into a job`() async throws {
+    @Test func `replaces the request of a job`() async throws {
         let old = try await cachectl(
             "queue", "add", "https://a.example/", "--json-body", "[1]", "--key", "k", "--identity", "me")
         #expect(old.text == "1\n")
@@ -159,7 +159,7 @@ import Testing
             ("1", #"{"url": "https://a.example/?token=s3cret"}"#, 64, "which is a secret"),
             ("1", "{", 64, "standard input: line 1"), ("9", "{}", 1, "there is no job 9"),
         ] as [(String, String, Int32, String)])
-    func `refuses an edit that cannot be, and changes nothing`(
+    func `refuses an invalid edit, and changes nothing`(
         id: String,
         text: String,
         status: Int32,
@@ -172,7 +172,7 @@ import Testing
         #expect(try cachectl.queue().request(of: 1)?.identity == "me")
     }
 
-    @Test func `adds another job for an edit of one that may have been sent`() async throws {
+    @Test func `adds another job for an edit of a job that may have been sent`() async throws {
         try await fill([.failed(.unknown, code: "connectionLost", message: "the connection broke")])
         let new = #"{"url": "https://b.example/new", "method": "POST"}"#
         let outcome = try await cachectl("queue", "edit", "1", input: new)
@@ -182,7 +182,7 @@ import Testing
 
     #if os(Linux)
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "needs script, for a terminal"))
-    func `opens the editor where there is a terminal`() async throws {
+    func `opens the editor if it runs on a terminal`() async throws {
         _ = try await cachectl("queue", "add", "https://a.example/old")
         let tool = BuiltTool("cachectl").url.path
         var script = BuiltTool("")

@@ -12,7 +12,7 @@ import Testing
         let temporary = TemporaryStore()
         let disk: FaultDisk
         private(set) var record = FaultRecord()
-        /// Bytes from readers that do not begin any stored version.
+        /// The number of reads whose bytes are not the beginning of a stored version.
         private(set) var wrongReads = 0
         private(set) var finished = 0
 
@@ -82,7 +82,7 @@ import Testing
         let cache = try Cache(life.temporary.store, memoryCapacity: 0)
         record.check(cache, "\(place), opened again")
         try await goOn(in: cache, record, place)
-        record.check(cache, "\(place), gone on with")
+        record.check(cache, "\(place), continued")
         #expect(record.wrongBodies.isEmpty && record.wrongHeads.isEmpty, "\(place)")
         #expect(try life.temporary.rows("body WHERE id >> 20 NOT IN (SELECT id FROM entry)") == 0, "\(place)")
     }

@@ -59,7 +59,7 @@ import Testing
         #expect(store.events.dropped.isEmpty)
     }
 
-    @Test func `a read of a body goes on where the same bytes were stored again`() async throws {
+    @Test func `a read of a body continues when the same bytes are stored again meanwhile`() async throws {
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)

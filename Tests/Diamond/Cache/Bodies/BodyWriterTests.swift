@@ -133,7 +133,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
     }
 
-    @Test func `a writer of a body gives way to another of its key, and neither has the other's bytes`() async throws {
+    @Test func `a second writer of a key makes the first writer fail, and their bytes do not mix`() async throws {
         let store = BodyStore()
         let (cache, other) = (try store.open(), try store.open())
         let first = try CacheEntry.stub("a", body: .noise(3 << 20, seed: 1))

@@ -46,7 +46,7 @@ import Testing
         #expect(stored.storedAt == 1_060_000 && stored.age(at: 1_061_000) == 66_000)
     }
 
-    @Test func `a partial body is not looked up again after a miss, until there is one`() async throws {
+    @Test func `a partial body is not looked up after a miss until a partial body is written`() async throws {
         let (store, uptime) = (BodyStore(), Guarded<UInt64>(0))
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
         let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
@@ -66,7 +66,7 @@ import Testing
         #expect(!one.mayHavePartialBodies && !other.mayHavePartialBodies)
     }
 
-    @Test func `a partial body is known to be possible when it was written during a lookup`() {
+    @Test func `a miss does not hide a partial body that was written during the lookup`() {
         let presence = PartialPresence()
         let instant = presence.instant
         presence.add()
@@ -97,7 +97,7 @@ import Testing
         #expect(try cache.found(entry) == entry.stored.body, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `a partial body is continued by one of several writers`() async throws {
+    @Test func `a partial body is continued by the first of several writers, and the others fail`() async throws {
         let store = BodyStore()
         let entry = try CacheEntry.stub("a", body: .noise(4 << 20))
         try await receive(entry, 1 << 20, in: store.open())
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a partial body is selected by a predicate apart from the whole entry of its key`(isSealed: Bool) async throws
+    func `a predicate selects a partial body and the whole response of its key separately`(isSealed: Bool) async throws
     {
         let store = BodyStore(isSealed: isSealed)
         let cache = try store.open()
@@ -131,7 +131,7 @@ import Testing
         #expect(try await cache.purge(.url(prefix: "http://h/")) == 2)
     }
 
-    @Test func `a partial body is for no other request, and for no store that seals with another key`() async throws {
+    @Test func `a partial body is not found for another request, nor with another sealing key`() async throws {
         let store = BodyStore(isSealed: true)
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
         try await receive(entry, 1_500_000, in: store.open())
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [1000, 200_000])
-    func `a partial body is never read as a whole one, nor the reverse, whatever its row says`(
+    func `a row whose is_partial value was changed is never read, and is deleted`(
         isSealed: Bool,
         size: Int
     ) async throws {
@@ -185,7 +185,7 @@ import Testing
         UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id >> 20 IN (SELECT id FROM entry WHERE is_partial)
         """,
     ])
-    func `a damaged partial body is deleted alone: the whole one of its key stays`(damage: String) async throws {
+    func `a damaged partial body is deleted, and the whole response of its key stays`(damage: String) async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Leftovers
 
-    /// Leaves the remains of a killed writer, whose response has no validator for a resumption.
+    /// Leaves the body of a killed writer. Its response has no validator, so it cannot be resumed.
     private func leave(_ name: String, in store: BodyStore, at now: Int64) async throws {
         let writer = try store.open(now: now).bodyWriter(for: .stub(name, flags: []))
         try await writer.append(.noise(2 << 20))
@@ -236,7 +236,7 @@ import Testing
         _ = Unmanaged.passRetained(writer)
     }
 
-    @Test func `a leftover body with a validator is found a week later, and deleted`() async throws {
+    @Test func `an inspection finds and deletes a leftover body with a validator after a week`() async throws {
         let store = BodyStore()
         try await receive(try CacheEntry.stub("a", body: .noise(2_000_000)), 1_500_000, in: store.open())
         for (now, count) in [(Int64(1_000_000_000), 0), (1_000_000_001, 1)] {
@@ -247,7 +247,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test func `a leftover body without a validator is found an hour later, and deleted`() async throws {
+    @Test func `an inspection finds and deletes a leftover body without a validator after an hour`() async throws {
         let store = BodyStore()
         try await leave("a", in: store, at: 1_000_000_000)
         try await leave("b", in: store, at: 1_000_000_000 + CacheTable.idleLimit)
@@ -270,7 +270,7 @@ import Testing
         cache.store(expired)
         await cache.flush()
         try await leave("left", in: store, at: 1_000_000_000)
-        // Until just over the limit: the leftover has to be evicted.
+        // Stores entries until the limit is exceeded and the leftover is evicted.
         var index = 0
         while try store.temporary.rows("entry WHERE is_partial = 1") > 0, index < 200 {
             cache.store(try .stub("\(index)", size: 300_000, lifetime: nil))

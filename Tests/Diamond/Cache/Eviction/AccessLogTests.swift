@@ -27,7 +27,7 @@ import Testing
         #expect(log.removeAll().map(\.uses) == [1])
     }
 
-    @Test func `pending accesses belong to the sample, and the others are counted`() {
+    @Test func `pending accesses are those in the sample, and other accesses are only counted`() {
         var log = AccessLog(sampling: Sampling(shift: 1))
         for prefix in [-1, .max, -5, .min, 0] as [Int64] { log.add(access(prefix)) }
         log.add(access(-1))
@@ -39,7 +39,7 @@ import Testing
         #expect(log.removeAll().map(\.passed.uses) == [1])
     }
 
-    @Test func `pending accesses that return precede later ones, and go on counting their repeats`() {
+    @Test func `pending accesses put back after a failure precede later accesses, and still count repeats`() {
         var log = AccessLog()
         log.add(access(1))
         let taken = log.removeAll()
@@ -54,14 +54,14 @@ import Testing
     @Test func `pending accesses are written when there are many`() {
         var log = AccessLog()
         let prefixes = Array(1...Int64(AccessLog.maximumWaiting) + 1)
-        // It is true once.
+        // `add` returns true once.
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
         _ = log.removeAll()
         #expect(prefixes.filter { log.add(access($0)) } == [Int64(AccessLog.maximumWaiting)])
     }
 
     @Test(arguments: [(0, 100, 0), (0, 8192, 1), (3, 8192, 4), (3, 5000, 3), (3, 2047, 2), (20, 9000, 20)])
-    func `the sample of accesses suits the number of keys`(shift: Int64, keys: Int64, next: Int64) {
+    func `the sample of accesses adapts to the number of keys`(shift: Int64, keys: Int64, next: Int64) {
         #expect(Sampling(shift: shift).next(keys: keys, seconds: 86_400) == Sampling(shift: next))
         let longAgo: Int64 = 28 * 86_400
         #expect(Sampling(shift: shift).next(keys: keys, seconds: longAgo).shift == min(shift, next))
@@ -83,7 +83,7 @@ import Testing
 
     private func accesses(_ cache: Cache) throws -> [CacheAccess] { try cache.file.read(CacheTable.accesses).accesses }
 
-    @Test func `accesses are recorded only where that is switched on, by all processes of the store`() async throws {
+    @Test func `accesses are recorded only while recording is on, for all processes of the store`() async throws {
         let cache = try Cache(temporary.store)
         let entry = try CacheEntry.stub("a")
         func use() async {
@@ -134,7 +134,7 @@ import Testing
         #expect(try reopened.simulation().lines[0].misses.requests == 0.5)
     }
 
-    @Test func `the record is one for all processes of a store, in the order of time`() async throws {
+    @Test func `the record is shared by all processes of a store, in chronological order`() async throws {
         let (one, other) = (try open(), try open(64 << 20))
         let entry = try CacheEntry.stub("a")
         for cache in [one, other, one, other] {
@@ -149,7 +149,7 @@ import Testing
         #expect(try one.simulation().currentCapacity == Cache.defaultDiskCapacity)
     }
 
-    @Test func `the record is a ring that is small compared with the limit`() async throws {
+    @Test func `the record overwrites its oldest accesses, and is small compared with the limit`() async throws {
         let cache = try open(4 << 20)
         let entry = try CacheEntry.stub("a")
         for _ in 0..<3000 {
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `the record is written without any other change when many accesses are pending`() async throws {
+    func `the record is written when many accesses are pending, even without other changes`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         for _ in 0..<AccessLog.maximumWaiting {
@@ -189,9 +189,9 @@ import Testing
         #expect(recording == .on(Sampling(shift: 1)))
         #expect(try temporary.rows("access") == 65_536)
         let size = try one.totals().diskBytes
-        #expect(size < 6 << 20, "\(size)")  // the log holds it a second time
+        #expect(size < 6 << 20, "\(size)")  // the log has a second copy
         let entries = try (0..<40).map { try CacheEntry.stub("\($0)") }
-        // The first write brings the news.
+        // The first write reads the new sample.
         other.store(entries[0])
         await other.flush()
         for entry in entries { other.count(.cache, of: entry.stored, under: entry.key) }
@@ -200,7 +200,7 @@ import Testing
         #expect(recorded == Set(entries.map(\.key.prefix).filter { $0 >= 0 }))
     }
 
-    @Test func `the record has only numbers of a request, and nothing after a purge`() async throws {
+    @Test func `the record stores only integers about a request, and a purge deletes them`() async throws {
         let cache = try open()
         let entries = try [CacheEntry.stub("a", identity: "me"), .stub("b"), .stub("c")]
         for entry in entries { cache.store(entry) }
@@ -232,7 +232,7 @@ import Testing
         #expect(try accesses(open()).map(\.kind) == [.stored, .hit, .replaced])
     }
 
-    @Test func `the record loses no access of many threads, over the end of an hour`() async throws {
+    @Test func `the record loses no access of concurrent threads, nor at the change of the hour`() async throws {
         let cache = try open()
         let entries = try (0..<40).map { try CacheEntry.stub("\($0)", size: 10) }
         for _ in 0..<2 {
@@ -251,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the record has the sizes of rows on disk, where there are any`(isSealed: Bool) async throws {
+    func `the record has the size of the entry's row, or else of the response`(isSealed: Bool) async throws {
         let cache = try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 0)
         try cache.setRecording(true)
         let (kept, gone) = try (CacheEntry.stub("a", size: 1000), CacheEntry.stub("b", size: 1000))
@@ -263,7 +263,7 @@ import Testing
         let size = try #require(texts.first.flatMap { Int64($0) })
         #expect(recorded[kept.key.prefix] == [size + CacheAccess.rowSize])
         #expect(recorded[gone.key.prefix] == [1000 + Int64(gone.stored.headerBlock.count) + CacheAccess.rowSize])
-        // No value of a row with an unknown writer is used.
+        // The values of a row that no cache has written are not used.
         try temporary.execute("UPDATE entry SET body_size = 9223372036854775807; DELETE FROM access")
         cache.count(.cache, of: kept.stored, under: kept.key)
         await cache.flush()

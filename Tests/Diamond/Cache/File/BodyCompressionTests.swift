@@ -66,7 +66,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `a body is compressed where it is text that gains by it, and no other`() async throws {
+    @Test func `a body is compressed only if it is text, long enough and becomes smaller`() async throws {
         let cache = try open()
         let text = Self.text(50_000)
         let cases: [(String, Data, Bool)] = [
@@ -180,7 +180,7 @@ import Testing
         #expect(try await Engine(configuration).send(Request("http://h/a")).body == Data(text.utf8))
     }
     #else
-    @Test func `a compressed body is a miss to a program without the trait, reported once, and stays`() async throws {
+    @Test func `a program without the trait misses a compressed body, reports that once, and keeps it`() async throws {
         let cache = try open()
         for name in ["a", "b"] {
             let entry = try entry(name, Data("body".utf8))

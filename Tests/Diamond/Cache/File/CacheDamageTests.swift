@@ -9,7 +9,7 @@ import Testing
 @Suite struct `A damaged store` {
     enum Damage: CaseIterable { case flip, cut }
 
-    /// The files of a store, and what is in it.
+    /// The files of a store, and a record of its entries.
     private struct Original {
         var files: [(name: String, bytes: Data)]
         var record: FaultRecord
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], Damage.allCases)
-    func `a damaged store answers nothing rather than anything wrong`(hasLog: Bool, damage: Damage) async throws {
+    func `a damaged store never answers with a wrong response`(hasLog: Bool, damage: Damage) async throws {
         let original = try await original(hasLog: hasLog)
         var random = SplitMix(state: Effort.seed)
         var record = original.record
@@ -50,7 +50,7 @@ import Testing
         #expect(record.wrongHeads.isEmpty)
     }
 
-    @Test func `a damaged store answers nothing where one bit of an entry's headers has changed`() async throws {
+    @Test func `a damaged store does not answer with an entry whose headers have a changed bit`() async throws {
         let original = try await original(hasLog: false)
         var (files, record) = (original.files, original.record)
         let place = try #require(files[0].bytes.firstRange(of: Data("ETag: \"7-1".utf8)))
@@ -87,7 +87,7 @@ import Testing
             await cache.flush()
             record.check(cache, place())
         } catch {
-            // Codes have the remedies: an error of another type has none.
+            // The remedy of an error depends on its code, and `other` has none.
             #expect(error.code != .other, "\(place()): \(error)")
         }
     }

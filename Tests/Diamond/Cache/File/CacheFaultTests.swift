@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// The disk calls that a fault can strike. The quick tier tries one in 50, others in each run.
+    /// The numbers of the disk calls that fail. A short run tries one call in 50, and other calls each time.
     private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
         var life = CacheScenario()
         try await life.run()
@@ -106,7 +106,7 @@ import Testing
             var life = CacheScenario()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
-            // Codes have the remedies: an error of another type has none.
+            // The remedy of an error depends on its code, and `other` has none.
             for error in life.refusals where error.code == .other {
                 helpless.insert(error.message.replacing(life.temporary.directory.path, with: ""))
             }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a purge with little space has deleted what the space was enough for`() async throws {
+    @Test func `a purge that fails on a full disk keeps the deletions that were committed`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: ["forgotten", "replaced"])
-    func `a cache answers nothing old after a change that could not be written`(change: String) async throws {
+    func `a cache serves no outdated response after a failed write`(change: String) async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
@@ -172,7 +172,7 @@ import Testing
         return try Cache(store, memoryCapacity: 0)
     }
 
-    @Test func `a cache answers as stale what could not be marked so, until it can`() async throws {
+    @Test func `a cache serves an entry as stale even while its invalidation cannot be written`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -196,7 +196,7 @@ import Testing
         #expect(find(try open(temporary, disk), entry) == stale)
     }
 
-    @Test func `a cache counts stored responses, and none that could not be stored`() async throws {
+    @Test func `a cache counts only the responses that could be stored`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -210,7 +210,7 @@ import Testing
         #expect(try cache.statistics().map(\.stores).reduce(0, +) == 2)
     }
 
-    @Test func `a cache answers nothing old after more failed changes than it remembers`() async throws {
+    @Test func `a cache serves no outdated response after more failed writes than it remembers`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -244,7 +244,7 @@ import Testing
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
     }
 
-    @Test func `a cache keeps its entries while many missing ones cannot be marked stale`() async throws {
+    @Test func `a cache keeps its entries while invalidations of missing entries cannot be written`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)
         let cache = try open(temporary, disk)
@@ -261,14 +261,14 @@ import Testing
         cache.store(new)
         await cache.flush()
         for entry in [kept, new] { #expect(cache.find(entry.key, request: entry.request) == entry.stored) }
-        // Entries in other processes' memory may be those that were invalidated.
+        // Other processes may have the invalidated entries in memory.
         #expect(
             try cache.file.read { (connection) throws(SQLiteError) in
                 try CacheTable.changes(after: last, on: connection).names == nil
             })
     }
 
-    @Test func `a cache announces a purge that could not be written, also of entries that its file lacks`()
+    @Test func `a cache announces a purge that failed to be written, even of entries not in its file`()
         async throws
     {
         let temporary = TemporaryStore()
@@ -288,8 +288,7 @@ import Testing
         #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
     }
 
-    @Test func `a cache tries once to write pending invalidations, also where its file cannot be opened`() async throws
-    {
+    @Test func `a cache tries once to write pending invalidations, even if its file cannot be opened`() async throws {
         let temporary = TemporaryStore()
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         try FileManager.default.removeItem(at: temporary.directory)

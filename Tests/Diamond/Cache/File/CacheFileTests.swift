@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a removed file is not created again after its last use, whatever it holds`(isAbandoned: Bool) throws {
+    func `a removed file is not created again once abandoned, even if SQLite reports damage`(isAbandoned: Bool) throws {
         let file = try CacheFile(temporary.store, recreates: true, activity: events.activity)
         if isAbandoned { file.abandon() }
         for suffix in ["", "-wal", "-shm"] {
@@ -150,7 +150,7 @@ import Testing
         #expect(try setAside().count == 1)
     }
 
-    @Test func `a damaged file that a purge by a predicate finds does not stay after it`() async throws {
+    @Test func `a purge by a predicate deletes a file that it finds damaged`() async throws {
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
@@ -187,9 +187,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
     }
 
-    @Test func `a file removed alone leaves its index to no other file, and is created again`() async throws {
+    @Test func `a file removed without its WAL index is created again with a new index`() async throws {
         let running = try open()
-        // It is open in the running process: its number is not given to another file.
+        // The running process has the index open, so no other file gets its inode number.
         let index = FileIdentity(temporary.store.cachePath + "-shm")
         try FileManager.default.removeItem(atPath: temporary.store.cachePath)
         let other = try open()
@@ -216,7 +216,7 @@ import Testing
         #expect(try open().totals().entries == 0)
     }
 
-    @Test func `a purged file has a log as short as ever, however many entries it had`() async throws {
+    @Test func `a purge of many entries keeps the write-ahead log short`() async throws {
         let disk = FaultDisk(directory: temporary.directory)
         var store = temporary.store
         store.vfs = disk.vfs
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: [nil, AESGCMSeal.first])
-    func `a row with the largest number is handled as any other`(seal: AESGCMSeal?) async throws {
+    func `a row with the largest ID is handled as any other`(seal: AESGCMSeal?) async throws {
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -270,7 +270,7 @@ import Testing
         #expect(try await cache.evict(to: 0).count == 1)
     }
 
-    @Test func `a file stores responses for a while though pinned ones exceed its limit`() async throws {
+    @Test func `a file stores new responses although pinned responses exceed its limit`() async throws {
         let cache = try open(64 << 20)
         for index in 0..<30 {
             let pinned = try CacheEntry.stub("\(index)", size: 300_000)

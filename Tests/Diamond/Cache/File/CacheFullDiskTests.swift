@@ -60,7 +60,7 @@ import Testing
     {
         try await fill(try Cache(store, memoryCapacity: 0), bodies: bodies)
         await disk.closed()
-        // The index as well, which the last process to close a file need not delete.
+        // The WAL index would count as used space. The last process to close a file need not delete it.
         try? FileManager.default.removeItem(atPath: store.cachePath + "-shm")
         try disk.bound(used)
         let full = try used
@@ -89,7 +89,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request)?.body == entry.stored.body)
     }
 
-    @Test func `a cache reserves space again when it is opened next, and no more than a part of its limit`() throws {
+    @Test func `a cache reserves space again when it is next opened, at most a part of its limit`() throws {
         try withExtendedLifetime(Cache(store, memoryCapacity: 0)) { #expect(hasReserve) }
         #expect(Reserve(of: store).release() && !hasReserve && !Reserve(of: store).release())
         _ = try Cache(store, memoryCapacity: 0, create: false)
@@ -101,7 +101,7 @@ import Testing
         #expect(try attribute(.posixPermissions, of: store.reservePath) == 0o600)
     }
 
-    @Test func `an error says what to do where nothing can be purged`() async throws {
+    @Test func `an error names the remedy if nothing can be purged`() async throws {
         let cache = try Cache(store, memoryCapacity: 0)
         cache.store(try FaultEntries.entry(1, size: 20 << 10))
         await cache.flush()

@@ -79,7 +79,7 @@ import Testing
         #expect(version.stored.body.starts(with: Data(chunks.joined())), "\(entry.url)")
     }
 
-    @Test func `a shared store never gives a wrong answer, and fails no process`() async throws {
+    @Test func `a shared store never gives a wrong answer, and no process fails`() async throws {
         let hammers = try (0..<Effort.rounds(3, soaking: 8)).map {
             try hammer(
                 seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: .max),
@@ -93,15 +93,15 @@ import Testing
         try await expectSoundVariants()
     }
 
-    @Test func `a shared store is whole after any process was killed at any moment, also during eviction`() async throws
+    @Test func `a shared store is intact after processes were killed at any moment, even during eviction`() async throws
     {
         var random = SplitMix(state: Effort.seed)
-        // A process that is killed as soon as it has started has not created it.
+        // A process may be killed before it creates the directory.
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         for round in 0..<Effort.rounds(4, soaking: 400) {
             let hammers = try (0..<3).map { try hammer(seed: Effort.seed &+ UInt64(round * 3 + $0), rounds: 1_000_000) }
             for (process, output) in hammers {
-                // A machine that starts processes slowly would have killed them all before they began.
+                // The delay starts here: on a slow machine, a delay from the launch would end too early.
                 #expect(await output.firstLine() == "begun")
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...250, using: &random))
                 process.kill(after: delay)
@@ -110,7 +110,7 @@ import Testing
                 let (ending, text) = (await process.ended(), await Self.text(output))
                 #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
             }
-            // In each round: a file that was set aside is replaced, and looks intact at the end.
+            // Checked in each round, because a file that was set aside has an intact replacement at the end.
             #expect(temporary.store.setAside.isEmpty, "round \(round), DIAMOND_SEED=\(Effort.seed)")
             #expect(try temporary.integrity() == "ok", "round \(round), DIAMOND_SEED=\(Effort.seed)")
         }
@@ -123,7 +123,7 @@ import Testing
         #expect(await process.ended() == .exited(0), "the number of the check in ForkedChild")
     }
 
-    @Test func `a shared store goes on, and stops no process, when its file is removed repeatedly`() async throws {
+    @Test func `a shared store stays usable, and no process fails, when its file is removed repeatedly`() async throws {
         var random = SplitMix(state: Effort.seed)
         let hammers = try (0..<4).map {
             try hammer(seed: Effort.seed &+ UInt64($0), rounds: .max, isRemoved: true)

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Every released version, oldest first. The newest one's file has the form that it writes now.
+/// Every released version, oldest first. The file of the newest version has the form that the cache writes now.
 @Suite struct `A store of an older program` {
     private static let versions = Array(1...DiamondSchema.cache.migrations.count)
     let temporary = TemporaryStore()

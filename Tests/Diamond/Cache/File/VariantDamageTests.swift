@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A damaged store of variants and parts` {
-    /// What was requested before the damage: kinds of one resource, as a whole or in ranges.
+    /// The requests before the damage: variants of one resource, as a whole or in ranges.
     private static let samples: [VariantSample] = VariantSample.kinds.flatMap { kind in
         [0, 1, 2].map { VariantSample(number: $0, kind: kind) }
     }
@@ -59,7 +59,7 @@ import Testing
         return count
     }
 
-    @Test func `a damaged store of variants and parts answers nothing rather than anything wrong`() async throws {
+    @Test func `a damaged store of variants and parts never answers with a wrong response`() async throws {
         let original = try await original()
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(30, soaking: 300) {
@@ -71,7 +71,7 @@ import Testing
             try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
             for file in files { try file.bytes.write(to: temporary.directory.appending(path: file.name)) }
             let engine = engine(temporary, StubTransport(status: 504, body: ""))
-            // What was damaged is dropped by the first round, which writes to the damaged file.
+            // The first round drops damaged entries, and so writes to the damaged file.
             for _ in 1...2 { _ = try await served(by: engine, "round \(round), bit \(bit), seed \(Effort.seed)") }
             await engine.close()
         }
@@ -85,7 +85,7 @@ import Testing
         "UPDATE entry SET headers = CAST(replace(CAST(headers AS TEXT), '-1\"', '-2\"') AS BLOB)",
         "UPDATE body SET bytes = zeroblob(length(bytes))",
     ])
-    func `rows that were changed are no responses`(statement: String) async throws {
+    func `changed rows never answer a request`(statement: String) async throws {
         let temporary = TemporaryStore()
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         for file in try await original() { try file.bytes.write(to: temporary.directory.appending(path: file.name)) }

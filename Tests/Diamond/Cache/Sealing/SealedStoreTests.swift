@@ -128,7 +128,7 @@ import Testing
     ]
 
     @Test(arguments: forgeries)
-    func `a sealed store deletes values that were changed or moved, whatever their checksums`(forgery: String)
+    func `a sealed store deletes changed or moved values even if their checksums are right`(forgery: String)
         async throws
     {
         let cache = try open(.first)
@@ -172,7 +172,7 @@ import Testing
         rotated.store(entries[0])
         let before = entries[1].stored
         entries[1].stored.storedAt = 5
-        // A request without its tag keeps the tag.
+        // A confirmation by a request without tags keeps the entry's tag.
         entries[1].tags = []
         rotated.confirm(entries[1], replacing: before)
         await rotated.flush()
@@ -316,7 +316,7 @@ import Testing
         #expect(try cache.partialBody(part.key, request: part.request)?.size == 200_000)
     }
 
-    @Test func `a sealed store has no secret created by read-only callers`() async throws {
+    @Test func `read-only callers add no secret to a sealed store`() async throws {
         let sealed = try open(.first)
         await sealed.flush()
         _ = try Cache(temporary.store, seal: AESGCMSeal.other, create: false)
@@ -342,7 +342,7 @@ import Testing
         #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
     }
 
-    @Test func `a sealed store that another process created again is sealed with the new secret`() async throws {
+    @Test func `a sealed store uses the new secret after another process has created it again`() async throws {
         let running = try open(.first)
         try FileManager.default.removeItem(at: temporary.directory)
         let other = try open(.first)
@@ -389,7 +389,7 @@ import Testing
         #expect(code(Data(), "second", context) == .notAuthentic)
     }
 
-    @Test func `AES-GCM names a key without revealing it, and describes none`() throws {
+    @Test func `AES-GCM shows the ID of a key, and never the key`() throws {
         let key = AESGCMSeal.firstKey
         let seal = try AESGCMSeal(key: key, olderKeys: ["b": Data(repeating: 0x41, count: 32)])
         #expect(seal.keyID == AESGCMSeal.id(of: key))

@@ -54,7 +54,7 @@ import Testing
         #expect(try temporary.rows("access") == 4 - Int64(urls.count))
     }
 
-    @Test func `sealed entries are listed that are in every selection, in any order and in pages`() async throws {
+    @Test func `sealed entries that are in every selection are listed, in any order and by page`() async throws {
         let cache = try await filled()
         let both = try cache.list([.tag("t"), .host("a.example")], by: .largest, limit: 9)
         #expect(both.map(\.url) == ["https://a.example/1", "https://a.example/10"])
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [
         (CacheSelection.url("https://a.example/1"), 1, 0), (.host("a.example"), 3, 0),
         (.url(prefix: "https://a.example/1"), 2, 3), (.url(prefix: "https://a.example"), 3, 4),
-    ]) func `sealed entries of a URL or host are found without opening any, those of a prefix within its host`(
+    ]) func `a URL or host selects sealed entries without opening any, and a prefix opens those of its host`(
         selection: CacheSelection, count: Int, opened: Int
     ) async throws {
         _ = try await filled()
@@ -94,7 +94,7 @@ import Testing
         #expect(seal.opened.withLock { $0 } == opened * 3)
     }
 
-    @Test func `digests of sealed URLs are of no use without the secret, and so is a prefix of a URL`() async throws {
+    @Test func `digests of sealed URLs match no prefix, and differ between stores`() async throws {
         _ = try await filled()
         let digests = try temporary.texts("SELECT url FROM entry")
         #expect(Set(digests).count == 4 && digests.allSatisfy { $0.utf8.count == 65 })
@@ -115,7 +115,7 @@ import Testing
         #expect(try temporary.rows("entry") == 3)
     }
 
-    @Test func `sealed entries are reached by URL in far larger numbers than one selection names`() async throws {
+    @Test func `a URL prefix selects sealed entries in any number`() async throws {
         let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
         for index in 0..<1200 { cache.store(try .stub(index % 2 == 0 ? "even/\(index)" : "odd/\(index)")) }
         #expect(try await cache.invalidate(.url(prefix: "http://h/even/")) == 600)
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: Verifying
 
-    @Test func `checksums of sealed entries are verified without the key, their seals with it`() async throws {
+    @Test func `checksums of sealed entries are verified without the key, and seals with the key`() async throws {
         _ = try await filled()
         let keyless = try CacheInspection(of: temporary.store)
         #expect(keyless.entries == 4 && keyless.locked == 4 && keyless.findings.isEmpty)
@@ -177,7 +177,7 @@ import Testing
         #expect(try CacheInspection(of: temporary.store, seal: AESGCMSeal.first).findings.isEmpty)
     }
 
-    @Test func `no sealed entry is damaged to a key other than its own`() async throws {
+    @Test func `an inspection with another key reports sealed entries as locked, not as damaged`() async throws {
         _ = try await filled()
         for seal in [AESGCMSeal.other, .impostor] {
             let inspection = try CacheInspection(of: temporary.store, seal: seal)

@@ -52,7 +52,7 @@ import Testing
             }
         }
 
-        /// Returns the number of calls since the last reading, and of those during a transaction.
+        /// Returns the number of calls since the last reading, and the number of those that were during a transaction.
         func take() -> (calls: Int, refusals: Int) {
             state.withLock { state in
                 defer { (state.calls, state.refusals) = (0, 0) }

@@ -14,7 +14,7 @@ import Testing
         try Cache(temporary.store, writeDelay: writeDelay)
     }
 
-    @Test func `pending writes are found by lookups, and are not delayed where a caller waits for them`() async throws {
+    @Test func `pending writes are found by lookups, and are written at once by a flush`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -25,7 +25,7 @@ import Testing
     }
 
     // One thread runs all tasks: a blocking wait on it would hold up the task that is to end it.
-    @Test func `pending writes are waited for on no task's thread where another process writes`() async throws {
+    @Test func `a flush does not block its thread while another process holds the write lock`() async throws {
         let (cache, entry) = (try open(), try CacheEntry.stub("last"))
         let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
         try await Task(executorPreference: SingleThreadExecutor()) {
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `pending writes are written when their delay is over`() async throws {
         let cache = try open(.milliseconds(1))
-        // Several times: a timer that has fired is set again.
+        // Repeated, because a timer that has fired must be set again.
         for count in 1...3 as ClosedRange<Int64> {
             cache.store(try .stub("\(count)"))
             await untilTrue { (try? temporary.rows("entry")) == count }
@@ -61,7 +61,7 @@ import Testing
         #expect(try temporary.rows("entry") == 0)
         cache.store(try .stub("63"))
         await untilTrue { (try? temporary.rows("entry")) == 64 }
-        // The file has the entries before the writer is idle, and until then the writer includes further ones.
+        // The entries are in the file before the writer is idle, and a busy writer would also write the next entry.
         await untilTrue { cache.writer.state.withLock { !$0.isScheduled } }
         cache.store(try .stub("64"))
         #expect(try temporary.rows("entry") == 64)
@@ -111,7 +111,7 @@ import Testing
         await untilTrue { (try? temporary.rows("entry")) == 1 }
     }
 
-    @Test func `pending writes are counted by the hour, also where a failed count returns`() {
+    @Test func `hourly counts of pending writes include counts put back after a failure`() {
         var changes = PendingChanges()
         var haveEnded = [changes.counts.count(in: 1) { $0.hits += 1 }]
         let first = changes.drainUsageRecords()
@@ -136,7 +136,7 @@ import Testing
         entry.stored.body = Data(count: 4 << 20)
         #expect(changes.add(.store(entry)) == .now)
     }
-    @Test func `pending writes are held within a limit that counts entries without a body`() throws {
+    @Test func `pending writes have a cost that includes entries without a body`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         entry.stored.body = Data()
         _ = changes.add(.store(entry))
@@ -183,7 +183,7 @@ import Testing
         #expect(changes.isAllOutdated && changes.readyInvalidations.isEmpty && changes.outdated == [.all])
     }
 
-    @Test func `failed invalidations are forgotten, and announced, where the disk has no such entries`() throws {
+    @Test func `failed invalidations are forgotten, and announced, if the disk has no such entries`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         for round in 0..<3 {
             for number in 0..<PendingChanges.maximumFailures { _ = changes.invalidate("\(round) \(number)") }
@@ -225,7 +225,7 @@ import Testing
         #expect(changes.hasNewInvalidations && changes.readyInvalidations == ["a"])
     }
 
-    @Test func `invalidations repeated while they were written are each tried again once`() {
+    @Test func `an invalidation repeated during a write that fails is tried again once`() {
         var changes = PendingChanges()
         _ = changes.invalidate("a")
         for _ in 0..<3 {
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `pending invalidations are written in as many groups as one transaction takes`() throws {
+    @Test func `pending invalidations are written in groups that fit one transaction`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         let urls = (0..<150).map { "\($0)" }
         for url in urls { _ = changes.invalidate(url) }
@@ -273,7 +273,7 @@ import Testing
         (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),
     ])
-    func `pending writes are tried one by one only where another might succeed`(code: SQLiteError.Code, isTried: Bool) {
+    func `pending writes are tried one by one only if some may succeed`(code: SQLiteError.Code, isTried: Bool) {
         #expect(CacheError(SQLiteError(code, "", path: "")).mayConcernOneChange == isTried)
     }
 }

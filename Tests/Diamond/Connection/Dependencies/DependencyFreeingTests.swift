@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a freed dependency releases the app's closures where no lock is held`() {
+    @Test func `a freed dependency releases the app's closures without holding a lock`() {
         let rounds = Effort.rounds(4000, soaking: 200_000)
         let freed = Guarded(0)
         let target = Connection(Request("http://h/"))
@@ -33,7 +33,7 @@ import Testing
         #expect(freed.withLock { $0 } == 4 * rounds)
     }
 
-    @Test func `a freed dependency releases its failure handler where no lock is held`() {
+    @Test func `a freed dependency releases its failure handler without holding a lock`() {
         let connection = Connection(Request("http://h/"))
         let states = Guarded<[ConnectionState]>([])
         connection.failedDependencies = .custom { [reader = ConnectionReader(connection, states)] _, _ in
@@ -72,7 +72,7 @@ import Testing
         func revived() -> Connection? { reference.withLock { $0.connection } }
     }
 
-    @Test func `a freed dependency leaves its own dependency to an app that retains it at that moment`() {
+    @Test func `a dependency that is retained again while it is freed keeps its own dependencies`() {
         let target = Connection(Request("http://h/"))
         for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
             let remains: Remains = {

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a dependency may be one of a chain of many thousands that is built, run and freed`(isReversed: Bool)
+    func `a chain of many thousands of dependencies can be built, run and freed`(isReversed: Bool)
         async throws
     {
         let engine = engine()
@@ -158,7 +158,7 @@ import Testing
         #expect(try await connections[1].response.status == .ok)
     }
 
-    @Test func `a dependency does not hold up a connection that is canceled while it waits, twice`() async throws {
+    @Test func `a dependency does not hold up a waiting connection that is canceled twice`() async throws {
         let engine = engine()
         let connections = connections(3, of: engine)
         connections[1].addDependency(connections[0])
@@ -212,8 +212,7 @@ import Testing
         #expect(cities.request == Request("http://h/cities"))
     }
 
-    @Test func `a dependency passes its response once, also where the connection then waits for the wire`() async throws
-    {
+    @Test func `a dependency passes its response once, even if the connection then waits for a permit`() async throws {
         let engine = engine()
         let (calls, login) = (Guarded(0), engine.enqueue(Request("http://h/login")))
         _ = try await login.response
@@ -233,7 +232,7 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a dependency whose response is of no use fails the connection, with the error thrown`() async throws {
+    @Test func `a dependency whose closure throws fails the connection with that error as its cause`() async throws {
         struct NoToken: Error {}
         let engine = engine()
         let connections = connections(2, of: engine)
@@ -247,8 +246,7 @@ import Testing
 
     enum Policy: String, CaseIterable { case cancel, ignore, askedYes, askedNo }
 
-    @Test(arguments: Policy.allCases) func `a failed dependency counts as its policy says`(policy: Policy) async throws
-    {
+    @Test(arguments: Policy.allCases) func `a failed dependency is handled by the policy`(policy: Policy) async throws {
         let engine = engine()
         let bad = engine.connection(for: Request("http://h/fail"))
         let connection = engine.connection(for: Request("http://h/"))
@@ -271,8 +269,8 @@ import Testing
 
     // MARK: Random graphs
 
-    /// Compares with the reachable connections, computed again for every edge.
-    @Test func `a dependency closes a cycle where a search finds one, and nowhere else`() {
+    /// Compares with an exhaustive search, which is repeated for every edge.
+    @Test func `a dependency is reported as a cycle exactly if an exhaustive search finds a cycle`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let connections = (0..<12).map { Connection(Request("http://h/\($0)")) }
@@ -319,8 +317,8 @@ import Testing
         }
     }
 
-    /// Without an engine, so that each connection ends as it starts.
-    @Test func `a dependency lets its dependents start while an executor blocks a thread in another start`() {
+    /// The connections have no engine, so that each ends as it starts.
+    @Test func `a dependency lets its dependents start while an executor blocks another connection's start`() {
         let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
         for (one, next) in [(0, 1), (2, 3)] {
             connections[next].addDependency(connections[one])
@@ -335,7 +333,7 @@ import Testing
         connections[1].onResult(on: executor) { _ in }
         DispatchQueue.global().async { connections[0].cancel() }
         #expect(isHeldUp.wait(timeout: .now() + 60) == .success)
-        // Perhaps on the thread of another test.
+        // The start may run on the thread of another test.
         let hasEnded = DispatchSemaphore(value: 0)
         connections[3].completionBlock = { hasEnded.signal() }
         connections[2].cancel()
@@ -343,7 +341,7 @@ import Testing
         mayGoOn.signal()
     }
 
-    @Test func `a dependency holds in any graph, with cancels and removals at any moment`() async throws {
+    @Test func `every connection of a random graph finishes, with cancels and removals at any moment`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(20, soaking: 2000) {
             let engines = [engine(), engine()]
@@ -369,7 +367,7 @@ import Testing
             }
             for connection in connections { _ = try? await connection.response }
             await untilTrue { connections.allSatisfy(\.isFinished) }
-            // A finished connection's own list names no dependency that it waits for.
+            // A finished connection waits for no dependency.
             await untilTrue { connections.allSatisfy { DependencyGraph.dependencies(of: $0).isEmpty } }
         }
     }

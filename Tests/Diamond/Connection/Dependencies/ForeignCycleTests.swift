@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Detection
 
-    /// Steps with connections, which are known by their numbers, and one operation.
+    /// Steps with one operation and with connections, which are named by their indices.
     enum Step: Sendable {
         case connection(Int, dependsOn: Int)
         case connectionDependsOnOperation(Int)
@@ -102,7 +102,7 @@ import Testing
     ]
 
     @Test(arguments: cases, [nil, "sync"])
-    func `a cycle through an operation is an error that names it, whatever closes it`(_ one: Case, name: String?)
+    func `a cycle through an operation is an error that names all its members`(_ one: Case, name: String?)
         async throws
     {
         let (engine, queue, operation) = (engine(), OperationQueue(), BlockOperation {})
@@ -141,7 +141,7 @@ import Testing
     }
     #endif
 
-    @Test func `a connection in a cycle waits for no operation and no such dependency`() {
+    @Test func `a connection in a cycle drops its dependencies when it starts`() {
         let engine = engine()
         let (operations, connection) = (
             [StubOperation(), StubOperation()], engine.connection(for: Request("http://h/"))
@@ -200,7 +200,7 @@ import Testing
     enum OperationState: CaseIterable { case executing, canceled, finished, endsWhenAsked }
 
     @Test(arguments: OperationState.allCases)
-    func `an operation that waits for nothing any more forms no cycle`(standing: OperationState) async throws {
+    func `an operation that no longer waits forms no cycle`(standing: OperationState) async throws {
         let engine = engine()
         let (operation, connection) = (StubOperation(), engine.connection(for: Request("http://h/")))
         operation.awaited = [connection]
@@ -216,7 +216,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `a cycle whose middle is canceled is none`() async throws {
+    @Test func `a chain with a canceled connection forms no cycle`() async throws {
         let engine = engine()
         let (operation, connections) = (StubOperation(), connections(2, of: engine))
         operation.awaited = [connections[1]]
@@ -247,7 +247,7 @@ import Testing
         let count = Effort.rounds(20_000, soaking: 100_000)
         let connections = connections(count, of: engine())
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
-        // Two operations in each row, each of which waits for both of the next: too many paths to follow all.
+        // Rows of two operations that each wait for both operations of the next row: too many paths to follow each.
         let operations = (0..<count).map { _ in StubOperation() }
         for index in stride(from: 0, to: count - 2, by: 2) {
             for operation in operations[index...(index + 1)] {
@@ -261,7 +261,7 @@ import Testing
         for operation in operations { operation.awaited = [] }
     }
 
-    @Test func `the search for a cycle runs only where there may be one`() {
+    @Test func `the search for a cycle runs only if a cycle is possible`() {
         let engine = engine()
         let (operation, connections) = (StubOperation(), connections(1000, of: engine))
         connections[0].addDependency(operation)
@@ -272,8 +272,8 @@ import Testing
         operation.end()
     }
 
-    /// Compares with the reachable connections, computed again for every edge.
-    @Test func `a cycle is found where an exhaustive search finds one, and nowhere else`() {
+    /// Compares with an exhaustive search, which is repeated for every edge.
+    @Test func `a cycle is found exactly if an exhaustive search finds a cycle`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(100, soaking: 5000) {
             let connections = (0..<8).map { Connection(Request("http://h/\($0)")) }

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A dependency that was not enqueued` {
-    /// Answers with the credential, or else with the address.
+    /// Answers with the `Authorization` field, or else with the URL.
     private let transport = StubTransport { request throws(TransportError) in
         .stub(body: request.headers[.authorization] ?? request.url)
     }
@@ -48,7 +48,7 @@ import Testing
         await untilTrue { left.members == nil }
     }
 
-    /// The remains of a released engine.
+    /// Two connections of a released engine.
     private func remains() -> (login: Connection, cities: Connection) {
         let engine = engine()
         let (login, cities) = (Connection(Request("http://h/login")), Connection(Request("http://h/cities")))

@@ -58,11 +58,11 @@ import Testing
         #expect(!connections[0].isFinished)
     }
 
-    /// When the connection is canceled whose ended dependency is removed.
+    /// The time of the connection's cancel: before or after the end of its dependency.
     enum Cancel: CaseIterable { case beforeTheEnd, afterTheEnd }
 
     @Test(arguments: Cancel.allCases)
-    func `a connection on the app's own queue finishes where it was canceled and an ended dependency removed`(
+    func `a connection on the app's own queue finishes after a cancel and the removal of an ended dependency`(
         cancel: Cancel
     ) async throws {
         let connections = connections(3)
@@ -105,14 +105,14 @@ import Testing
             _ = try await connection.response
             await untilTrue { connection.isFinished }
         }
-        // A waiter of the response resumes a moment before.
+        // A task that awaits the response may resume before `isReady` changes.
         await untilTrue { last.isReady }
         #expect(Self.answers(of: last) == [true] && !last.isExecuting)
         queue.addOperation(last)
         #expect(try await last.response.status == .ok)
     }
 
-    /// The results of many threads that read it many times.
+    /// Returns the values of `isReady` that many threads read.
     private static func answers(of connection: Connection) -> Set<Bool> {
         let answers = Guarded<Set<Bool>>([])
         DispatchQueue.concurrentPerform(iterations: 100) { _ in
@@ -144,7 +144,7 @@ import Testing
 
     // MARK: Other operations
 
-    @Test func `a connection and an operation wait for each other's kind on the same narrow queue`() async throws {
+    @Test func `connections and operations wait for each other on a queue of width 1`() async throws {
         let connections = connections(2)
         let hasFinished = Guarded(false)
         let other = BlockOperation { hasFinished.withLock { $0 = connections[0].isFinished } }
@@ -156,7 +156,7 @@ import Testing
         #expect(hasFinished.withLock { $0 } && other.isFinished && order == ["0", "1"])
     }
 
-    @Test func `a connection on the app's own queue waits for one operation of its own among many`() async throws {
+    @Test func `many connections each wait for an operation of their own on the app's queue`() async throws {
         let count = Effort.rounds(2000, soaking: 8000)
         let others = (0..<count).map { _ in BlockOperation {} }
         let connections = connections(count)

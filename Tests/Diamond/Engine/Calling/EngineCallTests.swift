@@ -150,7 +150,7 @@ private struct Search: Endpoint {
     }
 
     @Test(arguments: [("12", Duration.seconds(12)), ("", nil), ("-1", nil), ("x", nil)] as [(String, Duration?)])
-    func `an age is read as RFC 9111 section 5.1 writes it`(field: String, age: Duration?) {
+    func `an Age field is parsed as RFC 9111 section 5.1 defines it`(field: String, age: Duration?) {
         #expect(Response(headers: [.age: field], text: "").age == age)
     }
 

@@ -50,7 +50,7 @@ private struct Settings: Endpoint {
         await engine.close()
     }
 
-    @Test func `a typed call may be any request, and is encoded as that`() async throws {
+    @Test func `a typed call can be made of any request, and is encoded as that request`() async throws {
         let call = Request("http://h/", parameters: ["a": 1]).decoding([Int].self)
         #expect(try await engine("[1, 2]").send(call) == [1, 2])
         let copy = try JSONDecoder().decode(DecodedRequest<[Int]>.self, from: try JSONEncoder().encode(call))
@@ -73,13 +73,13 @@ private struct Settings: Endpoint {
 
     private struct Snake: Decodable, Sendable { var fullName: String }
 
-    @Test func `a typed call returns the body unchanged, or nothing`() async throws {
+    @Test func `a typed call returns the body unchanged as Data, and no body as Nothing`() async throws {
         #expect(try await engine("raw").send(Request("http://h/").decoding(Data.self)) == Data("raw".utf8))
         #expect(try await engine(status: 204, "").send(Request("http://h/").decoding(Nothing.self)) == Nothing())
     }
 
     @Test(arguments: [("", nil), (" ", nil), ("null", nil), ("7", 7)] as [(String, Int?)])
-    func `a typed call returns nil where there is no body, if it may`(body: String, value: Int?) async throws {
+    func `a typed call with an optional output returns nil for an empty body`(body: String, value: Int?) async throws {
         #expect(try await engine(body).send(Request("http://h/").decoding(Int?.self)) == value)
         #expect(try Response(status: .ok, body: Data(body.utf8)).decode(Int?.self) == value)
     }
@@ -101,7 +101,7 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError)
     }
 
-    @Test func `a typed call returns nil where there is no body, whatever its type`() async throws {
+    @Test func `a typed call with optional Data or Nothing returns nil for an empty body`() async throws {
         for body in ["", " "] {
             #expect(try await engine(body).send(Request("http://h/").decoding(Data?.self)) == nil)
             #expect(try await engine(body).send(Request("http://h/").decoding(Nothing?.self)) == nil)
@@ -110,7 +110,7 @@ private struct Settings: Endpoint {
         #expect(try await engine("1").send(Request("http://h/").decoding(Data?.self)) == Data("1".utf8))
     }
 
-    @Test func `a typed call says nothing of the content of a body that cannot be decoded`() async throws {
+    @Test func `a typed call does not reveal values of a body that cannot be decoded`() async throws {
         enum Kind: String, Decodable { case known }
         let body = #"[{"kind": "s3cret"}]"#
         let error = await #expect(throws: ConnectionError.self) {
@@ -252,7 +252,7 @@ private struct Settings: Endpoint {
         (#"{"detail": "see https://u:p@h/x?token=t0p&page=2"}"#, "see https://h/x?token=•••&page=2"),
         ("{}", "see the response"), ("[", "see the response"),
     ])
-    func `a typed call says in its error what the server says of the problem`(
+    func `a typed call's error contains the server's problem details`(
         body: String,
         explanation: String
     ) async throws {

@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [10, 3 << 20])
-    func `a gateway passes a representation on that has taken the place of a beginning`(size: Int) async throws {
+    func `a gateway passes on a new representation instead of completing a stored beginning`(size: Int) async throws {
         let current = Guarded(("\"a\"", Data("0123456789".utf8)))
         let transport = server { current.withLock { $0 } }
         let engine = temporary.engine(transport, clock: clock) {

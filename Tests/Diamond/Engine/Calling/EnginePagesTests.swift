@@ -34,7 +34,7 @@ private struct Numbers: Endpoint {
         return Engine(configuration)
     }
 
-    /// A server of the numbers below 7, three on a page, whose pages are named in every way.
+    /// Returns three of the numbers below 7, selected by cursor, offset or page number.
     private static func page(_ request: TransportRequest) -> TransportResponse {
         let items = URLComponents(string: request.url)?.queryItems ?? []
         func number(_ name: String) -> Int? { items.first { $0.name == name }?.value.flatMap { Int($0) } }
@@ -75,7 +75,7 @@ private struct Numbers: Endpoint {
         ),
     ]
 
-    @Test(arguments: rules.indices) func `a list is requested page by page, by every rule, and again`(index: Int)
+    @Test(arguments: rules.indices) func `a list is requested page by page by every rule, and repeatedly`(index: Int)
         async throws
     {
         let (rule, queries) = Self.rules[index]

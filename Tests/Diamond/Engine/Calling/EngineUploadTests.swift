@@ -63,7 +63,7 @@ import Testing
         #expect(echo.fields.contains("Content-Type: application/octet-stream"))
     }
 
-    @Test func `a multipart body has another boundary each time, and one identity`() async throws {
+    @Test func `a multipart body has a new boundary each time, and always the same identity`() async throws {
         let request = Request("http://h/", method: .post, body: .multipart([MultipartPart("a", "b")]))
         let (one, other) = (try await sent(request), try await sent(request))
         #expect(one.body != other.body)
@@ -140,7 +140,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a file body names a file that cannot be read, before anything is sent`() async throws {
+    @Test func `a file body fails with the name of an unreadable file before anything is sent`() async throws {
         let missing = temporary.directory.appending(path: "missing")
         for body in [RequestBody.file(missing), .multipart([MultipartPart("a", file: missing)])] {
             let error = await #expect(throws: ConnectionError.self) {
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, [Change.longer, .other])
-    func `a changed file is never sent as part of another, or as another`(kind: TransportKind, change: Change)
+    func `a file that changes just before it is sent fails the request`(kind: TransportKind, change: Change)
         async throws
     {
         let url = try file("data", Data("ten letter".utf8))
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a file body is sent for no identity but that of the file that was read`(isPart: Bool) async throws {
+    func `a file body is not sent if the file changes after the key was computed`(isPart: Bool) async throws {
         let url = try file("data", Data("ten letter".utf8))
         let stub = StubTransport(headers: [.cacheControl: "max-age=3600"])
         var configuration = Engine.Configuration(testing: stub)

@@ -100,7 +100,7 @@ import Testing
     ]
 
     @Test(arguments: TransportKind.allCases, remedies)
-    func `a file that changes while it is sent ends the upload, and the error says what to do`(
+    func `a file that changes while it is sent ends the upload with an error that names the remedy`(
         kind: TransportKind,
         change: (isGone: Bool, remedy: String)
     ) async throws {
@@ -117,7 +117,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a file that changed is not sent again as another`() async throws {
+    @Test func `a file that changed between two attempts is not sent again`() async throws {
         let file = try folder.file("data", Data("abc".utf8))
         let bodies = Guarded<[String]>([])
         let interceptor = FileChangingInterceptor(attempt: 2) { try Data("other".utf8).write(to: file) }

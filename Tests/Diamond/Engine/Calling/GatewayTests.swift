@@ -22,7 +22,7 @@ private final class CollectingClient: GatewayClient {
 
     func receive(_ interim: InterimResponse) async throws {
         received.withLock { received in
-            // After the head, it would be no interim response.
+            // An interim response must come before the final head.
             if received.heads.isEmpty { received.interim.append(interim) }
         }
     }
@@ -67,7 +67,7 @@ private final class CollectingClient: GatewayClient {
     }
 
     @Test(arguments: [false, true])
-    func `stores a coded body with its coding, and Set-Cookie unless told otherwise`(keepsCookies: Bool) async throws {
+    func `stores a coded body with its coding, and Set-Cookie only if configured`(keepsCookies: Bool) async throws {
         let headers: HTTPFields = [.cacheControl: "max-age=60", .contentEncoding: "gzip", .setCookie: "a=b"]
         let transport = StubTransport(headers: headers, body: "coded")
         let engine = engine(transport, keepsCookies: keepsCookies)
@@ -150,7 +150,7 @@ private final class CollectingClient: GatewayClient {
         #expect(client.body == "answer 2" && client.heads.first?.source == .cache)
     }
 
-    @Test func `serves a stored response instead of a server error where the server allows it`() async throws {
+    @Test func `serves a stored response instead of a server error within stale-if-error`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ in
             let isFirst = count.withLock { count in
@@ -182,7 +182,7 @@ private final class CollectingClient: GatewayClient {
         }
     }
 
-    @Test func `passes a server error of any size on, if no stored response stands in for it`() async throws {
+    @Test func `passes on a server error of any size if no stored response replaces it`() async throws {
         let count = Guarded(0)
         let large = String(repeating: "x", count: 2 << 20)
         let transport = StubTransport { _ in
@@ -216,7 +216,7 @@ private final class CollectingClient: GatewayClient {
     }
 
     @Test(arguments: [301, 401, 408, 421, 429, 500, 503])
-    func `neither follows redirects nor sends again`(status: Int) async throws {
+    func `neither follows redirects nor retries`(status: Int) async throws {
         let transport = StubTransport(status: status, headers: [.location: "/b", .retryAfter: "0"])
         #expect(try await forward("/a", over: engine(transport)).heads.map(\.status.code) == [status])
         #expect(transport.requests.count == 1)

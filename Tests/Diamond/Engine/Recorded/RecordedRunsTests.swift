@@ -18,7 +18,7 @@ import Testing
     /// makes a run differ each time.
     private static let tries = 4
 
-    @Test(arguments: texts) func `recorded runs produce the same facts again`(seed: UInt64) async throws {
+    @Test(arguments: texts) func `recorded runs produce their recorded text again`(seed: UInt64) async throws {
         let file = RunRecord.directory.appending(path: "run-\(seed).txt")
         var run = await RunRecord.run(seed)
         try RunRecord.keep(run)
@@ -29,7 +29,7 @@ import Testing
         #expect(isSame, "\(RunRecord.difference(of: run.text, from: recorded))")
     }
 
-    @Test func `recorded runs produce the same digests again`() async throws {
+    @Test func `recorded runs produce their recorded digests again`() async throws {
         var runs = try await RunRecord.runs(Self.digests)
         let file = RunRecord.directory.appending(path: "digests.txt")
         if RunRecord.isRecording {

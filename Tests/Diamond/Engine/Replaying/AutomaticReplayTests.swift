@@ -39,7 +39,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine sends none by default`() async throws {
+    @Test func `an engine sends no jobs by default`() async throws {
         let id = try await leave()[0]
         let engine = fixture.engine()
         _ = try await engine.send(fixture.note(.never))
@@ -105,11 +105,11 @@ import Testing
         #expect(try queue.job(last)?.state == .ready && fixture.transport.requests.count == count)
     }
 
-    @Test func `a stop before the run has begun is not lost`() async throws {
+    @Test func `a replayer stopped before its run has begun claims no job`() async throws {
         try await leave()
         for _ in 0..<20 {
             weak let pipeline = automatic { $0.replayPass = { _ in Issue.record("it claims a job") } }.pipeline
-            // The engine is released at once. A run that has begun may have claimed nothing by then.
+            // The engine is released at once, before its run can have claimed a job.
             await untilTrue { pipeline == nil }
         }
     }

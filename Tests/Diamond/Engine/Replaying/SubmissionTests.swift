@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.never, .onFailure, .durable])
-    func `a request that is answered is sent`(policy: ReplayPolicy) async throws {
+    func `a submitted request that is answered is reported as sent`(policy: ReplayPolicy) async throws {
         guard case .sent(let response) = try await fixture.engine().submit(fixture.note(policy)) else {
             Issue.record("it is not sent")
             return
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.onFailure, .durable])
-    func `a request that cannot be sent now is a job, and the replayer sends it`(policy: ReplayPolicy) async throws {
+    func `a submitted request that cannot be sent becomes a job for the replayer`(policy: ReplayPolicy) async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         let job = try job(try await engine.submit(fixture.note(policy)))
@@ -58,14 +58,14 @@ import Testing
         #expect(try job(try await engine.submit(fixture.note(policy))).state == .ready)
     }
 
-    @Test func `a request that is not to be queued fails with its error`() async throws {
+    @Test func `a submitted request that must not be queued fails with its error`() async throws {
         fixture.serve(ReplayFixture.refused)
         let (engine, note) = (fixture.engine(), fixture.note(.never))
         let error = await #expect(throws: ConnectionError.self) { try await engine.submit(note) }
         #expect(error?.code == .cannotConnect)
     }
 
-    @Test func `a request that is refused for good is sent`() async throws {
+    @Test func `a submitted request that is answered with a permanent error is reported as sent`() async throws {
         fixture.serve { _ in .stub(status: 422) }
         let engine = fixture.engine()
         guard case .sent(let response) = try await engine.submit(fixture.note(.durable)) else {
@@ -75,7 +75,7 @@ import Testing
         #expect(response.status == .unprocessableContent)
     }
 
-    @Test func `a merge that leaves nothing to send is the error queued, without a job`() async throws {
+    @Test func `a merge that leaves nothing to send throws the error queued without a job ID`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         try await engine.queue().hold(.queue)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a call is sent with its output, or is a job of its kind`(isDurable: Bool) async throws {
+    func `a submitted call returns its output, or becomes a job of its kind`(isDurable: Bool) async throws {
         let engine = fixture.engine()
         let call = CreateNote(isDurable: isDurable)
         #expect(try await engine.submit(call) == .sent(CreateNote.Output(id: 1)))

@@ -35,7 +35,7 @@ import Testing
             ("public, max-age=60", 60), (#"ext="a\", max-age=5", max-age=60"#, 60),
             ("private=\"a, max-age=5\", max-age=60", 60), ("max-age=0060", 60),
         ])
-    func `names have no case, and arguments are tokens or quoted`(value: String, seconds: Int64) {
+    func `directive names ignore case, and arguments are tokens or quoted strings`(value: String, seconds: Int64) {
         #expect(CacheControl([.cacheControl: value]).maxAge == seconds)
     }
 
@@ -46,7 +46,7 @@ import Testing
         #expect(CacheControl([.cacheControl: value]).noStore)
     }
 
-    @Test func `several fields are one list`() {
+    @Test func `several Cache-Control fields are read as one list`() {
         let headers: HTTPFields = [.cacheControl: "max-age=60", .cacheControl: "no-store, max-age=5"]
         let control = CacheControl(headers)
         #expect(control.maxAge == 60 && control.noStore)
@@ -60,7 +60,7 @@ import Testing
             ("no-cache=\"\"", true, []), ("no-cache=\" , \"", true, []), ("no-cache=", true, []),
             ("no-cache=\"a b\"", true, []), ("no-cache =\"A\"", true, []), ("no-cache=\"A", true, []),
         ] as [(String, Bool, [String])])
-    func `a directive with field names is about those, and without about all`(
+    func `a directive applies to the fields that it names, or else to the whole response`(
         value: String, isAll: Bool, fields: [String]
     ) {
         let control = CacheControl([.cacheControl: value])
@@ -78,7 +78,7 @@ import Testing
             ([pragma: "no-cache"], true), ([pragma: "x, No-Cache"], true), ([pragma: "x"], nil), ([:], nil),
             ([pragma: "no-cache", .cacheControl: "max-age=5"], false), ([.cacheControl: "no-cache"], true),
         ] as [(HTTPFields, Bool?)])
-    func `Pragma counts in a request without Cache-Control`(headers: HTTPFields, isNoCache: Bool?) {
+    func `Pragma is obeyed only in a request without Cache-Control`(headers: HTTPFields, isNoCache: Bool?) {
         #expect(CacheControl(ofRequest: headers)?.noCache == isNoCache)
         #expect(CacheControl(headers).noCache == (headers[.cacheControl] == "no-cache"))
     }
@@ -88,14 +88,14 @@ import Testing
     @Test(arguments: [
         ("2147483647", 2_147_483_647), ("2147483648", 1 << 31), ("2147483649", 1 << 31),
         ("99999999999999999999999999", 1 << 31), ("0", 0),
-    ]) func `a greater number of seconds counts as 2^31`(value: String, seconds: Int64) {
+    ]) func `a number of seconds above 2^31 is read as 2^31`(value: String, seconds: Int64) {
         #expect(CacheControl([.cacheControl: "max-age=\(value)"]).maxAge == seconds)
     }
 
     @Test(arguments: [
         "", "x", "-5", "+5", "1.5", "1e3", "6 0", " 60", "\" 60\"", "\"60 \"", "\"\"", "'60'", "\"60", "60\"", "0x3c",
         "\u{661}",
-    ]) func `anything but digits is invalid, and counts as 0`(value: String) {
+    ]) func `a number of seconds that is not only digits is read as 0`(value: String) {
         for name in ["max-age", "s-maxage", "max-stale", "min-fresh", "stale-while-revalidate", "stale-if-error"] {
             let control = CacheControl([.cacheControl: "\(name)=\(value)"])
             let values = [

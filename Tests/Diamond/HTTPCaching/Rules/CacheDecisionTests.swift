@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The decision what to do for a request` {
-    /// What may be stored, by a name for the table.
+    /// The stored responses of the table.
     enum Stored: CaseIterable {
         case nothing, fresh, stale, staleWithValidator, silent, noCache, invalidated
 
@@ -24,7 +24,7 @@ import Testing
     static let load = CacheDecision.ask(conditionally: false, elseStored: .none)
     static let confirm = CacheDecision.ask(conditionally: true, elseStored: .none)
 
-    /// One row a policy, one column a case of `Stored`, in its order.
+    /// The decisions for each policy, in the order of the cases of `Stored`.
     static let table: [(CachePolicy, [CacheDecision])] = [
         (.automatic, [load, .serve(.cache), load, confirm, load, confirm, confirm]),
         (
@@ -64,9 +64,9 @@ import Testing
         (.noStore, [load, load, load, load, load, load, load]),
     ]
 
-    @Test(arguments: table) func `follows the table`(policy: CachePolicy, expected: [CacheDecision]) {
+    @Test(arguments: table) func `depends on policy and stored entry`(policy: CachePolicy, expected: [CacheDecision]) {
         for (stored, decision) in zip(Stored.allCases, expected) {
-            // Ten seconds after it was stored.
+            // The response was stored ten seconds before.
             #expect(CacheDecision(now: 10_000, stored: stored.response, policy: policy) == decision, "\(stored)")
         }
     }
@@ -78,7 +78,7 @@ import Testing
         (.staleWhileRevalidate(maxAge: .seconds(60)), .staleWhileRevalidate),
         (.cacheOnly(maxAge: .seconds(60)), .cacheOnly),
     ])
-    func `a policy has the spelling of its mode`(policy: CachePolicy, mode: CachePolicy.Mode) {
+    func `a static function of a policy has the name of its mode`(policy: CachePolicy, mode: CachePolicy.Mode) {
         #expect(policy == CachePolicy(mode, maxAge: .seconds(60)))
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(CacheDecision(now: 5000, stored: old, policy: .automatic) == Self.load)
     }
 
-    @Test func `never lets the app's maxAge outlive the server's word`() {
+    @Test func `does not extend an explicit lifetime by the app's maxAge`() {
         let short = StoredResponse.stub(lifetime: 1000)
         let policy = CachePolicy.automatic(maxAge: .seconds(3600))
         #expect(CacheDecision(now: 10_000, stored: short, policy: policy) == Self.load)

@@ -28,7 +28,7 @@ private func freshness(
             ([.expires: minute, .expires: "Sun, 06 Nov 1994 08:51:37 GMT", .date: date], 0),
             ([.expires: minute, .expires: "0", .date: date], 0),
         ] as [(HTTPFields, Int64?)])
-    func `the first of max-age and Expires is the lifetime`(headers: HTTPFields, lifetime: Int64?) {
+    func `the lifetime is that of max-age, or else of Expires`(headers: HTTPFields, lifetime: Int64?) {
         #expect(freshness(headers).lifetime == lifetime)
         #expect(!freshness(headers).isHeuristic)
     }
@@ -61,7 +61,7 @@ private func freshness(
             (200, [.lastModified: hundredSeconds, .lastModified: date], nil),
             (200, [.lastModified: hundredSeconds, .date: "today"], nil),
         ] as [(Int, HTTPFields, Int64?)])
-    func `a tenth of the time without a change is the lifetime, a day at most`(
+    func `the heuristic lifetime is a tenth of the time since Last-Modified, and at most a day`(
         status: Int, headers: HTTPFields, lifetime: Int64?
     ) {
         let freshness = freshness(headers, status: status)
@@ -111,7 +111,7 @@ private func freshness(
             ([.age: "7.5"], 0), ([.age: "\"70\""], 0), ([.age: "7 0"], 0), ([.age: ""], 0), ([.age: "x, 70"], 0),
             ([.age: "99999999999999999999"], (1 << 31) * 1000),
         ] as [(HTTPFields, Int64)])
-    func `the first member of Age counts, and an invalid one is ignored`(headers: HTTPFields, age: Int64) {
+    func `the first member of Age is used, and an invalid member is ignored`(headers: HTTPFields, age: Int64) {
         #expect(freshness(headers).initialAge == age)
     }
 }
@@ -128,8 +128,7 @@ private func freshness(
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: "today"], 0),
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date, .date: date], 60_000),
         ] as [(HTTPFields, Int64)])
-    func `Expires less Date is the lifetime, and what cannot be read has expired`(headers: HTTPFields, lifetime: Int64)
-    {
+    func `the lifetime is Expires minus Date, and 0 if either is malformed`(headers: HTTPFields, lifetime: Int64) {
         #expect(freshness(headers).lifetime == lifetime)
     }
 }

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [
         "sun, 06 nov 1994 08:49:37 gmt", "SUN, 06 NOV 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC",
         "sunday, 06-nov-94 08:49:37 utc", "SUNDAY, 06-NOV-94 08:49:37 GMT", "sun nov  6 08:49:37 1994",
-    ]) func `is read without case, and in UTC`(text: String) {
+    ]) func `is read without regard to case, in GMT or UTC`(text: String) {
         #expect(HTTPDate.milliseconds(of: text, now: Self.now) == 784_111_777_000)
     }
 
@@ -38,16 +38,16 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08.49.37 GMT", "784111777",
         "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:3: GMT", "Sun, 06 Nov 1994 08-49-37 GMT",
-    ]) func `that is none is nil`(text: String) {
+    ]) func `is nil for malformed text`(text: String) {
         #expect(HTTPDate.milliseconds(of: text, now: Self.now) == nil)
     }
 
     @Test(arguments: [0, 784_111_777_000, -1000, 951_782_400_000, 253_402_300_799_000] as [Int64])
-    func `is written so that it reads back`(milliseconds: Int64) {
+    func `is the same after writing and reading`(milliseconds: Int64) {
         #expect(HTTPDate.milliseconds(of: HTTPDate.text(of: milliseconds), now: Self.now) == milliseconds)
     }
 
-    @Test func `is written in the one form to send`() {
+    @Test func `is written as an IMF-fixdate`() {
         #expect(HTTPDate.text(of: 784_111_777_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 }

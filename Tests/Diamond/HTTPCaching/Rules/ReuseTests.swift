@@ -10,9 +10,9 @@ private let loadElseStored = CacheDecision.ask(conditionally: false, elseStored:
 /// Decides for a response with a lifetime of 100 seconds.
 ///
 /// - Parameters:
-///   - age: seconds since it was stored.
-///   - control: its `Cache-Control`.
-///   - request: that of the request.
+///   - age: the seconds since the response was stored.
+///   - control: the `Cache-Control` of the response.
+///   - request: the `Cache-Control` of the request.
 private func decide(
     age: Int64,
     _ control: String = "",
@@ -42,7 +42,7 @@ private func decide(
             (150, "max-stale, max-age=200", .serve(.stale)), (150, "max-stale, max-age=100", load),
             (150, "max-stale, min-fresh=1", load), (150, "max-stale, no-cache", load),
         ] as [(Int64, String, CacheDecision)])
-    func `max-stale accepts what is stale (section 5.2.1.2)`(age: Int64, request: String, decision: CacheDecision) {
+    func `max-stale accepts a stale response (section 5.2.1.2)`(age: Int64, request: String, decision: CacheDecision) {
         #expect(decide(age: age, by: request) == decision)
     }
 
@@ -51,7 +51,7 @@ private func decide(
             (50, "min-fresh=50", .serve(.cache)), (51, "min-fresh=50", load), (99, "min-fresh=x", .serve(.cache)),
             (100, "min-fresh=0", load),
         ] as [(Int64, String, CacheDecision)])
-    func `min-fresh asks for time that is left (section 5.2.1.3)`(
+    func `min-fresh requires a remaining lifetime (section 5.2.1.3)`(
         age: Int64, request: String, decision: CacheDecision
     ) {
         #expect(decide(age: age, by: request) == decision)
@@ -69,7 +69,7 @@ private func decide(
             (50, "only-if-cached, no-cache", .fail), (50, "only-if-cached, max-age=20", .fail),
             (150, "only-if-cached, max-stale=60", .serve(.stale)), (150, "only-if-cached, max-stale=40", .fail),
         ] as [(Int64, String, CacheDecision)])
-    func `only-if-cached serves what may be served, or fails (section 5.2.1.7)`(
+    func `only-if-cached serves a response that may be served, or fails (section 5.2.1.7)`(
         age: Int64, request: String, decision: CacheDecision
     ) {
         #expect(decide(age: age, by: request) == decision)
@@ -82,7 +82,7 @@ private func decide(
             (.staleWhileRevalidate, .serve(.cache), .serve(.stale)),
             (.revalidate, .fail, .fail), (.reload, .fail, .fail), (.noStore, .fail, .fail),
         ] as [(CachePolicy, CacheDecision, CacheDecision)])
-    func `only-if-cached asks no server under any policy, which keeps its meaning`(
+    func `only-if-cached sends no request, whatever the app's policy`(
         policy: CachePolicy, fresh: CacheDecision, stale: CacheDecision
     ) {
         #expect(decide(age: 50, by: "only-if-cached", under: policy) == fresh)
@@ -92,7 +92,7 @@ private func decide(
     }
 
     @Test(arguments: CachePolicy.Mode.allCases.filter { $0 != .automatic })
-    func `the other directives leave the decision to a policy of the app`(mode: CachePolicy.Mode) {
+    func `the other directives do not change the decision of an app's policy`(mode: CachePolicy.Mode) {
         let policy = CachePolicy(mode)
         for age in [50, 150] as [Int64] {
             let request = "max-age=0, no-cache, min-fresh=100, stale-if-error=100"
@@ -104,7 +104,7 @@ private func decide(
 @Suite struct `RFC 9111 section 4.2.4` {
     private static let flags: [StoredResponse.Flags] = [.noCache, .mustRevalidate, .invalidated]
 
-    @Test(arguments: flags) func `nothing makes up for a word that forbids what is stale`(flag: StoredResponse.Flags) {
+    @Test(arguments: flags) func `a stale response that must be validated is never served`(flag: StoredResponse.Flags) {
         let control = "stale-while-revalidate=100, stale-if-error=100"
         for request in [nil, "max-stale", "stale-if-error=100"] {
             #expect(decide(age: 150, control, flags: flag, by: request) == load)
@@ -112,7 +112,7 @@ private func decide(
         #expect(decide(age: 150, control, flags: flag, by: "only-if-cached, max-stale") == .fail)
     }
 
-    @Test func `nothing stale is served without leave`() {
+    @Test func `a stale response is not served without a directive that allows it`() {
         #expect(decide(age: 100) == load)
         #expect(decide(age: 100, "public, max-age=100") == load)
     }
@@ -132,13 +132,13 @@ private func decide(
             (120, "no-transform", .serveStaleAndRefresh), (120, "max-stale", .serve(.stale)),
             (120, "only-if-cached", .serve(.stale)),
         ] as [(Int64, String?, CacheDecision)])
-    func `a stale response is served within its window, and refreshed`(
+    func `a stale response is served within stale-while-revalidate, and refreshed`(
         age: Int64, request: String?, decision: CacheDecision
     ) {
         #expect(decide(age: age, Self.control, by: request) == decision)
     }
 
-    @Test func `the window begins where the app's lifetime ends`() {
+    @Test func `stale-while-revalidate begins at the end of the app's maxAge`() {
         let stored = StoredResponse.stub(lifetime: nil, headers: "Cache-Control: stale-while-revalidate=50\n")
         let policy = CachePolicy.automatic(maxAge: .seconds(100))
         #expect(CacheDecision(now: 99_000, stored: stored, policy: policy) == .serve(.cache))
@@ -158,7 +158,7 @@ private func decide(
             (120, control, "no-cache", load), (120, "", "no-cache, stale-if-error=50", loadElseStored),
             (50, control, "max-age=0", loadElseStored),
         ] as [(Int64, String, String?, CacheDecision)])
-    func `a response stands in for an error within the window of either side`(
+    func `a stale response replaces an error within stale-if-error of the response or the request`(
         age: Int64, control: String, request: String?, decision: CacheDecision
     ) {
         #expect(decide(age: age, control, by: request) == decision)
@@ -173,7 +173,7 @@ private func decide(
             (50, "immutable", "max-age=0, min-fresh=60", load), (100, "immutable", "max-age=0", load),
             (50, "immutable=0", "max-age=0", .serve(.cache)), (50, "", "max-age=0, immutable", load),
         ] as [(Int64, String, String, CacheDecision)])
-    func `a reload takes a fresh response that does not change`(
+    func `a request with max-age is served a fresh immutable response`(
         age: Int64, control: String, request: String, decision: CacheDecision
     ) {
         #expect(decide(age: age, control, by: request) == decision)

@@ -38,7 +38,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             (.get, 200, [.vary: "accept", .contentType: "a"], true),
             (.get, 200, [.contentEncoding: "gzip"], false), (.get, 200, [.contentEncoding: "Identity"], true),
         ] as [(HTTPRequest.Method, Int, HTTPFields, Bool)])
-    func `says what a private cache stores`(
+    func `a private cache stores a response if its method, status and fields allow it`(
         method: HTTPRequest.Method, status: Int, headers: HTTPFields, isStored: Bool
     ) {
         #expect((decide(headers, method: method, status: status) != nil) == isStored)
@@ -51,11 +51,11 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             (302, [.cacheControl: "s-maxage=60"], true), (200, [.cacheControl: "no-store, s-maxage=60"], false),
             (200, [.cacheControl: "private=\"A\""], true), (200, [.cacheControl: "private=\"\""], false),
         ] as [(Int, HTTPFields, Bool)])
-    func `says what a shared cache stores`(status: Int, headers: HTTPFields, isStored: Bool) {
+    func `a shared cache stores no private or no-store response`(status: Int, headers: HTTPFields, isStored: Bool) {
         #expect((decide(headers, .shared, status: status) != nil) == isStored)
     }
 
-    @Test func `gives the response of one kind of cache to that kind only`() throws {
+    @Test func `a private cache and a shared cache do not serve each other's responses`() throws {
         let own = try #require(decide([:]))
         let shared = try #require(decide([:], .shared))
         #expect(own.isOf(.private) && !own.isOf(.shared))
@@ -69,7 +69,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             ("max-age=60", false), ("", false), ("public", true), ("must-revalidate", true), ("s-maxage=60", true),
             ("proxy-revalidate, max-age=60", false), ("public, private", false), ("public, no-store", false),
         ])
-    func `says which answers to Authorization a shared cache stores`(control: String, isStored: Bool) {
+    func `a shared cache stores a response to Authorization if a directive allows it`(control: String, isStored: Bool) {
         let headers: HTTPFields = [.cacheControl: control]
         #expect((decide(headers, .shared, isAuthorized: true) != nil) == isStored)
         #expect(control.contains("no-store") || decide(headers, isAuthorized: true) != nil)
@@ -84,7 +84,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             (206, "no-store, must-understand, max-age=60", false), (200, "no-store, max-age=60", false),
             (299, "max-age=60", true),
         ])
-    func `must-understand takes the place of no-store for a status that is known`(
+    func `must-understand replaces no-store for a known status, and forbids storing an unknown one`(
         status: Int, control: String, isStored: Bool
     ) {
         #expect((decide([.cacheControl: control], status: status) != nil) == isStored)
@@ -100,7 +100,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             (.private, "private=\"ETag, Content-Type\"", [.cacheControl, .eTag, .lastModified, .contentType]),
             (.shared, "private=\"ETag\", no-cache=\"Content-Type\"", [.cacheControl, .lastModified]),
         ] as [(CacheKind, String, [HTTPField.Name])])
-    func `fields that are named are not stored`(kind: CacheKind, control: String, names: [HTTPField.Name]) throws {
+    func `fields that a directive names are dropped`(kind: CacheKind, control: String, names: [HTTPField.Name]) throws {
         var headers = Self.fields
         headers[.cacheControl] = control
         let stored = try #require(decide(headers, kind))
@@ -108,13 +108,13 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(stored.flags.isDisjoint(with: .noCache) && stored.flags.contains(.hasValidator))
     }
 
-    @Test func `a response that means something else without the field is not stored`() {
+    @Test func `a redirect whose Location no-cache names is not stored`() {
         let headers: HTTPFields = [.location: "/b", .cacheControl: "no-cache=\"Location\", max-age=60"]
         #expect(decide(headers, status: 301) == nil)
         #expect(decide([.location: "/b", .cacheControl: "no-cache=\"A\""], status: 301) != nil)
     }
 
-    @Test func `a validator that is not stored is not sent`() throws {
+    @Test func `a validator that no-cache names is not used`() throws {
         let stored = try #require(decide([.eTag: "\"1\"", .cacheControl: "no-cache=\"ETag\""]))
         #expect(!stored.flags.contains(.hasValidator))
     }
@@ -126,7 +126,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             ("must-revalidate", true, true), ("proxy-revalidate", false, true), ("s-maxage=60", false, true),
             ("max-age=60", false, false),
         ])
-    func `oblige private and shared caches to validate what is stale`(
+    func `must-revalidate binds every cache, proxy-revalidate and s-maxage bind a shared one`(
         control: String, inPrivate: Bool, inShared: Bool
     ) throws {
         let own = try #require(decide([.cacheControl: control]))
@@ -137,7 +137,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 }
 
 @Suite struct `RFC 9111 section 3.1` {
-    @Test func `leaves out what belongs to the connection, and cookies`() throws {
+    @Test func `fields of the connection and Set-Cookie are not stored`() throws {
         let headers: HTTPFields = [
             .connection: "close, X-Hop,\u{301}", .proxyAuthenticate: "Basic", .proxyAuthorization: "Basic YTpi",
             .setCookie: "sid=s3cret", .transferEncoding: "chunked", .eTag: "\"1\"",
@@ -176,7 +176,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(try #require(decision.stored).headers[.contentEncoding] == (passesCoding ? "gzip" : "br"))
     }
 
-    @Test func `a 304 updates the fields and the freshness, but for what describes the body`() throws {
+    @Test func `a 304 updates freshness and fields, except the length, the coding and the range`() throws {
         let old = StoredResponse.stub(
             lifetime: 1000,
             flags: [.hasValidator, .invalidated, .pinned],
@@ -219,7 +219,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             ([.eTag: "\"1\"", .lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], true),
             ([:], [:], true),
         ] as [(HTTPFields, HTTPFields, Bool)])
-    func `believes a 304 that speaks of the stored answer`(
+    func `a 304 with another validator does not confirm the stored response`(
         stored: HTTPFields,
         confirmation: HTTPFields,
         isConfirmed: Bool
@@ -233,7 +233,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
             ([.cacheControl: "max-age=5"], 0, 5000), ([.cacheControl: "public", .expires: "0"], 0, 0),
             ([.cacheControl: "must-revalidate, max-age=5"], 0, 5000),
         ] as [(HTTPFields, Int64, Int64)])
-    func `a 304 brings an age of its own, and a lifetime by the updated fields`(
+    func `a 304 sets the age by its own fields, and the lifetime by the updated fields`(
         confirmation: HTTPFields, age: Int64, lifetime: Int64
     ) throws {
         let old = StoredResponse.stub(
@@ -245,7 +245,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(new.flags.contains(.mustRevalidate) == (confirmation[.cacheControl]?.hasPrefix("must") == true))
     }
 
-    @Test func `after a 304 that forbids it drops the entry`() {
+    @Test func `a 304 with no-store removes the entry`() {
         let old = StoredResponse.stub(lifetime: nil)
         let confirmation: HTTPFields = [.cacheControl: "no-store"]
         #expect(StoreDecision(confirming: old, by: confirmation, sentAt: 0, receivedAt: 0).stored == nil)
@@ -255,14 +255,14 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         arguments: [
             ("*", false), ("Cookie, X-Kind", false), ("X-Kind, Accept-Encoding", true), ("User-Agent", true),
         ])
-    func `after a 304 whose Vary no request is known to match drops the entry`(vary: String, isStored: Bool) {
+    func `a 304 removes the entry if no request is known to match its Vary`(vary: String, isStored: Bool) {
         let old = StoredResponse.stub(lifetime: 1000)
         let rules = StoreRules(selection: { $0 == "cookie" ? .unknown : KeyRules.isSelecting($0) ? .key : .value })
         let decision = StoreDecision(confirming: old, by: [.vary: vary], sentAt: 0, receivedAt: 0, rules: rules)
         #expect((decision.stored != nil) == isStored)
     }
 
-    @Test func `after a 304 without a Date counts Expires from when it came`() throws {
+    @Test func `after a 304 without Date the lifetime is Expires minus the time of arrival`() throws {
         let old = StoredResponse.stub(
             lifetime: 10_000,
             flags: [.hasValidator],

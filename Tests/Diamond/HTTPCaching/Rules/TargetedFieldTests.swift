@@ -32,19 +32,19 @@ private let own = HTTPField.Name("Own-Cache-Control") ?? .cacheControl
             ("proxy-revalidate", control { $0.proxyRevalidate = true }), ("other=(1 2), max-stale=5", control { _ in }),
             ("no-transform", control { $0.noTransform = true }), ("no-store=?0, private=?0", control { _ in }),
         ])
-    func `a directive is read with its type`(value: String, control: CacheControl) {
+    func `a directive with a value of its type is read`(value: String, control: CacheControl) {
         #expect(CacheControl([cdn: value], targets: [cdn]) == control)
     }
 
     @Test(arguments: [
         "max-age=\"60\"", "max-age=60.5", "max-age=-60", "max-age", "max-age=a", "max-age=(60)", "max-age=:60:",
     ])
-    func `a lifetime of another type is stale`(value: String) {
+    func `a max-age that is not an integer is stale`(value: String) {
         #expect(CacheControl([cdn: value, .cacheControl: "max-age=60"], targets: [cdn]).maxAge == 0)
     }
 
     @Test(arguments: ["no-store=1", "public=\"a\"", "private=1", "no-cache=a", "stale-if-error=5.5", "immutable=a"])
-    func `another directive of another type is not read`(value: String) {
+    func `a directive other than max-age is ignored if its value has the wrong type`(value: String) {
         #expect(CacheControl([cdn: value], targets: [cdn]) == Self.control { _ in })
     }
 }
@@ -58,7 +58,7 @@ private let own = HTTPField.Name("Own-Cache-Control") ?? .cacheControl
             ([cdn: "  ", .cacheControl: "max-age=5"], 5), ([cdn: "max-age=60, &", .cacheControl: "max-age=5"], 5),
             ([.cacheControl: "max-age=5"], 5), ([:], nil),
         ] as [(HTTPFields, Int64?)])
-    func `the first valid field of the list counts, else Cache-Control`(headers: HTTPFields, maxAge: Int64?) {
+    func `the first valid targeted field of the list is used, else Cache-Control`(headers: HTTPFields, maxAge: Int64?) {
         #expect(CacheControl(headers, targets: [own, cdn]).maxAge == maxAge)
     }
 
@@ -78,7 +78,7 @@ private let own = HTTPField.Name("Own-Cache-Control") ?? .cacheControl
             ([cdn: "public,", .expires: "Thu, 01 Jan 1970 00:01:00 GMT"], 60_000),
             ([cdn: "max-age=60, s-maxage=70"], 70_000),
         ] as [(HTTPFields, Int64?)])
-    func `a valid field replaces Cache-Control and Expires`(headers: HTTPFields, lifetime: Int64?) {
+    func `a valid targeted field replaces Cache-Control and Expires`(headers: HTTPFields, lifetime: Int64?) {
         let stored = decide(headers)
         #expect(lifetime == -1 ? stored == nil : stored != nil && stored?.lifetime == lifetime)
     }

@@ -9,7 +9,7 @@ import Testing
         .contentLength: "10", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:37 GMT",
     ]
 
-    /// A table's row: what is changed of ``whole``, and whether it can be gone on with.
+    /// Returns ``whole`` with some fields changed; an empty value removes a field.
     private static func fields(_ changes: HTTPFields) -> HTTPFields {
         var fields = whole
         for change in changes { fields[change.name] = change.value.isEmpty ? nil : change.value }
@@ -25,10 +25,10 @@ import Testing
             (200, [.contentLength: "-1"], false), (200, [.acceptRanges: "none"], false),
             (200, [.acceptRanges: "bytes"], true), (200, [.contentEncoding: "gzip"], false),
             (200, [.contentEncoding: "Identity"], true),
-            // A weak entity tag is no reason to take the date.
+            // With a weak entity tag, the date is not used either.
             (200, dated, true), (200, [.eTag: "W/\"a\""] + dated, false),
         ] as [(Int, HTTPFields, Bool)])
-    func `can be gone on with where it has length and strong validator`(
+    func `can be resumed if it has a length and a strong validator`(
         status: Int, changes: HTTPFields, isContinuable: Bool
     ) {
         let headers = Self.fields(changes)
@@ -40,7 +40,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:50:37 GMT", true), ("Sun, 06 Nov 1994 08:50:36 GMT", false),
             ("Sun, 06 Nov 1994 08:49:37 GMT", false), ("Sun, 06 Nov 1994 08:49:36 GMT", false), ("yesterday", false),
         ])
-    func `takes a date that is a minute old for strong`(date: String, isStrong: Bool) {
+    func `has a strong validator if Last-Modified is at least a minute before Date`(date: String, isStrong: Bool) {
         var headers = Self.dated
         headers[.date] = date
         #expect((PartialContent(status: 200, headers: headers, now: 0) != nil) == isStrong)
@@ -49,13 +49,13 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (10, true), (11, false)])
-    func `has no more bytes than it announced`(count: Int, isResumable: Bool) {
+    func `cannot be resumed with more bytes than its Content-Length`(count: Int, isResumable: Bool) {
         let part = PartialContent(status: 200, headers: Self.whole, count: count, now: 0)
         #expect((part != nil) == isResumable)
         #expect(part?.received == (isResumable ? 0..<count : nil))
     }
 
-    @Test func `knows which bytes are here, and how many are missing`() throws {
+    @Test func `reports the received bytes, and the number of missing bytes`() throws {
         var part = try #require(PartialContent(status: 200, headers: Self.whole, count: 4, now: 0))
         #expect((part.completeLength, part.missingCount) == (10, 6))
         part.append(count: 5)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [(whole, "\"a\""), (dated, "Sun, 06 Nov 1994 08:49:37 GMT")])
-    func `is asked for the rest of, uncoded and without other conditions`(
+    func `is resumed with Range and If-Range, uncoded and without other conditions`(
         headers: HTTPFields, validator: String
     ) throws {
         let part = try #require(PartialContent(status: 200, headers: headers, count: 5, now: 0))

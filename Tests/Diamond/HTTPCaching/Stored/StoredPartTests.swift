@@ -18,14 +18,14 @@ private func part(
 }
 
 @Suite struct `RFC 9111 section 3.3, parts of a response` {
-    @Test func `a part has the form of a 206, and of a 200 if it begins at the first byte`() throws {
+    @Test func `a part is stored as a 206, or as a 200 if it begins at the first byte`() throws {
         let middle = try #require(part(2..<5))
         #expect(middle.range == 2..<5 && middle.length == 10 && middle.stored.status == 206)
         #expect(middle.stored.headers[.contentRange] == "bytes 2-4/10" && middle.stored.headers[.contentLength] == "3")
         let beginning = try #require(part(0..<5))
         #expect(beginning.range == 0..<5 && beginning.length == 10 && beginning.stored.status == 200)
         #expect(beginning.stored.headers[.contentRange] == nil && beginning.stored.headers[.contentLength] == "10")
-        // It is read as what it was.
+        // The stored form is read as the same part.
         for part in [middle, beginning] {
             #expect(StoredPart(part.stored, count: part.range.count, now: 0) == part)
         }
@@ -37,7 +37,7 @@ private func part(
             [.contentRange: "bytes 2-4/*"], [.contentRange: "bytes 2-5/10"], [.contentRange: "bytes */10"],
             [.contentRange: "lines 2-4/10"],
         ] as [HTTPFields])
-    func `a response without strong validator, range and length is no part`(changes: HTTPFields) {
+    func `a response is a part only with a strong validator, a byte range and a length`(changes: HTTPFields) {
         #expect(part(2..<5, changes) == nil)
     }
 
@@ -63,10 +63,10 @@ private func part(
             (2..<5, 5..<8, "2..<8 234567"), (2..<5, 4..<8, "2..<8 234567"), (5..<8, 2..<5, "2..<8 234567"),
             (2..<8, 3..<5, "2..<8 234567"), (3..<5, 2..<8, "2..<8 234567"), (0..<5, 5..<10, "200 0123456789"),
             (2..<10, 0..<3, "200 0123456789"), (0..<2, 2..<5, "0..<5 01234"),
-            // With a gap the larger one stays.
+            // If there is a gap between two parts, the larger part stays.
             (0..<3, 5..<7, "keep"), (0..<2, 5..<8, "5..<8 567"), (0..<2, 5..<7, "5..<7 56"),
         ] as [(Range<Int>?, Range<Int>, String)])
-    func `parts with one strong validator that touch or overlap are combined`(
+    func `adjacent or overlapping parts with the same strong validator are combined`(
         older: Range<Int>?, newer: Range<Int>, result: String
     ) throws {
         let newer = try #require(part(newer))

@@ -48,7 +48,7 @@ import Testing
             ([.vary: "a, *"], "unknown"), ([.vary: "B, a , b"], "b"), ([.vary: "d,B"], "b d"),
             ([.vary: "c, b"], "unknown"),
         ] as [(HTTPFields, String)])
-    func `are read from Vary, less those in the key`(headers: HTTPFields, expected: String) {
+    func `are read from Vary, without the fields that are in the key`(headers: HTTPFields, expected: String) {
         let vary = VariantFields.vary(headers) { $0 == "a" ? .key : $0 == "c" ? .unknown : .value }
         switch vary {
         case .key: #expect(expected == "key")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `are kept for four sets, the newest first`() throws {
+    @Test func `are stored in up to four sets, the newest first`() throws {
         let sets = try ["a", "b", "c", "d", "e"].map { try #require(VariantFields([$0])) }
         var index = VariantIndex(sets[0], generation: 7)
         for fields in sets.dropFirst() { index = index.adding(fields) }
@@ -75,7 +75,7 @@ import Testing
         #expect(VariantIndex(.stub(lifetime: 1)) == nil)
     }
 
-    @Test func `are kept under the checksum of their row`() {
+    @Test func `have another row checksum than a response`() {
         let stored = StoredResponse.stub(lifetime: 1)
         var index = stored
         index.flags.insert(.variants)

@@ -14,11 +14,11 @@ import Testing
             ("bytes=5-9/10", nil), ("bytes 5-9/10/10", nil), ("bytes 5-9/99999999999999999999", nil), ("bytes", nil),
             ("", nil), ("bytes 0-4/10, bytes 5-9/10", nil),
         ] as [(String, ContentRange?)])
-    func `is read as RFC 9110 says, or not at all`(value: String, range: ContentRange?) {
+    func `is read as RFC 9110 specifies, and is nil for other text`(value: String, range: ContentRange?) {
         #expect(ContentRange([.contentRange: value]) == range)
     }
 
-    @Test func `is none where there are two that differ, or none`() {
+    @Test func `is nil if two fields differ, or if there is no field`() {
         var headers: HTTPFields = [.contentRange: "bytes 5-9/10"]
         headers.append(HTTPField(name: .contentRange, value: "bytes 5-9/10"))
         #expect(ContentRange(headers) == .bytes(5...9, length: 10))

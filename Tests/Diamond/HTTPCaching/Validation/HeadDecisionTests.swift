@@ -18,11 +18,11 @@ import Testing
             (full, [.eTag: "\"1\"", .contentLength: "4"], .update),
             (full, [.eTag: "\"1\"", .contentLength: "5"], .invalidate),
             (full, [.contentLength: "4"], .ignore), (full, [.contentLength: "5"], .invalidate), (full, [:], .ignore),
-            // A coded length is not the decoded one's.
+            // The length of a coded body is not compared with the length of the decoded body.
             (full, [.eTag: "\"1\"", .contentLength: "5", .contentEncoding: "gzip"], .update),
             ([:], [.eTag: "\"1\""], .invalidate), ([:], [.lastModified: monday], .invalidate),
             ([:], [.contentLength: "5"], .ignore), ([:], [:], .ignore),
-            // Two to a server, though one to Unicode.
+            // The tags are canonically equivalent, but have different bytes.
             ([.eTag: "\"\u{e9}\""], [.eTag: "\"e\u{301}\""], .invalidate),
         ] as [(HTTPFields, HTTPFields, HeadDecision)])
     func `follows RFC 9111 section 4.3.5`(stored: HTTPFields, headers: HTTPFields, decision: HeadDecision) {
@@ -34,7 +34,7 @@ import Testing
         #expect(HeadDecision(Self.stored(Self.full), status: status, headers: [.eTag: "\"2\""]) == .ignore)
     }
 
-    @Test func `makes stale what has another status`() {
+    @Test func `makes a stored response with another status stale`() {
         #expect(HeadDecision(Self.stored(Self.full, status: 404), status: 200, headers: Self.full) == .invalidate)
     }
 

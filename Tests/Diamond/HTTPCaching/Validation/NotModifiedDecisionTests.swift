@@ -67,13 +67,13 @@ private let dated: HTTPFields = [.lastModified: monday]
             ([.ifNoneMatch: "*"], [:], .pass(isConfirming: false)),
             ([.ifNoneMatch: "*"], [.eTag: "\"a\""], .pass(isConfirming: true)),
         ] as [(HTTPFields, HTTPFields, NotModifiedDecision)])
-    func `a 304 confirms what it names, and else answers the caller`(
+    func `a 304 confirms the stored response, is passed on or causes another request`(
         own: HTTPFields, headers: HTTPFields, decision: NotModifiedDecision
     ) {
         #expect(self.decision(headers, own: own) == decision)
     }
 
-    @Test func `a 304 to the caller's conditions alone answers the caller`() {
+    @Test func `a 304 to the caller's conditions alone is passed to the caller`() {
         let own: HTTPFields = [.ifNoneMatch: "\"b\""]
         #expect(decision([:], own: own, isValidating: false) == .pass(isConfirming: false))
         #expect(decision([.eTag: "\"b\""], own: own, isValidating: false) == .pass(isConfirming: false))
@@ -124,7 +124,7 @@ private let dated: HTTPFields = [.lastModified: monday]
             ("gzip", "*", false), ("gzip, br", "gzip", false), ("gzip, br", "gzip, br", true), ("identity", nil, true),
             (nil, nil, true),
         ] as [(String?, String?, Bool)])
-    func `a coded variant is named to a client that accepts the coding`(
+    func `the entity tag of a coded variant is sent if the client accepts the coding`(
         coding: String?, accepted: String?, isNamed: Bool
     ) {
         var request = HTTPFields()

@@ -29,7 +29,7 @@ private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(self.form([.ifNoneMatch: value]) == form)
     }
 
-    @Test func `a tag may contain a comma, and the field may be repeated`() {
+    @Test func `an entity tag may contain a comma, and If-None-Match may be repeated`() {
         #expect(form([.ifNoneMatch: "\"x,y\""], of: [.eTag: "\"x,y\""]) == .notModified)
         var headers: HTTPFields = [.ifNoneMatch: "\"b\""]
         headers.append(HTTPField(name: .ifNoneMatch, value: "\"a\""))
@@ -77,7 +77,7 @@ private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(form([.ifNoneMatch: "\"a\"", .range: "bytes=0-1"], status: status) == .whole)
     }
 
-    @Test func `a request without conditions has none`() {
+    @Test func `If-Range without Range, and Range of HEAD, are no conditions`() {
         #expect(form([:]) == nil)
         #expect(form([.ifRange: "\"a\""]) == nil)
         #expect(form([.range: "bytes=0-1"], method: .head) == nil)
@@ -99,13 +99,13 @@ private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(self.form(headers) == form)
     }
 
-    @Test func `a weak tag and a date without a minute behind it are no validators of a range`() {
+    @Test func `a weak entity tag and a Last-Modified within a minute of Date do not validate a range`() {
         #expect(form([.range: "bytes=0-1", .ifRange: "W/\"a\""], of: [.eTag: "W/\"a\""]) == .whole)
         let recent: HTTPFields = [.lastModified: modified, .date: modified]
         #expect(form([.range: "bytes=0-1", .ifRange: modified], of: recent) == .whole)
     }
 
-    @Test func `a condition that fails comes before a range`() {
+    @Test func `If-None-Match is evaluated before Range`() {
         #expect(form([.ifNoneMatch: "\"a\"", .range: "bytes=0-1"]) == .notModified)
         #expect(form([.ifNoneMatch: "\"b\"", .range: "bytes=0-1"]) == .partial(0..<2))
     }

@@ -17,12 +17,12 @@ import Testing
 
     @Test(
         arguments: [
-            // The very rest.
+            // Exactly the missing bytes.
             (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\""], .append),
             (206, [.contentRange: "bytes 5-9/*", .eTag: "\"a\""], .append),
             (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentLength: "5"], .append),
             (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentEncoding: "identity"], .append),
-            // Another part, or of another representation.
+            // Other bytes, or bytes of another representation.
             (206, [.contentRange: "bytes 4-9/10", .eTag: "\"a\""], .restart),
             (206, [.contentRange: "bytes 6-9/10", .eTag: "\"a\""], .restart),
             (206, [.contentRange: "bytes 5-8/10", .eTag: "\"a\""], .restart),
@@ -37,18 +37,18 @@ import Testing
             (206, [.contentRange: "bytes */10", .eTag: "\"a\""], .restart),
             (206, [.contentRange: "lines 5-9/10", .eTag: "\"a\""], .restart), (206, [.eTag: "\"a\""], .restart),
             (206, [.contentType: "multipart/byteranges; boundary=x", .eTag: "\"a\""], .restart),
-            // No such range: nothing is missing only where everything is here.
+            // The range does not exist. Only a complete body lacks no bytes.
             (416, [.contentRange: "bytes */10", .eTag: "\"a\""], .restart),
             (416, [.contentRange: "bytes */3"], .restart), (416, [:], .restart),
-            // Not what was asked.
+            // No answer to the range request.
             (304, [.eTag: "\"a\""], .restart), (412, [:], .restart), (400, [:], .restart), (406, [:], .restart),
-            // Answers of their own.
+            // Responses that replace the part, and errors that keep it.
             (200, [.eTag: "\"a\""], .replace), (200, [:], .replace), (203, [:], .replace), (204, [:], .replace),
             (302, [:], .replace), (404, [:], .replace), (410, [:], .replace),
             (401, [:], .keep), (403, [:], .keep), (407, [:], .keep), (408, [:], .keep), (421, [:], .keep),
             (425, [:], .keep), (429, [:], .keep), (500, [:], .keep), (503, [:], .keep), (599, [:], .keep),
         ] as [(Int, HTTPFields, ResumeDecision)])
-    func `means one thing, whatever it is`(status: Int, headers: HTTPFields, decision: ResumeDecision) throws {
+    func `decides how the part is used`(status: Int, headers: HTTPFields, decision: ResumeDecision) throws {
         #expect(try Self.decide(Self.whole, 5, status, headers) == decision)
     }
 
@@ -58,7 +58,7 @@ import Testing
             ([.contentRange: "bytes */10", .eTag: "\"b\""], .restart), ([.eTag: "\"a\""], .restart),
             ([.contentRange: "bytes */9", .eTag: "\"a\""], .restart),
         ] as [(HTTPFields, ResumeDecision)])
-    func `416 says that all is here`(headers: HTTPFields, decision: ResumeDecision) throws {
+    func `completes a part of full length with a matching 416`(headers: HTTPFields, decision: ResumeDecision) throws {
         #expect(try Self.decide(Self.whole, 10, 416, headers) == decision)
     }
 
@@ -71,7 +71,7 @@ import Testing
             (10, 416, [.contentRange: "bytes */10", .lastModified: date], .complete),
             (10, 416, [.contentRange: "bytes */10"], .restart),
         ] as [(Int, Int, HTTPFields, ResumeDecision)])
-    func `need not repeat a date that was named`(
+    func `may omit the date that If-Range named, except in a 416`(
         received: Int, status: Int, headers: HTTPFields, decision: ResumeDecision
     ) throws {
         #expect(try Self.decide(Self.dated, received, status, headers) == decision)

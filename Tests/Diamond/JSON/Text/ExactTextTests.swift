@@ -55,7 +55,7 @@ import Testing
         #expect(Set(requests).count == 2, "\(name)")
     }
 
-    @Test func `a request that was changed to a similar text elsewhere differs`() {
+    @Test func `requests that differ in any other property are different`() {
         let request = Request("http://h/")
         let changes: [@Sendable (inout Request) -> Void] = [
             { $0.method = .post }, { $0.destination = .form }, { $0.encoding.arrays = .json }, { $0.cache = .noStore },
@@ -107,7 +107,7 @@ import Testing
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.accept] ?? "")
         }
-        // Its time stands still: where tests are slow, a minute passes soon.
+        // The engine's clock stands still, because a minute may pass if tests are slow.
         let engine = Engine(Engine.Configuration(testing: transport, store: temporary))
         for text in [Self.composed, Self.decomposed] {
             let response = try await engine.send(Request("http://h/", headers: [.accept: text]))

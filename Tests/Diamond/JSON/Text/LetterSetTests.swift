@@ -13,11 +13,11 @@ import Testing
 
     @Test(arguments: [
         ("ok", "token", true), ("token", "ok", false), ("", "", true), ("", "a", true), ("a", "", false),
-    ]) func `a letter set contains the letters of another or not`(part: String, whole: String, isSubset: Bool) {
+    ]) func `a letter set reports whether it contains another letter set`(part: String, whole: String, isSubset: Bool) {
         #expect(letters(part).isSubset(of: letters(whole)) == isSubset)
     }
 
-    @Test func `a letter set shares letters with another or not`() {
+    @Test func `a letter set reports whether it shares a letter with another letter set`() {
         #expect(letters("abc").isDisjoint(with: letters("def")))
         #expect(!letters("abc").isDisjoint(with: letters("Cde")))
         #expect(letters("abc").contains(UInt8(ascii: "B")))

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test mutating func `a lane's queue examines one place for each beginning request, at any number of origins`() {
+    @Test mutating func `a lane's queue examines one entry for each request that begins, at any number of origins`() {
         let entries = (0..<Self.count).map { add($0, "\($0)") }
         var isInOrder = true
         for (origin, entry) in entries.enumerated() {
@@ -38,19 +38,19 @@ import Testing
         #expect(isInOrder && looks == Self.count && queue.isIdle)
     }
 
-    @Test mutating func `a lane's queue examines one more place for each full origin, at any number of origins`() {
+    @Test mutating func `a lane's queue examines at most two more entries for each full origin`() {
         let entries = (0..<Self.count).map { add($0, "\($0)") }
         let full = Set((0..<60).map { "\($0)" })
         #expect(next(isFull: full.contains) == entries[60])
         #expect(looks <= 2 * full.count + 1)
-        // However urgent the requests for full origins are.
+        // The same holds if the requests for full origins are more urgent.
         for number in 0..<10 { _ = add(Self.count + number, "\(number)", .veryHigh) }
         looks = 0
         #expect(next(isFull: full.contains) == entries[60])
         #expect(looks <= 2 * full.count + 1)
     }
 
-    @Test mutating func `a lane's queue examines three places where all but one origin are selected`() {
+    @Test mutating func `a lane's queue examines at most three entries if one origin is full`() {
         let entries = (0..<Self.count).map { add($0, "\($0)") }
         queue.begin("0")
         #expect(queue.firstElsewhere() == entries[1])

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The permit queue compared with a plain one` {
-    @Test func `the permit queue admits the same requests as a plain one, and reserves for the same`() {
+    @Test func `the permit queue admits the same requests as a plain queue, and reserves for the same ones`() {
         var pair = Pair(seed: Effort.seed)
         var (differs, isKept) = (false, false)
         for step in 0..<Effort.rounds(12_000, soaking: 300_000) where !differs {
@@ -54,7 +54,7 @@ private struct Pair {
         case 133: queue.paused = pauses()
         case 134: queue.held = pauses()
         case 135: queue.ignoresPauses.toggle()
-        // Aging requires that others begin, and pauses end at last.
+        // Pauses have to end, because requests age only while others begin.
         case 136..<145: (queue.paused, queue.held, queue.ignoresPauses) = (LanePauses(), LanePauses(), false)
         case 145..<150: queue.width = 6
         case 150..<160: return begin()
@@ -101,7 +101,7 @@ private struct Pair {
         plain.add(come, place, priority)
     }
 
-    /// Requests of narrow lanes end rarely: many wait for them, and for long.
+    /// Ends a random request. Requests in lanes with a width end rarely, so that many requests wait for these lanes.
     private mutating func end() {
         guard let index = plain.flying.indices.randomElement(using: &random) else { return }
         let place = plain.flying[index]

@@ -29,7 +29,7 @@ import Testing
         #expect(queue.running == 5 && queue.waiting == 0)
     }
 
-    @Test func `the permit queue admits the most urgent first, and of equals the first to arrive`() {
+    @Test func `the permit queue admits the most urgent request first, and equal ones in order of arrival`() {
         var queue = queue(width: 0)
         let numbers = [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
             index, priority in
@@ -51,12 +51,13 @@ import Testing
             queue.end(place("a"))
             rounds += 1
         }
-        // Four priorities up, 64 others each: then it precedes later arrivals. One was there before.
+        // A request rises by one priority after 64 others. After four priorities, it precedes later arrivals. One more
+        // request was in the queue before.
         #expect(rounds == 4 * Urgency.aging + 2)
     }
 
     @Test(arguments: [false, true])
-    func `the permit queue starves no request that needs its lane and its origin at once`(isAtOnce: Bool) {
+    func `the permit queue starves no request whose lane and origin are never free at the same time`(isAtOnce: Bool) {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         let others = [place("a"), place("b", "images")]
         var flying = others
@@ -66,7 +67,8 @@ import Testing
         var hasBegun = false
         while !hasBegun, rounds < 10_000 {
             rounds += 1
-            // Never both at once: an end makes room for a request of its own kind, which is there or arrives now.
+            // The lane and the origin are never free at the same time: when a request ends, another request for the
+            // same origin and lane is queued, or begins at once.
             guard !flying.isEmpty else { break }
             let ended = flying.removeFirst()
             let other = others.first { $0 == ended } ?? ended
@@ -80,10 +82,10 @@ import Testing
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
-    @Test func `the permit queue starves no request behind a long one of its lane and origin`() {
+    @Test func `the permit queue starves no request behind a long request of its lane and origin`() {
         var queue = queue(originWidth: 2, ["images": LaneLimits(width: 2)])
         let others = [place("b", "images"), place("a")]
-        // One request that does not end, and two whose kind is there again whenever one ends.
+        // The first request does not end. When one of the two others ends, an equal request is queued.
         for place in [place("a", "images")] + others { _ = queue.beginIfRoom(place) }
         let patient = queue.add(place("a", "images"), .veryLow)
         var rounds = 0
@@ -101,8 +103,8 @@ import Testing
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
-    /// However long they have waited, requests that wait for their lane leave permits that their lane does not allow.
-    @Test func `the permit queue leaves the last permit of an origin to others, despite a full lane's backlog`() {
+    /// Requests that wait for a full lane do not reserve a permit of their origin, however long they wait.
+    @Test func `the permit queue leaves an origin's last permit to other lanes, despite a full lane's backlog`() {
         var queue = queue(["images": LaneLimits(width: 5)])
         for _ in 0..<500 { _ = queue.add(place("a", "images"), .normal) }
         #expect(queue.admitted().count == 5)
@@ -110,7 +112,7 @@ import Testing
         var passed: [Int] = []
         for begun in 5..<500 {
             if queue.beginIfRoom(place("a")) {
-                // Another request, for which there is no permit until that one ends.
+                // Another request has to wait until this request ends.
                 let other = queue.add(place("a"), .normal)
                 queue.end(place("a"))
                 if queue.admitted() == [other] { queue.end(place("a")) } else { passed.append(begun) }
@@ -124,7 +126,7 @@ import Testing
         #expect(refused.isEmpty && passed.isEmpty, "after \(refused.first ?? 0) and \(passed.first ?? 0) images")
     }
 
-    @Test func `the permit queue lets a lane go on while a request waits for another origin, however long`() {
+    @Test func `the permit queue admits requests of a lane while one of its requests waits for a full origin`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.beginIfRoom(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
@@ -176,7 +178,7 @@ import Testing
         #expect(queue.admitted() == [numbers[3], numbers[0], numbers[2]])
     }
 
-    @Test func `the permit queue distinguishes a request that returns from its earlier place`() {
+    @Test func `the permit queue ignores the earlier places of a request whose priority has changed twice`() {
         var queue = queue(width: 0)
         let numbers = (0..<3).map { _ in queue.add(place("a"), .normal) }
         queue.change(numbers[1], to: .high)
@@ -189,7 +191,7 @@ import Testing
         #expect(queue.running == 2 && queue.waiting == 0)
     }
 
-    @Test func `the permit queue is empty after any number of requests, and never exceeded its width`() {
+    @Test func `the permit queue never exceeds its width, and is empty when all requests have ended`() {
         var random = SplitMix(state: Effort.seed)
         var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
         var (waiting, flying): (Set<SlotNumber>, [PermitScope]) = ([], [])

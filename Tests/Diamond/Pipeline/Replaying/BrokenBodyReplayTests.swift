@@ -53,7 +53,7 @@ import Testing
     private func job(_ engine: Engine) throws -> ReplayJob { try #require(try engine.queue().jobs().first) }
 
     @Test(arguments: StatusCase.all, breaks)
-    func `a durable request is sent once, and judged by the head of its answer`(
+    func `a durable request with a broken response body is sent once, and its status decides`(
         _ verdict: StatusCase, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: StatusCase.all, breaks)
-    func `a job is sent once by a replayer, and judged by the head of its answer`(
+    func `a job with a broken response body is sent once by a replayer, and its status decides`(
         _ verdict: StatusCase, _ code: TransportError.Code
     ) async throws {
         serve(verdict, breaking: code)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: StatusCase.all)
-    func `a job's history tells what happened to the body`(_ verdict: StatusCase) async throws {
+    func `a job's failures contain the status and the error of a broken body`(_ verdict: StatusCase) async throws {
         serve(verdict, breaking: .truncatedBody)
         let engine = fixture.engine()
         let queue = try engine.queue()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StatusCase.all)
-    func `an on-failure request is queued where the head of its answer says so`(
+    func `an on-failure request with a broken response body is queued if its status is retryable`(
         _ verdict: StatusCase
     ) async throws {
         serve(verdict, breaking: .connectionLost)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: safe, [ReplayPolicy.durable, .onFailure])
-    func `a safe request whose body breaks is not completed by its head`(
+    func `a safe request with a broken response body is not completed by a success`(
         _ verdict: StatusCase, _ policy: ReplayPolicy
     ) async throws {
         serve(verdict, breaking: .connectionLost)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: safe)
-    func `a job with a safe method whose body breaks is not completed by its head`(_ verdict: StatusCase) async throws {
+    func `a safe job with a broken response body is not completed by a success`(_ verdict: StatusCase) async throws {
         serve(verdict, breaking: .truncatedBody)
         let engine = fixture.engine()
         let queue = try engine.queue()
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [(200, 3), (300, 3), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
-    func `an on-failure request with a safe method is retried by the same rule`(
+    func `a queued request with a safe method and a broken response body is retried after a success`(
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {
         serve(StatusCase(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
@@ -169,7 +169,7 @@ import Testing
         (404, .delete, true), (200, .get, false), (304, .get, false), (302, .get, false), (404, .get, true),
         (503, .head, true),
     ])
-    func `the head of an answer decides where its body is not needed`(
+    func `the status decides without a body, except for redirects and successes of safe methods`(
         _ status: Int, _ method: HTTPRequest.Method, _ decides: Bool
     ) {
         #expect(HTTPResponse.Status(code: status).decides(method) == decides)
@@ -178,7 +178,7 @@ import Testing
     // MARK: Retries
 
     @Test(arguments: [(201, 1), (300, 1), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
-    func `a queued request is retried by the head of its answer`(
+    func `a queued request with a broken response body is retried only after a retryable status`(
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {
         let verdict = StatusCase(status: row.status, state: .done, reason: .finished)
@@ -213,7 +213,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func `a redirect whose body breaks is not followed, and decides nothing`() async throws {
+    @Test func `a redirect whose body breaks is not followed, and leaves its job waiting`() async throws {
         let verdict = StatusCase(status: 307, headers: [.location: "/elsewhere"], state: .waiting, reason: .backoff)
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine()
@@ -235,7 +235,7 @@ import Testing
         "HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n\r\nno zip",
         "HTTP/1.1 201 Created\r\nContent-Length: 2000000\r\n\r\n{}",
     ])
-    func `a durable request is sent once to a server whose answers break`(_ answer: String) async throws {
+    func `a durable request to a server whose bodies break is sent once, and completed`(_ answer: String) async throws {
         let count = Guarded(0)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [201, 503])
-    func `an answer that has arrived counts where its caller is canceled during the transform`(status: Int)
+    func `a response that has arrived decides the job when its caller is canceled in the transform`(status: Int)
         async throws
     {
         fixture.serve { _ in .stub(status: status) }

@@ -97,7 +97,7 @@ import Testing
         #expect(fixture.keys.count == 2 && fixture.keys[0] == fixture.keys[1])
     }
 
-    @Test func `a durable request under way returns to its queue when that is closed, and its caller learns so`()
+    @Test func `a durable request under way returns to its queue when the queue closes, and its caller gets the job`()
         async throws
     {
         let isThere = Gate()
@@ -110,7 +110,7 @@ import Testing
         await queue.close()
         let job = try #require(try queue.job(1))
         #expect(job.state == .ready && job.attempts == 0 && job.unknownSince != nil)
-        // It has ended by now.
+        // The request has already ended.
         sending.cancel()
         let error = await #expect(throws: ConnectionError.self) { try await sending.value }
         #expect(error?.code == .queued && error?.jobID == 1)
@@ -166,7 +166,7 @@ import Testing
         if isPaused { connection.pause() }
         let written = try connection.snapshot.json()
         let id = try #require(try first.queue().jobs().first?.id)
-        // As if its process had ended.
+        // The cancellation stands for the end of the process.
         connection.cancel()
         await untilTrue { (try? first.queue().job(id)?.state) == .ready }
         await first.close()

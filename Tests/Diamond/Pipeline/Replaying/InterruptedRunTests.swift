@@ -55,7 +55,7 @@ import Testing
         throw TransportError(.cannotConnect, "refused")
     }
 
-    /// Until it is canceled.
+    /// Does not answer until the request is canceled.
     private static func silence(_ isThere: Gate) -> Answer {
         { _ throws(TransportError) in
             isThere.open()
@@ -75,7 +75,7 @@ import Testing
     // MARK: In line
 
     @Test(arguments: [29, 31])
-    func `a job whose time ends in the queue for a permit fails as timed out, not as queued`(
+    func `a job that expires while it waits for a permit fails as timed out, not as queued`(
         seconds: Int
     ) async throws {
         serve { _ in .stub(status: 201) }
@@ -105,7 +105,7 @@ import Testing
         let connection = engine.enqueue(note(.durable, .put, isRepeated: true))
         await untilItWaits(connection)
         serve { _ in .stub(status: 404) }
-        // At once: the run that was given up may not have ended.
+        // The connection is resumed at once, when the first run may not have ended yet.
         connection.pause()
         connection.resume()
         #expect(try await connection.response.status == .notFound)
@@ -113,7 +113,7 @@ import Testing
         #expect(job.state == .dead && job.unknownSince == nil)
     }
 
-    @Test func `a job that is offline stays so where it was paused between two attempts`() async throws {
+    @Test func `a job without a network waits as offline after a pause between two attempts`() async throws {
         serve(Self.refused)
         let engine = engine()
         let connection = engine.enqueue(note(.onFailure, .put, isRepeated: true))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a job between two attempts that were not sent is unsent, on disk too`(
+    func `a job that waits after an unsent attempt is also stored as unsent`(
         isPaused: Bool
     ) async throws {
         serve(Self.refused)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], [19, 21])
-    func `a possibly processed job is retried no more where its key has expired between attempts`(
+    func `a possibly processed job is not retried if its key has expired between attempts`(
         mode: ReplayPolicy.Mode, seconds: Int
     ) async throws {
         serve { _ in .stub(status: 500) }
@@ -218,8 +218,8 @@ import Testing
         let isThere = Gate()
         let engine = engine()
         let queue = try engine.queue()
-        // Ignores the cancel at first, for longer than it takes to give the job back. It runs on a thread of its own:
-        // where many tests run, tasks would wait longer for a thread than the queue waits for this.
+        // The request ends some time after its cancellation, later than the job could be returned to the queue. The
+        // delay runs on its own thread, because a task may wait too long for a thread while many tests run.
         serve { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
@@ -253,7 +253,7 @@ import Testing
             return BootClock.milliseconds
         }
         let queue = try ReplayQueue(temporary.store, clock: time)
-        // Delays the row.
+        // This delays the write of the owner's row.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
         holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
@@ -267,7 +267,7 @@ import Testing
         #expect(try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `an owner's request ends with its own lease only`(isItsOwn: Bool)
+    @Test(arguments: [false, true]) func `an owner's attempt ends only with the lease of that owner`(isItsOwn: Bool)
         async throws
     {
         let queue = try ReplayQueue(temporary.store, clock: .still)
@@ -284,7 +284,7 @@ import Testing
         }
         await isThere.wait()
         queue.owner.endAttempts(of: first, leasedUntil: .max)
-        // As it was before its renewal.
+        // The lease as it was before its renewal.
         queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease - 1)
         if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease) }
         mayEnd.open()
@@ -304,7 +304,7 @@ import Testing
 
     // MARK: The count
 
-    @Test func `a run counts the jobs that it sent, and the unsent ones of other runs`() {
+    @Test func `a run counts all of its own exchanges, and the open exchanges of other runs`() {
         var exchanges = SentExchanges()
         let (first, second) = (exchanges.beginRun(), exchanges.beginRun())
         exchanges.beginExchange(in: first, at: 1)
@@ -321,7 +321,7 @@ import Testing
         #expect(!exchanges.hasBegun(in: second) && exchanges.count(atEndOf: second) == 1)
     }
 
-    @Test func `an exchange that was not sent keeps the answer to the one before`() {
+    @Test func `an exchange that was not sent keeps the interrupted response to the exchange before it`() {
         let answer = ReplayOutcome.answered(status: 201)
         var exchanges = SentExchanges()
         let (first, second, third) = (exchanges.beginRun(), exchanges.beginRun(), exchanges.beginRun())

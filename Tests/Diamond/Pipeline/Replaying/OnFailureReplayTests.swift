@@ -66,7 +66,7 @@ import Testing
         fixture.clock.advance(by: .seconds(60))
         try await engine.replayer().replay()
         #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names)
-        // No job precedes it any more.
+        // No job precedes the request any more.
         _ = try await engine.send(second)
         #expect(fixture.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names + ["b"])
     }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct PausedReplayTests {
     let fixture = ReplayFixture()
 
-    @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
+    @Test func `a paused durable connection keeps its running job, and completes it after a resume`() async throws {
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere, isSent: true))
         let engine = fixture.engine()
@@ -25,7 +25,7 @@ import Testing
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }
 
-    /// What happens after the pause.
+    /// The results of the attempt after the pause.
     static let ends: [@Sendable (TransportRequest) async throws(TransportError) -> TransportResponse] = [
         ReplayFixture.refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
     ]
@@ -47,7 +47,7 @@ import Testing
         fixture.serve(Self.ends[end])
         connection.resume()
         let outcome = await Task { try await connection.response }.result
-        // It was not queued where no retry could succeed.
+        // An on-failure request is not queued for a 401.
         if mode == .onFailure, case .success(let response) = outcome {
             #expect(response.status == .unauthorized && end == 2)
             return
@@ -71,7 +71,7 @@ import Testing
         #expect(job?.state == .waiting && job?.unknownSince == nil)
     }
 
-    /// The time for which the server knows the key, the seconds of the pause, and the reason of the job's state then.
+    /// The lifetime of the key, the length of the pause in seconds, and the reason of the job's state afterwards.
     static let pauses: [(lifetime: Duration?, seconds: Int, reason: ReplayReason)] = [
         (.seconds(20), 19, .finished), (.seconds(20), 21, .keyExpired), (nil, 1, .outcomeUnknown),
     ]
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable DELETE that finds nothing is completed where a pause interrupted it before`(
+    func `a durable DELETE that a pause has interrupted is completed by a 404`(
         isCutOff: Bool
     ) async throws {
         let isThere = Gate()
@@ -138,7 +138,7 @@ import Testing
     ]
 
     @Test(arguments: moments)
-    func `a pause while the job is written sends nothing again, and creates no second job`(
+    func `a pause while a job is written repeats no request, and creates no second job`(
         _ moment: (mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)
     ) async throws {
         let engine = fixture.engine()

@@ -79,7 +79,7 @@ import Testing
         var request: Request { Request("http://api.test/notes") }
     }
 
-    @Test func `a call type is identified by its full name in every process, or by a name of its own`() {
+    @Test func `a call type is identified by its full name, or by the name that it declares`() {
         struct Local: Endpoint {
             typealias Output = Note
             var request: Request { Request("http://api.test/local") }

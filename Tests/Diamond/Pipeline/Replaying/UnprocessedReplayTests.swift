@@ -24,7 +24,7 @@ import Testing
         #expect(job.id == error.jobID && job.state == .waiting && job.unknownSince == nil)
     }
 
-    /// Returns a transport that answers nothing until it is canceled.
+    /// Serves no response until the request is canceled.
     private func hang(until isThere: Gate, isSent: Bool) {
         fixture.serve(ReplayFixture.silence(isThere, isSent: isSent))
     }
@@ -68,13 +68,13 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable request canceled between its attempts is as unprocessed as those`(isSent: Bool) async throws {
+    func `a durable request canceled between attempts is unprocessed if none was sent`(isSent: Bool) async throws {
         fixture.serve { _ throws(TransportError) in
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
         }
         let engine = fixture.engine { $0.draw = { 0.5 } }
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
-        // At once after the first attempt that may have been sent.
+        // A first attempt that may have been sent is retried at once.
         request.retry = RetryPolicy(attempts: 3, baseDelay: .seconds(8), retriesUnsafeMethods: true)
         let connection = engine.enqueue(request)
         await untilTrue { if case .waiting = connection.state { true } else { false } }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `a request that a server asks to be sent again waits as long as it says, without a key too`(
+    func `a request with a Retry-After waits as long as the server asks, even without a key`(
         mode: ReplayPolicy.Mode
     )
         async throws
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `a request that breaks during a redirect was sent, whatever the transport says`(mode: ReplayPolicy.Mode)
+    func `a request whose redirect breaks counts as sent, whatever the transport says`(mode: ReplayPolicy.Mode)
         async throws
     {
         fixture.serve { _ in
@@ -168,7 +168,7 @@ import Testing
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
 
-    /// Sends a request of its own through another engine, which queues it.
+    /// Throws the error of another request, which was queued.
     private struct QueueingInterceptor: Interceptor {
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             var error = ConnectionError(.queued, "kept elsewhere")
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `a request is queued itself where its interceptor has queued another one`(mode: ReplayPolicy.Mode) async throws
+    func `a request is queued even if its interceptor has queued another request`(mode: ReplayPolicy.Mode) async throws
     {
         let engine = fixture.engine { $0.interceptors = [QueueingInterceptor()] }
         let request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
@@ -188,7 +188,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    /// Has nothing to sign a second attempt with.
+    /// Fails to sign a second attempt.
     private struct OneTimeSigningInterceptor: Interceptor {
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             if attempt > 1 { throw CocoaError(.fileReadNoPermission) }
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an attempt with a newer credential counts alone`(isReachable: Bool) async throws {
+    func `an unsent attempt with a newer credential leaves the job unprocessed`(isReachable: Bool) async throws {
         let isFirst = Guarded(true)
         fixture.serve { _ throws(TransportError) in
             let wasFirst = isFirst.withLock { isFirst in
@@ -244,7 +244,7 @@ import Testing
         #expect(job?.attempts == (isReachable ? 1 : 0) && job?.unknownSince == nil)
     }
 
-    @Test func `a job whose newer credential cannot be signed was not processed by the refusing server`()
+    @Test func `a job that cannot be signed with a newer credential stays unprocessed after a 401`()
         async throws
     {
         fixture.serve { _ in .stub(status: 401) }
@@ -282,13 +282,13 @@ import Testing
         #expect(job.state == .waiting && job.unknownSince == nil)
     }
 
-    @Test func `a job that may not be sent after all does not probe an open circuit`() async throws {
+    @Test func `a job that is not claimed any more does not probe an open circuit breaker`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine { $0.circuit = CircuitPolicy(minimumCalls: 1, openTime: .seconds(5)) }
         _ = try? await engine.send(Request("http://api.test/"))
         fixture.clock.advance(by: .seconds(5))
         fixture.serve { _ in .stub() }
-        // It was not claimed.
+        // The job is not claimed any more.
         let job = ReplayTable.Claimed(id: 1, token: 1, request: Data())
         let attempt = JobAttempt(of: .job(job), fixture.note(.durable), isReplay: true, in: try engine.queue())
         _ = await JobSender(pipeline: engine.pipeline).replay(attempt)

@@ -59,14 +59,14 @@ import Testing
         queue.owner.leave()
     }
 
-    @Test func `a hold interrupted at its end does not hold its jobs for long`() async throws {
+    @Test func `a hold interrupted at its end releases its jobs with the next maintenance`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(3))
         try await queue.hold(.lane(.default))
         try await queue.release(.lane(.default))
         try await queue.hold(2)
         try await queue.hold(.lane(.default))
-        // All that is on disk when it dies after its first transaction.
+        // The file as it is when the process dies after the first transaction of the release.
         try queue.database.write { (connection) throws(SQLiteError) in
             var ledger = ReplayLedger(now: 0, uptime: 0)
             try ReplayTable.remove(.lane(.default), on: connection, ledger: &ledger)
@@ -75,10 +75,10 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.ready, .held, .ready])
     }
 
-    @Test func `a hold is ended by a release during it, and a release by a hold`() async throws {
+    @Test func `a hold is ended by a release that begins before the hold is complete`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(1_201))
-        // In the middle of each, after its first slice, the other one runs from its beginning to its end.
+        // The release runs completely after the first transaction of the hold.
         let slices = Guarded(0)
         let isThere = Signal()
         let number = queue.listeners.add { _ in
@@ -108,7 +108,7 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
     }
 
-    @Test func `held jobs are skipped by a claim in short transactions`() async throws {
+    @Test func `a claim skips held jobs in short transactions`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(
             requests(1_201).map { request in

@@ -22,7 +22,7 @@ import Testing
         return name
     }
 
-    @Test func `a lock file is removed with its owner, or by the process that finds its owner dead, and never before`()
+    @Test func `a lock file is removed only with its owner, or by a process that finds the owner dead`()
         throws
     {
         try temporary.store.create(directory)
@@ -39,7 +39,7 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    @Test func `a lock file without a row and a lock is removed, and no other file`() throws {
+    @Test func `a lock file is removed if it has neither an owner's row nor a lock, and no other file is`() throws {
         try temporary.store.create(directory)
         let named = try leaveFile()
         for _ in 0..<3 { _ = try leaveFile() }
@@ -48,7 +48,7 @@ import Testing
         #expect(files == [named, "notes.txt"])
     }
 
-    // As between the two calls that create and lock the file, in another process, many times.
+    // Another process may remove the file between the two calls that create and lock it.
     @Test func `a lock file that is removed before it is locked is created again`() async throws {
         try temporary.store.create(directory)
         let directory = directory
@@ -82,7 +82,7 @@ import Testing
         #expect(files.isEmpty && owner > 0)
     }
 
-    @Test func `an owner taken for dead that lives keeps its lock file`() async throws {
+    @Test func `a living owner that was taken for dead keeps its lock file`() async throws {
         let (uptime, before) = (Guarded<Int64>(0), Guarded<(@Sendable () -> Void)?>(nil))
         var clock = ReplayClock.still
         clock.uptime = {

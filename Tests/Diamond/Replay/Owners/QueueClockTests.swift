@@ -10,7 +10,7 @@ import Testing
     /// The time of the first reading, by the wall clock.
     static let start: Int64 = 1_767_225_600_000
 
-    /// A reading, by its distance from the first one.
+    /// A reading of the clocks, relative to the first reading.
     struct Step: Sendable {
         var boot = "first"
         var uptime: Int64

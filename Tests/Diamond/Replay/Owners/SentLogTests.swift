@@ -18,7 +18,7 @@ import Testing
         return request
     }
 
-    /// - Returns: the number of jobs that it has sent.
+    /// - Returns: the number of jobs that the replayer has sent.
     private func replay(_ outcome: ReplayOutcome = .success) async throws -> Int {
         let (queue, count) = (try queue(), Guarded(0))
         let replayer = Replayer(queue, width: 4, reachability: StubReachability()) { attempt in
@@ -40,13 +40,13 @@ import Testing
         }
     }
 
-    @Test func `a job that must not be sent twice is for review where the queue has lost that it was sent`()
+    @Test func `a job that must not be sent twice is for review if the queue has lost the record of its sending`()
         async throws
     {
         try await queue().enqueue([request(keyLifetime: nil), request(keyLifetime: .seconds(86_400))])
         #expect(try await replay() == 2)
         try rollBack()
-        // With its key, the other job repeats the same request.
+        // The other job may be repeated, because it has a key.
         #expect(try await replay() == 1)
         let job = try #require(try queue().job(1))
         #expect(job.state == .needsReview && job.reason == .outcomeUnknown && job.unknownSince != nil)
@@ -61,8 +61,8 @@ import Testing
         #expect(try await replay() == 1)
     }
 
-    // Its jobs have the ids of the old queue's.
-    @Test func `a new queue in place of a removed one sends its jobs`() async throws {
+    // The jobs of the new queue have the same ids as those of the old queue.
+    @Test func `a new queue that replaces a removed queue sends its jobs`() async throws {
         try await queue().enqueue(request(keyLifetime: nil))
         #expect(try await replay() == 1)
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.replayPath + suffix) }
@@ -131,7 +131,7 @@ import Testing
         let (queue, job, owner) = try await begun()
         await queue.markUnsent(job) { true }
         #expect(await queue.begin(job))
-        // The newest transaction is lost with the end of the log.
+        // The newest transaction is lost with the end of the write-ahead log.
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE job SET sent_at = NULL")
             try ReplayTable.reseal(on: connection)

@@ -32,7 +32,7 @@ import Testing
         return request
     }
 
-    /// - Parameter isInLog: whether most of it is still in the log.
+    /// - Parameter isInLog: whether most of the queue is still in the write-ahead log.
     private static func original(isInLog: Bool) async throws -> Original {
         let temporary = TemporaryStore()
         let queue = try ReplayQueue(temporary.store, clock: .still)
@@ -45,7 +45,7 @@ import Testing
                 count += 1
                 return count
             }
-            // Jobs that are done, jobs that wait, and the rest.
+            // Some jobs are done, some wait, and the others stay ready.
             guard number <= 16, await attempt.begin() else { return JobResult(outcome: .notBegun) }
             return JobResult(outcome: number % 4 == 0 ? .unsent : .success)
         }
@@ -140,7 +140,7 @@ import Testing
                 }
             }
         }
-        // Most copies still send their jobs, and some were damaged.
+        // Most copies still send their jobs, and some jobs are for review.
         #expect(count.withLock { $0 } > 400)
         #expect(isInLog || inReview.withLock { $0 } > 0)
     }

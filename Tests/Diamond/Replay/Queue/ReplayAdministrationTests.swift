@@ -29,7 +29,7 @@ import Testing
         #expect(try queue.job(id)?.idempotencyKey == "order-7")
     }
 
-    @Test func `a queue accepts an infinite time as the latest one`() async throws {
+    @Test func `a queue accepts an infinite date as one far in the future or the past`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let late = try #require(try await queue.enqueue(request(), after: .seconds(Int64.max)))
         let never = try #require(try await queue.enqueue(request(), at: Date(timeIntervalSince1970: .infinity)))
@@ -38,14 +38,14 @@ import Testing
         #expect(try #require(try queue.job(always)).runAt < .now)
     }
 
-    @Test func `a queue keeps ended jobs for at least no time, and at most as long as can be counted`() {
+    @Test func `a queue limits the retention of ended jobs to a valid age and count`() {
         let least = ReplayRetention.Limit(age: .seconds(Int64.min), count: .min)
         #expect(least == ReplayRetention.Limit(age: .zero, count: 0))
         let most = ReplayRetention.Limit(age: .seconds(Int64.max), count: .max)
         #expect(most.age > .seconds(50 * 365 * 86_400) && most.age.milliseconds < .max / 2)
     }
 
-    @Test func `a change is merged into a creation that has its key`() async throws {
+    @Test func `a change is merged into a creation with the same unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         let id = try await queue.enqueue(request(policy))
@@ -55,7 +55,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 2]))
     }
 
-    @Test func `an edit overwrites no change that was made after it began`() async throws {
+    @Test func `an edit overwrites no change that was made after the edit began`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
         let id = try #require(try await queue.enqueue(request(policy)))
@@ -70,7 +70,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 3]))
     }
 
-    @Test func `an edit of a possibly sent job adds another one, whatever its unique name`() async throws {
+    @Test func `an edit of a possibly sent job adds another job, even with the same unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note")
         let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
@@ -81,7 +81,7 @@ import Testing
         #expect(try body(other, in: queue) == .json(["n": 2]))
     }
 
-    @Test func `an edit of a possibly sent job adds no other where a newer one has its unique name`() async throws {
+    @Test func `an edit of a possibly sent job adds no job if a newer job has its unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
         let old = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
@@ -94,7 +94,7 @@ import Testing
         #expect(try queue.jobs().count == 2)
     }
 
-    @Test func `a job that may have acted before it was redriven is neither replaced nor changed`() async throws {
+    @Test func `a redriven job that may have been processed before is neither replaced nor changed`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         policy.keyLifetime = nil
@@ -108,7 +108,7 @@ import Testing
         deletion.replay = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         let other = try #require(try await queue.enqueue(deletion))
         #expect(try other != id && queue.counts()[.ready] == 2)
-        // Another one would be added, and the newer one has the name.
+        // The edit would add another job, but the newer job has the unique name.
         await #expect { try await queue.edit(id) { $0.body = .json(["n": 3]) } } throws: {
             ($0 as? ReplayError)?.code == .notUnique
         }
@@ -121,7 +121,7 @@ import Testing
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "profile")
         let id = try #require(try await queue.enqueue(request(policy)))
-        // As when another one has had the name meanwhile, and is done.
+        // The row is as after another job had the unique name and was done.
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE job SET unique_states = 0, state = 5")
             try ReplayTable.reseal(on: connection)
@@ -130,7 +130,7 @@ import Testing
         #expect(try await queue.enqueue(request(policy)) == id)
     }
 
-    @Test func `a job is merged only with one of its ordering key and lane`() async throws {
+    @Test func `a job is merged only with a job of the same ordering key and lane`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try await queue.enqueue(request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge)))
         var moved = request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge), body: 2)
@@ -139,7 +139,7 @@ import Testing
             ReplayPolicy(.durable, orderingKey: "me", unique: "me", uniqueness: .merge), body: 2)
         for other in [moved, inLine] {
             await #expect { try await queue.enqueue(other) } throws: {
-                // Two jobs of this method can be merged.
+                // The method allows a merge, so the error has to name another reason.
                 let error = $0 as? ReplayError
                 return error?.code == .cannotMerge
                     && error?.message.contains("another ordering key, order or lane") == true
@@ -148,7 +148,7 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 1]) && queue.jobs().count == 1)
     }
 
-    @Test func `a job whose time is over does not exclude another of its unique name`() async throws {
+    @Test func `an expired job does not exclude another job with its unique name`() async throws {
         let now = Guarded<Int64>(1_000_000)
         var clock = ReplayClock.still
         clock.now = { now.withLock { $0 } }
@@ -162,7 +162,7 @@ import Testing
         #expect(try [first, second].map { try queue.job($0)?.state } == [.dead, .ready])
     }
 
-    @Test func `a job that was held when it was copied stays held, also under another hold`() async throws {
+    @Test func `a job that was held when it was copied stays held when another hold ends`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.hold(.identity("anna"))
         var request = request()
@@ -191,7 +191,7 @@ import Testing
         #expect(try queue.request(of: id) == before)
     }
 
-    @Test(arguments: [1, 499, 1203]) func `an action applies to many jobs, and changes none in a trial`(count: Int)
+    @Test(arguments: [1, 499, 1203]) func `an action applies to many jobs, and changes no job in a dry run`(count: Int)
         async throws
     {
         let queue = try ReplayQueue(files.store, clock: .still)
@@ -206,7 +206,7 @@ import Testing
         #expect(verbs == ["enqueue": count, "hold": count, "release": count])
     }
 
-    @Test func `a rehearsed claim leaves no change`() async throws {
+    @Test func `a preview of a claim changes nothing`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(
             [
@@ -223,7 +223,7 @@ import Testing
         #expect(one.transitions.map(\.jobID) == [ids[1]] && one.remaining == 3)
     }
 
-    @Test func `a rehearsed claim for some identities excludes jobs without one`() async throws {
+    @Test func `a preview of a claim for some identities excludes jobs without an identity`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var ids: [Int64] = []
         for identity in ["me", "other", nil] {
@@ -239,7 +239,7 @@ import Testing
         #expect(try queue.waiting(limit: 10).map(\.id) == [ids[2], ids[5], ids[8]])
     }
 
-    @Test func `an opening without creation creates no queue, and no file next to an existing one`() async throws {
+    @Test func `a queue opened without creation creates no file, even next to an existing queue`() async throws {
         #expect { try ReplayQueue(existing: files.store) } throws: { ($0 as? ReplayError)?.code == .noStore }
         #expect(!FileManager.default.fileExists(atPath: files.directory.path))
         _ = try await ReplayQueue(files.store, clock: .still).enqueue(request())
@@ -252,7 +252,7 @@ import Testing
         #expect(names.allSatisfy { $0.hasPrefix("replay.sqlite") }, "\(names)")
     }
 
-    @Test func `a follower receives each change once, and none from before`() async throws {
+    @Test func `a job poller receives each change once, and no earlier change`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try #require(try await queue.enqueue(request()))
         var follower = try JobPoller(try ReplayQueue(files.store, clock: .still, create: false))
@@ -265,7 +265,7 @@ import Testing
         #expect(try follower.next().map(\.reason) == [.released])
     }
 
-    @Test func `a job that changes while it is read is not damaged`() async throws {
+    @Test func `a job that changes while it is read is not reported as damaged`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request()))
         let isOver = Guarded(false)

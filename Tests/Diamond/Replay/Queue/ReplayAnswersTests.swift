@@ -73,7 +73,7 @@ import Testing
         try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.markConsumed(kept, at: ledger.now, on: connection)
         }
-        // Another job with its ordering key waits for the id in it.
+        // Another job with the same ordering key waits for the id in the answer.
         policy.awaitsID = true
         let waiting = try fixture.add("PATCH", policy)
         try forget()
@@ -99,7 +99,7 @@ import Testing
         #expect(kept.answer == nil && kept.failure?.message.contains("damaged") == true)
     }
 
-    @Test func `a job that ends unsent has no answer, and says why`() async throws {
+    @Test func `a job that ends unsent has no answer, but the reason`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request()))
         #expect(try queue.answeredJob(id)?.failure == nil)
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Waiting for an id
 
-    @Test func `a call that waits for an id is merged into one that was not sent`() async throws {
+    @Test func `a call that waits for an id is merged into a call that was not sent`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try await queue.enqueue(request())
         #expect(try await queue.enqueue(request(.patch, awaits: true)) == first)
@@ -141,7 +141,7 @@ import Testing
         let error = await #expect(throws: ReplayError.self) { try await queue.release(id) }
         #expect(error?.code == .wrongState)
         #expect(try await queue.apply(.release, to: ReplayFilter()).done.isEmpty)
-        // Neither does the end of another hold.
+        // The end of another hold does not release the job either.
         try await queue.hold(.key("note"))
         try await queue.release(.key("note"))
         #expect(try queue.job(id)?.reason == .awaitingID)
@@ -151,7 +151,7 @@ import Testing
         #expect(try queue.request(of: id)?.url == "https://a.example/notes/7")
     }
 
-    @Test func `a call with an id that is merged into one that waits for it does not wait`() async throws {
+    @Test func `a call with an id that is merged into a waiting call ends the wait`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
         #expect(try await queue.enqueue(request(.patch)) == id)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [("PUT", "PATCH", "PUT"), ("PATCH", "PUT", "PUT"), ("POST", "PATCH", "POST")])
-    func `two writes of one object become one`(_ first: String, _ second: String, _ merged: String) async throws {
+    func `two writes of one object become one job`(_ first: String, _ second: String, _ merged: String) async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         var request = request(try #require(HTTPRequest.Method(first)))
         (request.body, request.replay.metadata) = (.json(["a": 1, "b": 1]), ["call": .string(first)])

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReplayChangesTests {
     let fixture = ReplayFixture()
 
-    @Test func `changes are the jobs in their latest states, from the start of the iteration on`() async throws {
+    @Test func `changes are the latest states of jobs that change after the iteration has started`() async throws {
         let queue = try fixture.engine().queue()
         try await queue.enqueue(fixture.note(.durable))
         fixture.clock.advance(by: .milliseconds(1_001))

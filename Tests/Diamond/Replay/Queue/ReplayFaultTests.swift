@@ -102,7 +102,7 @@ struct ImmediateClock: Clock {
         return Effort.places(to: life.disk.calls(fitting: fault), oneIn: 20)
     }
 
-    /// Checks that no acknowledged change is missing or undone, and that the queue goes on.
+    /// Checks that no acknowledged change is missing or undone, and that the queue still works.
     private func checkAfterwards(_ life: QueueScenario, _ place: String) async throws {
         let queue = try ReplayQueue(life.temporary.store, clock: .still)
         for (id, text) in life.added {
@@ -144,7 +144,7 @@ struct ImmediateClock: Clock {
         }
     }
 
-    @Test func `an outcome is written at last, however long the disk fails, while no other owner has the job`()
+    @Test func `an outcome is written when the disk works again, unless another owner has the job`()
         async throws
     {
         let life = QueueScenario()
@@ -187,7 +187,7 @@ struct ImmediateClock: Clock {
         let failures = Guarded(0)
         let observation = activity.observe { event in
             guard case .queueFailed = event else { return }
-            // The second time, no obstacle is left.
+            // After the second failure, files can be opened again.
             let count = failures.withLock { failures in
                 failures += 1
                 return failures

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReplayIdentityTests {
     let fixture = ReplayFixture()
 
-    @Test func `a queued request of one user is never sent as another's`() async throws {
+    @Test func `a queued request of one user is never sent as another user`() async throws {
         let login = ReplayFixture.Login()
         login.current.withLock { $0 = "anna" }
         fixture.serve(ReplayFixture.refused)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a durable request of one user is not sent as another's who signs in before`(
+    func `a durable request is not sent as another user who signs in before it is sent`(
         isCutOff: Bool
     ) async throws {
         let (login, isThere) = (ReplayFixture.Login(), Gate())
@@ -173,7 +173,7 @@ import Testing
         await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
     }
 
-    @Test func `a fragment, which is never sent, is not queued`() async throws {
+    @Test func `a queued request has no fragment in its URL`() async throws {
         let queue = try ReplayQueue(fixture.temporary.store)
         let id = try await queue.enqueue(Request("http://api.test/a?b=1#access_token=s3cret", method: .put))
         #expect(try queue.request(of: #require(id))?.url == "http://api.test/a?b=1")

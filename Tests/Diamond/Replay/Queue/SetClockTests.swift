@@ -40,7 +40,7 @@ import Testing
 
         func set(_ change: Duration) { clocks.withLock { $0.wall += change.milliseconds } }
 
-        /// - Parameter change: the change of the wall clock meanwhile.
+        /// - Parameter change: the change of the wall clock while the machine is off.
         func restart(_ change: Duration) {
             clocks.withLock { clocks in
                 clocks.boot += "'"
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a job waits no longer where the clock is set back`(_ way: Way) async throws {
+    func `a job does not wait any longer if the clock is set back`(_ way: Way) async throws {
         try await queue().enqueue([request()])
         try await replay(.unsent)
         move(.seconds(-5 * 86_400), way)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [Self.year, .zero - Self.year])
-    func `a delay and a server's Retry-After last as long as they should`(_ jump: Duration) async throws {
+    func `a delay and a server's Retry-After do not depend on changes of the clock`(_ jump: Duration) async throws {
         let queue = try queue()
         try await queue.enqueue(request(), after: .seconds(600))
         try await queue.enqueue(request())
@@ -139,7 +139,7 @@ import Testing
         #expect(try await replay() == [1, 2])
     }
 
-    @Test func `a date is as far ahead as it is by the clock when the job is added`() async throws {
+    @Test func `a date is as far ahead as the clock says when the job is added`() async throws {
         try await queue().enqueue(request())
         machine.set(Self.year)
         _ = try await queue().enqueue(request(), at: machine.date + 600)
@@ -150,13 +150,13 @@ import Testing
         #expect(try await replay() == [2])
     }
 
-    @Test func `a night without power counts`() async throws {
+    @Test func `nine hours without power count as waiting time`() async throws {
         try await queue().enqueue(request(), after: .seconds(8 * 3600))
         machine.restart(.seconds(9 * 3600))
         #expect(try await replay() == [1])
     }
 
-    @Test func `ten days without power count after the clock has been right for an hour`() async throws {
+    @Test func `ten days without power count as waiting time once the clock has been right for an hour`() async throws {
         try await queue().enqueue(request(), after: Self.day)
         machine.restart(.seconds(10 * 86_400))
         #expect(try await replay().isEmpty)
@@ -174,7 +174,7 @@ import Testing
         move(Self.year, way)
         try await replay()
         #expect(try job(1).state == .held && job(2).state == .held)
-        // Its own time goes on.
+        // The queue's time advances as usual.
         machine.pass(.seconds(70))
         try await replay()
         #expect(try job(1).state == .held && job(2).reason == .expired)
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a key lasts as long as it should, whatever the clock is set to`(_ way: Way) async throws {
+    func `the lifetime of a key does not depend on changes of the clock`(_ way: Way) async throws {
         try await queue().enqueue(request(method: .post))
         try await replay(.lost)
         move(Self.year, way)
@@ -273,7 +273,7 @@ import Testing
 
     // MARK: Impossible times
 
-    @Test func `a time that no rule produces is corrected, and reported`() async throws {
+    @Test func `an impossible time in the future is corrected, and reported`() async throws {
         let queue = try queue()
         try await queue.enqueue([request(), request()])
         try await queue.enqueue(request(), after: Self.year)
@@ -293,7 +293,7 @@ import Testing
         #expect(try job(3).state == .waiting)
     }
 
-    @Test func `a job that comes from another queue was sent now at the latest`() async throws {
+    @Test func `a copied job whose sending time is in the future counts as sent now`() async throws {
         let copy = ReplayCopy(request(method: .post), unknownSince: machine.date + 86_400)
         try await queue().enqueue([copy])
         #expect(try job(1).unknownSince == machine.date)

@@ -25,7 +25,7 @@ import Testing
         return fixture.engine { $0.observers = [notices] }
     }
 
-    @Test func `an engine without a replayer says once that jobs are not sent`() async throws {
+    @Test func `an engine without a replayer reports once that jobs are not sent`() async throws {
         let engine = engine()
         for _ in 0..<2 { _ = try await engine.submit(fixture.note(.durable)) }
         #expect(notices.counts.withLock { $0 }.isEmpty)
@@ -37,7 +37,7 @@ import Testing
         #expect(notices.counts.withLock { $0 } == [2])
     }
 
-    @Test func `an engine that has had a replayer does not say so`() async throws {
+    @Test func `an engine that has had a replayer reports no unsent jobs`() async throws {
         let engine = engine()
         _ = try await engine.replayer().replay()
         _ = try await engine.submit(fixture.note(.durable))
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [Engine.Configuration.Replays.manually, .automatically])
-    func `an engine that has just started does not say so, whoever replays`(
+    func `an engine that has just started reports no unsent jobs, with or without automatic replay`(
         _ replays: Engine.Configuration.Replays
     ) async throws {
         let first = engine()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `jobs that could have been sent for a minute count, and those behind them do not`() throws {
+    @Test func `unsent jobs are counted after a minute, without the jobs that wait for them`() throws {
         let queue = try ReplayQueueFixture()
         for key in ["a", "a", nil] { try queue.add("POST", ReplayPolicy(.durable, orderingKey: key)) }
         try queue.add(after: 30_000)
@@ -84,7 +84,7 @@ import Testing
         #expect(try unsentCount(queue) == 3)
     }
 
-    @Test func `jobs do not count while another owner that lives sends one`() throws {
+    @Test func `unsent jobs are not counted while another living owner sends a job`() throws {
         let queue = try ReplayQueueFixture()
         for _ in 0..<2 { try queue.add() }
         let owner = try queue.owner()
@@ -92,12 +92,12 @@ import Testing
         queue.now += 60_000
         #expect(try unsentCount(queue) == 0)
         #expect(try unsentCount(queue, besides: owner) == 1)
-        // Its lease ends.
+        // The lease of the owner ends.
         queue.uptime += 60_000
         #expect(try unsentCount(queue) == 1)
     }
 
-    @Test func `jobs do not count while they, or the queue, are held`() throws {
+    @Test func `unsent jobs are not counted while they or their queue are held`() throws {
         let queue = try ReplayQueueFixture()
         for _ in 0..<2 { try queue.add() }
         try queue.apply(.hold, to: 1)

@@ -145,13 +145,13 @@ import Testing
 
     private func hasDrained(_ engine: Engine) async throws {
         try await untilTrue { [clock = fixture.clock] in
-            // Not enough to reach the end of the backoff.
+            // These steps do not reach the end of the backoff.
             if clock.sleeping.contains(where: { $0 <= .seconds(5) }) { clock.advance(by: .milliseconds(100)) }
             return try engine.queue().counts()[.done] == 2
         }
     }
 
-    @Test func `a head does not wait out its backoff when its origin has answered`() async throws {
+    @Test func `a waiting job is sent before the end of its backoff when its origin has answered`() async throws {
         let server = Server()
         let (engine, id) = try await engineWithJob(server)
         server.isAway.withLock { $0 = false }
@@ -163,7 +163,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an answer of another origin, and an error status, send no job early`() async throws {
+    @Test func `an answer of another origin or with an error status sends no job early`() async throws {
         let server = Server()
         let (engine, id) = try await engineWithJob(server)
         let count = fixture.transport.requests.count
@@ -178,7 +178,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a head does not wait out its backoff when the network has returned`() async throws {
+    @Test func `a waiting job is sent before the end of its backoff when the network has returned`() async throws {
         let (server, network) = (Server(), StubReachability())
         let (engine, id) = try await engineWithJob(server, network)
         let due = try #require(try engine.queue().job(id)).runAt
@@ -189,7 +189,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a replayer ignores the backoff if it is asked to, once for each job`() async throws {
+    @Test func `a replayer that ignores the backoff sends each waiting job once`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         _ = try await engine.submit(fixture.note(.durable))
@@ -218,7 +218,7 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.done, .waiting])
     }
 
-    @Test func `a retry of a filter makes the waiting jobs that match ready`() async throws {
+    @Test func `a retry by a filter makes the matching waiting jobs ready`() async throws {
         let queue = try fixture.engine().queue()
         for key in ["a", "b", "a"] {
             try await queue.enqueue(fixture.note(ReplayPolicy(.durable, orderingKey: key)), after: .seconds(60))

@@ -19,7 +19,7 @@ import Testing
         try queue.counts().filter { $0.value > 0 }
     }
 
-    @Test func `a replayer sends jobs of other lanes, and those of paused ones after a resume`() async throws {
+    @Test func `a replayer sends jobs of other lanes, and jobs of paused lanes after a resume`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
         // More jobs than a replayer sends at a time.
@@ -36,7 +36,7 @@ import Testing
         let run = Task { await replayer.run() }
         engine.lanes.resumeAll()
         await untilTrue { (try? queue.counts()[.done]) == 2 }
-        // It waits again, and is notified.
+        // The replayer waits again, and is notified.
         engine.lanes.resume("images")
         await untilTrue { (try? queue.counts()[.done]) == 14 }
         replayer.stop()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a replayer returns jobs that wait for a permit of a paused lane, and none that was sent`(isHold: Bool)
+    func `a replayer returns jobs that wait for a permit of a paused lane, and no job that was sent`(isHold: Bool)
         async throws
     {
         let engine = fixture.engine { $0.lanes = ["images": LaneLimits(width: 1)] }
@@ -64,7 +64,7 @@ import Testing
         await untilTrue { (try? ids.contains { try queue.job($0)?.state == second }) == true }
         #expect(try Self.counts(queue) == [.running: 1, second: 1] && engine.lanes.waiting == 0)
         mayEnd.open()
-        // The other one has nothing left to do.
+        // The replayer has no other job to send.
         let summary = await run.value
         #expect(summary.finished == 1 && summary.postponed >= 1)
         #expect(try queue.jobs().filter { $0.state == second }.map(\.attempts) == [0])

@@ -57,7 +57,7 @@ import Testing
         #expect(try queue.counts()[.done] == 20)
     }
 
-    @Test func `jobs of one ordering key are sent one after another, those of others at the same time`() async throws {
+    @Test func `jobs of one ordering key are sent in turn, and jobs of other keys at the same time`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<12).map { request($0 % 3 == 0 ? nil : "key \($0 % 3)") })
         let order = Guarded<[Int64]>([])
@@ -100,7 +100,7 @@ import Testing
         await untilTrue { sent.withLock { $0.count } == 1 }
         await untilTrue { (try? queue.job(1)?.state) == .waiting }
         await untilTrue { [time] in
-            // Only while it sleeps until that time: on the way to the claim, and in it, a lease passes.
+            // The clock is advanced only while the replayer sleeps. During a claim, its lease could end.
             let isAsleep = time.sleeping.contains { $0 <= .seconds(1) }
             if isAsleep, (try? queue.job(1)?.state) == .waiting { time.advance(by: .milliseconds(500)) }
             return sent.withLock { $0.count } == 2
@@ -110,7 +110,7 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 1, postponed: 1))
     }
 
-    @Test func `a job that waits for the network is sent as soon as that is back`() async throws {
+    @Test func `a job that waits for the network is sent as soon as the network is back`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request()])
         network.isReachable = false
@@ -121,7 +121,7 @@ import Testing
         let run = Task { await replayer.run() }
         await untilTrue { (try? queue.counts()[.waiting]) == 2 }
         #expect(try queue.jobs().allSatisfy { $0.reason == .offline && $0.attempts == 0 })
-        // A change that is not the network's return.
+        // The first change is not a return of the network.
         network.isReachable = false
         network.isReachable = true
         await untilTrue { (try? queue.counts()[.done]) == 2 }
@@ -154,27 +154,27 @@ import Testing
         let steps = Guarded(0)
         await untilTrue { [time] in
             guard tries.withLock({ $0 < 8 }) else { return true }
-            // It may have read the time before, and begin to sleep afterwards: then it takes another step.
+            // The replayer may have read the time before this step, and sleep after it. Then another step follows.
             if (try? queue.job(1)?.state) == .waiting, !time.sleeping.isEmpty {
                 steps.withLock { $0 += 1 }
                 time.advance(by: .seconds(5))
             }
             return false
         }
-        // The first attempt follows no return, and the first return may cause one at once.
+        // Two attempts need no step: the first one, and one at the first return of the network.
         #expect(tries.withLock { $0 } <= steps.withLock { $0 } + 2)
         replayer.stop()
         _ = await run.value
     }
 
-    @Test func `a network that changes before an attempt is checked at once`() {
+    @Test func `a network change before the first attempt is handled without a delay`() {
         let network = NetworkReturn()
         #expect(network.delay(at: 1_000_000) == 0)
         network.noteChange()
         #expect(network.delay(at: 1_000_000) == 0)
     }
 
-    @Test @MainActor func `a write never runs on the thread of an actor`() async throws {
+    @Test @MainActor func `a write from the main actor does not run on the main thread`() async throws {
         let queue = try queue()
         for _ in 0..<20 {
             let isMain = try await queue.writer.write { (_, _) throws(SQLiteError) in Thread.isMainThread }
@@ -195,7 +195,7 @@ import Testing
             },
             send: { attempt in JobResult(outcome: await attempt.begin() ? .success : .notBegun) })
         let run = Task { await replayer.run() }
-        // It has read twice, and so has waited for a notification in between.
+        // The replayer has looked twice, and has waited for a notification in between.
         await untilTrue {
             if looks.withLock({ $0 }) == 1 { replayer.wake() }
             return looks.withLock { $0 } > 1
@@ -203,7 +203,7 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
         try await queue.release(.queue)
         await untilTrue { [time] in
-            // Where the system lets it watch no further file, as with many tests at once, it reads each second.
+            // The replayer polls every second if the system allows no further file observers, as with many tests.
             if time.sleeping.contains(.seconds(1)) { time.advance(by: .seconds(1)) }
             return (try? queue.job(1)?.state) == .done
         }
@@ -211,7 +211,7 @@ import Testing
         #expect(await run.value.finished == 1)
     }
 
-    @Test func `a replayer taken for dead goes on as another owner at once`() async throws {
+    @Test func `a replayer taken for dead continues at once as another owner`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request("a")])
         let isFirst = Guarded(true)
@@ -231,7 +231,7 @@ import Testing
         #expect(await run.value.finished == 2)
     }
 
-    @Test func `a replayer of an older program sends nothing after a migration, and loses nothing`()
+    @Test func `a replayer of an older program sends nothing after a migration, and loses no job`()
         async throws
     {
         let queue = try queue()
@@ -276,7 +276,7 @@ import Testing
         replayer.stop()
         mayGo.open()
         let finished = await run.value.finished
-        // A claim that had begun may bring one more.
+        // A claim that had begun may add one more job.
         #expect((1...2).contains(finished))
         #expect(try queue.counts()[.ready] == 5 - finished)
     }
@@ -294,7 +294,7 @@ import Testing
         await isThere.wait()
         run.cancel()
         let postponed = await run.value.postponed
-        // A claim that had begun may bring it once more, and returns it.
+        // A claim that had begun may claim and return the job once more.
         #expect((1...2).contains(postponed))
         #expect(try queue.job(1).map { [$0.state.description, "\($0.attempts)"] } == ["ready", "0"])
     }
@@ -305,7 +305,7 @@ import Testing
     {
         let queue = try queue()
         try await queue.enqueue(request())
-        // It sleeps no longer than until this job's time, but for the deadline.
+        // The replayer sleeps until the time of this job or until the deadline.
         try await queue.enqueue(request(), after: .seconds(3))
         let isThere = Gate()
         let replayer = replayer(queue) { _ in
@@ -361,18 +361,18 @@ import Testing
             let owner = try await dead.owner.enter()
             let job = try #require(try await dead.claim(1, of: .all, by: owner)?.first)
             #expect(await dead.begin(job))
-            // Its lock is released with it, its row stays.
+            // The owner's lock is released with its queue, and its row stays.
         }
         let heir = try queue()
         #expect(try heir.job(1)?.state == .running)
         #expect(await replayer(heir) { _ in .success }.replay().finished == 1)
     }
 
-    @Test func `an owner that was away for longer than its lease has lost its job`() async throws {
+    @Test func `an owner that was stopped for longer than its lease has lost its job`() async throws {
         let (slow, fast) = (try queue(), try queue())
         try await slow.enqueue(request())
         let (isThere, mayGo) = (Gate(), Gate())
-        // One at a time: it runs after all, and would claim the job again, as another owner.
+        // With a greater width, this replayer would claim the job again as another owner.
         let late = replayer(slow, width: 1) { _ in
             isThere.open()
             await mayGo.wait()
@@ -433,14 +433,14 @@ import Testing
         let run = Task { await replayer.run() }
         await isThere.wait()
         await queue.close()
-        // Its outcome is stored, too.
+        // The outcome of the job is stored, too.
         #expect(hasEnded.isOpen)
         #expect(try self.queue().job(1)?.state == .done)
         run.cancel()
         #expect(await run.value.finished == 1)
     }
 
-    @Test func `a request that cannot be decoded is tried once more, and then dead`() async throws {
+    @Test func `a job whose request cannot be decoded is tried once more, and is then dead`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -475,7 +475,7 @@ import Testing
         #expect(try queue.counts()[.ready] == 2)
     }
 
-    @Test func `all of several jobs that are added together are added, or none`() async throws {
+    @Test func `several jobs that are added together are either all added or not at all`() async throws {
         let queue = try queue()
         queue.maximumCount = 3
         await #expect(throws: ReplayError.self) { try await queue.enqueue((0..<4).map { _ in request() }) }
@@ -509,7 +509,7 @@ import Testing
         (ReplayPolicy.Uniqueness.keep, "old", false), (.replace, "new", true), (.preserveSchedule, "new", false),
         (.appendAfterRunning, "new", true), (.merge, "new", true),
     ])
-    func `two jobs of one unique name become one`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool)
+    func `two jobs of one unique name become one job`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool)
         async throws
     {
         let queue = try queue()
@@ -522,7 +522,7 @@ import Testing
         #expect(try queue.jobs().count == 1)
     }
 
-    @Test func `a possibly sent job is left unchanged, and another is added`() async throws {
+    @Test func `a possibly sent job is not replaced by a job with its unique name`() async throws {
         let queue = try queue()
         try await queue.enqueue(unique("old", .replace))
         await replayer(queue) { _ in .lost }.replay()
@@ -535,7 +535,7 @@ import Testing
         (["POST", "PATCH"], #"POST {"a":1,"b":3,"c":4}"#), (["PATCH", "PATCH"], #"PATCH {"a":1,"b":3,"c":4}"#),
         (["PUT", "PUT"], #"PUT {"b":3,"c":4}"#), (["PATCH", "DELETE"], "DELETE "), (["POST", "DELETE"], ""),
     ])
-    func `a creation merged with a change stays a creation, and with a deletion leaves nothing`(
+    func `a creation merged with a change stays a creation, and merged with a deletion leaves no job`(
         _ methods: [String], _ result: String
     ) async throws {
         let queue = try queue()
@@ -576,7 +576,7 @@ import Testing
         #expect(try queue.request(of: 1)?.body == .json(["text": "b"]))
     }
 
-    @Test func `an action on a job that is missing, or in another state, reports that`() async throws {
+    @Test func `an action on a job that is missing or in another state is an error`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())
         let wrong = await #expect(throws: ReplayError.self) { try await queue.redrive(1) }

@@ -55,9 +55,9 @@ import Testing
     private func drain() async throws {
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let (queue, replayer) = (try engine.queue(), try engine.replayer())
-        // Once also where all is done: this rescues the jobs of processes that died with none to send.
+        // The replayer runs at least once, to rescue the jobs of processes that died.
         repeat {
-            // Nothing is sent any more where the time is up.
+            // The task is canceled when the time limit of the test is over.
             try Task.checkCancellation()
             let blocked = try queue.counts().filter { [.dead, .needsReview, .held].contains($0.key) && $0.value > 0 }
             try #require(blocked.isEmpty)
@@ -91,14 +91,14 @@ import Testing
         #expect(integrity == "ok")
     }
 
-    @Test func `a shared queue loses no job, does none twice and keeps order, whenever a process is killed`()
+    @Test func `a shared queue loses no job, does no job twice and keeps the order when processes are killed`()
         async throws
     {
         let server = try await SampleServer.shared
         var random = SplitMix(state: Effort.seed)
         var said: Set<String> = []
         var rounds = Effort.rounds(6, soaking: 60)
-        // A slow machine needs more of them.
+        // A slow machine needs more rounds.
         while rounds > 0 || said.count < 40 {
             try Task.checkCancellation()
             rounds -= 1
@@ -108,7 +108,7 @@ import Testing
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 150...500, using: &random))
                 process.kill(after: delay)
             }
-            // From their first output on, so that each round adds some.
+            // Producers are killed after their first output, so that each round adds some jobs.
             for (process, output) in producers {
                 if let text = await output.firstLine().split(separator: " ").last { said.insert(String(text)) }
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...350, using: &random))
@@ -175,7 +175,7 @@ import Testing
         let job = try #require(try queue.job(id))
         #expect(job.state == .done)
 
-        // Its output about the job comes before its output about another.
+        // The output about the first job precedes the output about another job.
         request.body = .json(["text": .string("\(run)/o1/1")])
         let next = try #require(try await queue.enqueue(request))
         stopped.kill(SIGCONT)

@@ -35,7 +35,7 @@ import Testing
 
     private var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
 
-    /// A queue whose disk accepts no write after a job was sent.
+    /// Returns a replayer that sends a job, after which the disk accepts no writes.
     private func replayer(_ queue: ReplayQueue) -> Replayer {
         Replayer(queue, width: 1, reachability: StubReachability()) { [disk, sent] attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `an unwritten outcome is waited for by default, and then the remaining jobs are sent`() async throws {
+    @Test func `an unwritten outcome holds up the remaining jobs by default, until it is written`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
         let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { [disk, sent] attempt in
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an outcome that can never be written ends its run, and the job stays its owner's until that ends`(
+    func `an outcome that can never be written ends its run, and its job stays claimed until the queue is closed`(
         isWatching: Bool
     ) async throws {
         let (queue, observation) = (try queue(), observe())
@@ -147,7 +147,7 @@ import Testing
         #expect(try queue.job(id)?.state == .running)
         #expect(failures.withLock { $0.count } == 1)
         await queue.close()
-        // The job has a key.
+        // The job may be repeated, because it has a key.
         #expect(try queue.job(id)?.state == .ready)
         #expect(sent.withLock { $0 } == 1)
         withExtendedLifetime(observation) {}

@@ -92,16 +92,16 @@ import Testing
         Row(.delete, .answered(status: 404), .dead, .refused, 0),
         Row(.delete.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
         Row(.delete.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
-        // It has put nothing, whatever an earlier attempt did.
+        // This attempt had no effect, and the outcome of an earlier attempt is unknown.
         Row(.put.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         Row(.keyed.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         // The first request with the key is still being processed.
         Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.bare, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
         Row(.put, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
-        // It has reached another server, which has processed nothing.
+        // A 421 is sent by a server that has not processed the request.
         Row(.bare, .answered(status: 421), .waiting, .backoff, 1, delay: 1),
-        // Transient ones.
+        // Transient statuses.
         Row(.put, busy(500), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.keyed, busy(502), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.bare, busy(500), .needsReview, .outcomeUnknown, 0, isUnknown: true),
@@ -111,7 +111,7 @@ import Testing
         // The server names the time.
         Row(.bare, busy(503, .seconds(30)), .waiting, .retryAfter, 1, delay: 30),
         Row(.bare, busy(429, .zero), .waiting, .backoff, 1, delay: 1),
-        // No sooner than after any other failure.
+        // Retry-After does not shorten the backoff.
         Row(.put.onceMore, busy(503, .seconds(5)), .waiting, .backoff, 19, delay: 1800),
         Row(.put.onceMore, busy(503, .seconds(7200)), .waiting, .retryAfter, 19, delay: 7200),
         Row(.put, busy(503, .seconds(9 * 86_400)), .waiting, .retryAfter, 1, delay: 86_400),
@@ -142,8 +142,8 @@ import Testing
         Row(.bare, failed(.interrupted), .needsReview, .outcomeUnknown, 0, isUnknown: true),
     ]
 
-    /// What was sent, milliseconds since then, whether the app answers for it, whether a pause has interrupted it, and
-    /// why it is for review.
+    /// The kind of the job, the milliseconds since it was sent, whether the app declares it harmless, whether a pause
+    /// has interrupted it, and the reason for its review.
     static let cuts: [(kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)] = [
         (.put, 86_400_001, false, true, nil), (.keyed, 86_400_000, false, true, nil),
         (.keyed, 86_400_001, false, true, .keyExpired), (.keyed, 86_400_001, true, true, nil),
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: cuts)
-    func `an interrupted request is sent again where it may act twice`(
+    func `an interrupted request is sent again if it may be repeated`(
         _ cut: (kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)
     ) {
         var row = cut.kind.row
@@ -183,7 +183,7 @@ import Testing
         (.unsent, 1, true, .unsent), (.unsent, 2, true, .unknown), (.offline, 2, true, .unknown),
         (.noCredential, 0, true, .noCredential),
     ])
-    func `a failure is judged by the exchanges that had begun`(
+    func `a failure is classified by the number of exchanges that had begun`(
         _ fault: ReplayOutcome.Fault, _ exchanges: Int, _ isWanted: Bool, _ meaning: ReplayOutcome.Fault
     ) {
         #expect(Self.failed(fault).known(exchanges: exchanges, isWanted: isWanted) == Self.failed(meaning))
@@ -206,7 +206,7 @@ import Testing
         (URLError(.userAuthenticationRequired), true, .noCredential),
         (ConnectionError(.noCredential, "none"), true, .noCredential),
     ])
-    func `a credential that is unavailable for now requires no one to sign in`(
+    func `a credential that is temporarily unavailable does not require a sign-in`(
         _ cause: any Error, _ isReachable: Bool, _ fault: ReplayOutcome.Fault
     ) {
         let error = ConnectionError(.noCredential, "x", cause: cause)

@@ -9,7 +9,8 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-/// Queues in which a damaged job's row has a value that only another's may have: no index over both can be created.
+/// Queues in which the row of a damaged job has a unique value of another job's row. A unique index over both rows
+/// cannot be created.
 @Suite(.timeLimit(.minutes(5))) struct CollidingRowsTests {
     let temporary = TemporaryStore()
 
@@ -28,7 +29,7 @@ import Testing
         var bytes = try Data(contentsOf: url)
         for page in stride(from: 0, to: bytes.count, by: 4096) where bytes[page] == 0x0D {
             let range = page..<page + 4096
-            // Only the rows of jobs have the reason. The oldest is stored last.
+            // Only rows of jobs contain this reason. The row of the oldest job is last in its page.
             guard bytes.range(of: Data("enqueued".utf8), in: range) != nil,
                 let place = bytes.range(of: old, options: .backwards, in: range)
             else { continue }
@@ -50,7 +51,7 @@ import Testing
         return (sent.withLock { $0 }, summary.error)
     }
 
-    /// Three ordering keys, and a second job with the key of the damaged one.
+    /// Adds jobs with three ordering keys. The second and the fourth job have the same key.
     private func fill() async throws {
         let queue = try queue()
         try await queue.enqueue([
@@ -77,16 +78,16 @@ import Testing
         #expect(try await replay(width: width).error == nil)
     }
 
-    // Jobs before it may be done by then, or running.
+    // Depending on the width, jobs before the damaged job are done or running when it is found.
     @Test(arguments: [1, 4])
-    func `a job with the ordering key of another is for review, and the others are sent`(width: Int) async throws {
+    func `a damaged job with another job's ordering key is for review, and others are sent`(width: Int) async throws {
         try await fill()
         try replace(Data("enqueuedline-b".utf8), by: Data("enqueuedline-a".utf8))
         try await expectRest(width: width)
     }
 
     @Test(arguments: [1, 4])
-    func `a job with the unique name of another is for review, and the others are sent`(width: Int) async throws {
+    func `a damaged job with another job's unique name is for review, and others are sent`(width: Int) async throws {
         try await fill()
         let names = try queue().database.read { (connection) throws(SQLiteError) in
             let statement = try connection.statement("SELECT unique_key FROM job WHERE id < 3 ORDER BY id")

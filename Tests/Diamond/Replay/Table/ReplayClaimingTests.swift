@@ -19,7 +19,7 @@ import Testing
         ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
     }
 
-    @Test func `a job that is redriven has all its time again`() throws {
+    @Test func `a redriven job has its whole time until expiry again`() throws {
         let fixture = try ReplayQueueFixture()
         let owner = try fixture.owner(lease: .max / 4)
         let policies = [ReplayPolicy(.durable, expiry: .seconds(60)), ReplayPolicy(.durable, expiry: nil)]
@@ -96,7 +96,7 @@ import Testing
         #expect(try fixture.job(sound)?.attempts == 1)
     }
 
-    @Test func `a query for holds and pages uses their own keys`() throws {
+    @Test func `queries for holds and for pages of jobs use the primary keys`() throws {
         let fixture = try ReplayQueueFixture()
         let plans = try [
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = 'a')",
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Order.ordered, .strict])
-    func `a dead job is passed by later ones, but in strict order blocks them until it is discarded`(
+    func `a dead job does not delay later jobs, except in strict order until it is discarded`(
         _ order: ReplayPolicy.Order
     ) throws {
         let first = try fixture.add("POST", key("a", order))
@@ -160,7 +160,7 @@ import Testing
         #expect(try claimAll() == [second])
     }
 
-    @Test func `a redriven job waits for the running one of its key, and is sent before later ones`() throws {
+    @Test func `a redriven job waits for the running job of its ordering key, and precedes later jobs`() throws {
         let ids = try (0..<3).map { _ in try fixture.add("POST", key("a")) }
         try fixture.finish(fixture.claim(by: owner)[0], .answered(status: 422))
         let second = try fixture.claim(by: owner)[0]
@@ -194,7 +194,7 @@ import Testing
         #expect(try claimAll() == [id])
     }
 
-    @Test func `a job that is not sent in time is dead, and one that may have been sent needs review`() throws {
+    @Test func `an expired job is dead, or needs review if it may have been sent`() throws {
         let policy = ReplayPolicy(.durable, attempts: 100, expiry: .seconds(60))
         let id = try fixture.add("POST", policy)
         let open = try fixture.add("POST", policy)
@@ -250,12 +250,12 @@ import Testing
         #expect(try !fixture.begin(job, by: owner))
     }
 
-    @Test func `jobs claimed by a dead owner are begun by no other, not even its process's next one`()
+    @Test func `a job claimed by a dead owner is begun by no other owner, even of the same process`()
         throws
     {
         let id = try fixture.add("PUT")
         let job = try fixture.claim(by: owner)[0]
-        // It was away, and the job is not rescued yet.
+        // The lease of the owner has ended, and its job is not rescued yet.
         fixture.uptime += 60_000
         let next = try fixture.owner()
         #expect(try !fixture.begin(job, by: next))
@@ -273,7 +273,7 @@ import Testing
     ]
 
     @Test(arguments: lateHolds)
-    func `a job held after its claim is not begun, but one under way goes on`(
+    func `a job held after its claim is not begun, but a job under way continues`(
         _ late: (hold: ReplayHold, state: ReplayState, reason: ReplayReason)
     ) throws {
         let jobs = try (0..<2).map { _ in try fixture.add("PUT", key("a"), identity: "anna") }
@@ -311,11 +311,11 @@ import Testing
         fixture.now += 30_000
         #expect(try !fixture.begin(job, by: owner))
         #expect(try fixture.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
-        // Its former owner learns so.
+        // The former owner gets the state of the expired job.
         #expect(try fixture.finish(job, .unsent) == .dead)
     }
 
-    @Test func `a job claimed and not sent returns freely, one that was sent counts a death`() throws {
+    @Test func `the death of an owner counts for a job that was sent, and not for a job only claimed`() throws {
         try fixture.add("PUT")
         for deaths in 1...3 {
             let free = try fixture.owner()
@@ -331,7 +331,7 @@ import Testing
         #expect(try fixture.job(1)?.attempts == 0)
     }
 
-    @Test func `deaths of long ago, and of apps that the system ended, poison no job`() throws {
+    @Test func `a job is not poisoned by old deaths, or by deaths of apps that the system ended`() throws {
         try fixture.add("PUT")
         for round in 0..<8 {
             let doomed = try fixture.owner()
@@ -347,7 +347,7 @@ import Testing
         ("POST", ReplayPolicy.defaultKeyLifetime as Duration?, ReplayState.ready), ("PUT", nil, .ready),
         ("POST", nil, .needsReview),
     ])
-    func `a job under way when its process died is sent again where that does no harm`(
+    func `a job under way when its process died is sent again if it may be repeated`(
         _ method: String, _ keyLifetime: Duration?, _ state: ReplayState
     ) throws {
         let id = try fixture.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
@@ -413,7 +413,7 @@ import Testing
         #expect(counts == ["enqueue": 1, "claim": 2, "fail": 1, "retry": 1, "finish": 1])
     }
 
-    @Test func `a key's lifetime begins now at the latest, whatever the wall clock said`() throws {
+    @Test func `the lifetime of a key never begins in the future, whatever the wall clock said`() throws {
         let fixture = try ReplayQueueFixture()
         var draft = try fixture.draft("POST")
         draft.history.unknownAt = fixture.now + 86_400_000
@@ -424,7 +424,7 @@ import Testing
         #expect(try fixture.job(id)?.reason == .keyExpired)
     }
 
-    @Test func `an interruption happened now at the latest, whatever the wall clock said`() throws {
+    @Test func `the time of an interruption is never in the future, whatever the wall clock said`() throws {
         let id = try fixture.add("POST")
         let job = try #require(try fixture.claim(by: owner).first)
         for isPaused in [false, true] {

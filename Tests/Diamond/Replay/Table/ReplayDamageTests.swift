@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Jobs whose bytes on disk are not the written ones.
+/// Jobs whose bytes on disk differ from the written bytes.
 @Suite struct ReplayDamageTests {
     let fixture: ReplayQueueFixture
     let owner: Int64
@@ -68,7 +68,7 @@ import Testing
         #expect(try fixture.apply(.discard, to: id) == .done(.done))
     }
 
-    @Test func `a job in the row of another is not claimed`() throws {
+    @Test func `a job in the row of another job is not claimed`() throws {
         let (first, second) = (try fixture.add(), try fixture.add())
         try damage(
             """
@@ -92,7 +92,7 @@ import Testing
         #expect(try fixture.claim(9, by: owner).isEmpty)
     }
 
-    @Test func `a damaged job lets later ones pass`() throws {
+    @Test func `a damaged job does not delay later jobs`() throws {
         let (first, second) = (try add("a"), try add("b"))
         try damage("UPDATE job SET method = 'DELETE' WHERE id = \(first)")
         #expect(try fixture.claim(9, by: owner).map(\.id) == [second])
@@ -118,7 +118,7 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test(arguments: ["run_at = 5", "expires_at = 5"]) func `a damaged job changes at no time`(column: String) throws {
+    @Test(arguments: ["run_at = 5", "expires_at = 5"]) func `a damaged job ignores its times`(column: String) throws {
         let id = try fixture.add(after: 60_000)
         try damage("UPDATE job SET \(column)")
         #expect(try fixture.claim(9, by: owner).isEmpty)
@@ -146,7 +146,7 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test func `a job that is done by its damaged row only is not deleted`() throws {
+    @Test func `a job that is done only according to its damaged row is not deleted`() throws {
         let (lost, done) = (try fixture.add(), try fixture.add())
         for job in try fixture.claim(9, by: owner) where job.id == done { try fixture.finish(job, .success) }
         try damage("UPDATE job SET state = 4 WHERE id = \(lost)")

@@ -11,8 +11,8 @@ import Testing
     let temporary = TemporaryStore()
     let time = ManualClock()
 
-    /// Uses a wall clock that the test moves. By the other clock an hour passes at each reading, so that old rows may
-    /// always be deleted.
+    /// Returns a queue with a wall clock that the test moves. Its uptime advances by an hour at each reading, so that
+    /// old rows may always be deleted.
     private func queue() throws -> ReplayQueue {
         var clock = ReplayClock.system
         let upSince = Guarded<Int64>(0)
@@ -38,7 +38,7 @@ import Testing
         try queue.history(since: .distantPast).filter { $0.verb == "enqueue" }.map(\.count)
     }
 
-    @Test func `the history loses no hour to a clock that is far ahead for a while`() async throws {
+    @Test func `the history keeps every hour if the clock is far ahead for a while`() async throws {
         let queue = try queue()
         let century = 36_525.0 * 86_400
         for jump in [0, 3600, century, 3600, 3600 - century] {
@@ -50,7 +50,7 @@ import Testing
         #expect(counts == [1, 1, 1, 1, 1])
     }
 
-    @Test func `the history has the hours of 400 days, however many verbs each has, and deletes the oldest`()
+    @Test func `the history keeps the hours of 400 days with any number of verbs, and deletes older hours`()
         async throws
     {
         let queue = try queue()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["~(1 << 63)", "1 << 63"])
-    func `the history goes on in an hour whose row was not written by the queue`(
+    func `the history continues in an hour whose row was not written by the queue`(
         count: String
     ) async throws {
         let queue = try queue()

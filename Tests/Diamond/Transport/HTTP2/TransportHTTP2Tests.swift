@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// The client of the other transport is the program's here, whose bodies are left as they come.
-    @Test func `an HTTP/2 exchange has a coded body whole, or fails`() async throws {
+    /// Only over libcurl: the other transport uses a client of the program here, whose bodies it does not decode.
+    @Test func `an HTTP/2 exchange decodes a complete coded body, and fails for a truncated one`() async throws {
         let coded = CodedBody.all[0]
         try await TransportKind.curl.runOverHTTP2 { exchange in
             exchange.head(200, [("content-encoding", coded.coding)])
@@ -78,7 +78,9 @@ import Testing
 
     /// The server sends to all streams by turns: without a limit the paused one would receive as much as the others.
     @Test(arguments: TransportKind.overHTTP2)
-    func `a paused HTTP/2 exchange receives a bounded number of bytes, and holds up no other`(kind: TransportKind)
+    func `a paused HTTP/2 exchange receives a bounded number of bytes, and does not block other exchanges`(
+        kind: TransportKind
+    )
         async throws
     {
         let (window, paused) = (kind.window, Guarded<HTTP2Exchange?>(nil))
@@ -146,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2.flatMap { kind in End.allCases.map { (kind, $0) } }, [nil, 10])
-    func `an HTTP/2 exchange that ends in the body is an error, after the received bytes`(
+    func `an HTTP/2 exchange that ends in the body delivers the received bytes, then an error`(
         kindAndEnd: (TransportKind, End), length: Int?
     ) async throws {
         let (kind, end) = kindAndEnd
@@ -169,7 +171,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [End.error, .cancel, .close])
-    func `an HTTP/2 exchange that ends before its head may have been sent`(kind: TransportKind, end: End) async throws {
+    func `an HTTP/2 exchange that ends before its head fails with an error that says the request may have been sent`(
+        kind: TransportKind, end: End
+    ) async throws {
         try await kind.runOverHTTP2 { exchange in
             Self.end(exchange, by: end)
         } _: { transport, server in
@@ -216,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `an HTTP/2 request is sent again when the connection ends before it`(
+    func `an HTTP/2 request is sent again when a GOAWAY frame says that it was not processed`(
         kind: TransportKind, method: HTTPRequest.Method
     ) async throws {
         try await kind.runOverHTTP2(Self.refusing(1) { $0.goAway() }) { transport, server in
@@ -230,7 +234,7 @@ import Testing
     }
 
     /// The refusals would use up two attempts if they counted.
-    @Test func `an HTTP/2 request that is refused costs no attempt`() async throws {
+    @Test func `an HTTP/2 request that the server refuses does not use up an attempt`() async throws {
         let script = Self.refusing(2) { $0.reset(.refused) }
         try await TransportKind.httpClient.runOverHTTP2(script) { transport, server in
             let engine = engine(transport, attempts: 2)

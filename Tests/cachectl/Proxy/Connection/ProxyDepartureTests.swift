@@ -25,13 +25,13 @@ import Testing
             await arrived.wait()
             if !beginning.isEmpty { _ = await client.read(through: "first") }
         }
-        // By the timeouts of the proxy it would take a minute.
+        // The timeouts of the proxy would end the exchange after a minute.
         let start = ContinuousClock.now
         await left.wait()
         #expect(ContinuousClock.now - start < .seconds(20))
     }
 
-    @Test func `does so after it has sent a body`() async throws {
+    @Test func `ends the exchange with a silent origin after it has sent a body`() async throws {
         let (arrived, left) = (Gate(), Gate())
         let origin = try RawServer { connection in
             guard connection.readHead() != nil, connection.read(5) != nil else { return }

@@ -54,7 +54,7 @@ import Testing
         #expect(try await proxy.answer(to: beginning).status == 408)
     }
 
-    @Test func `an origin that is no server`() async throws {
+    @Test func `an origin that is not the URL of a server`() async throws {
         for origin in ["ftp://x", "http://", "x", "http://x/path", "http://u@x"] {
             let outcome = try await Shell()("proxy", "--origin", origin)
             #expect(outcome.status == 64 && outcome.errors.contains("--origin"), "\(origin): \(outcome.errors)")
