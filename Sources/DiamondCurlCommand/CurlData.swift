@@ -42,8 +42,8 @@ struct CurlData {
         return value.bytes
     }
 
-    /// Returns the value of `--data-urlencode`: `content`, `=content` or `name=content`, with the content encoded. As in
-    /// curl, spaces become `+`.
+    /// Returns the value of `--data-urlencode`: `content`, `=content` or `name=content`, with the content encoded. As
+    /// in curl, spaces become `+`.
     private static func encoded(_ value: ShellWord) throws(RequestError) -> [UInt8] {
         let equals = value.bytes.firstIndex(of: UInt8(ascii: "="))
         if equals == nil, value.bytes.contains(at) { throw file(value) }

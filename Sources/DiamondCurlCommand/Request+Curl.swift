@@ -9,9 +9,9 @@ extension Request {
     /// ```
     ///
     /// It supports the options that define one request: `-X`, `-H`, `-d` and its variants, `--json`, `-F`,
-    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. It ignores options that do not change what is
-    /// sent: for output (`-o`, `-O`, `-D`, `-c`, `-w`), for display (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`), and
-    /// for the work of an engine (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
+    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. It ignores options that do not change what
+    /// is sent: for output (`-o`, `-O`, `-D`, `-c`, `-w`), for display (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`),
+    /// and for the work of an engine (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
     /// others about speed and connections). It refuses every other option by name.
     ///
     /// - `-m` becomes `timeout`. Unlike `-m`, it does not stop a server that keeps sending.
@@ -20,9 +20,9 @@ extension Request {
     /// - `-F` becomes `RequestBody.multipart(_:)`. Each part has the type that curl would send. A file (`name=@path`,
     ///   `name=<path`) is read when the request is sent, relative to the current directory.
     /// - As in curl, `[]` in a URL is literal.
-    /// - The items of the query become `parameters`, so that changing one changes what is sent. A parameter
-    ///   escapes all characters but letters, digits and `-._~`. An item that has others unescaped (`at=10:00`, `q=a+b`) stays
-    ///   in the URL, and so do the items before it: the request sends the bytes of the command.
+    /// - The items of the query become `parameters`, so that changing one changes what is sent. A parameter escapes all
+    ///   characters but letters, digits and `-._~`. An item that has others unescaped (`at=10:00`, `q=a+b`) stays in
+    ///   the URL, and so do the items before it: the request sends the bytes of the command.
     ///
     /// - Throws: `RequestError.Code.malformedCurl` with the position and the remedy: for text that a shell expands,
     ///   such as a variable; any other option, such as `-k`; a pattern for several URLs; data or headers in a file; and

@@ -3,7 +3,8 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// The expansion of `@Modeled`: the override of `visit(_:)`, and an attribute for each property that generates its members.
+/// The expansion of `@Modeled`: the override of `visit(_:)`, and an attribute for each property that generates its
+/// members.
 public protocol ModeledExpansion: MemberMacro, MemberAttributeMacro {}
 
 extension ModeledExpansion {

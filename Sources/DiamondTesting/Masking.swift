@@ -20,7 +20,8 @@ enum Masking {
     /// Masks secret items in the queries and fragments of URLs in a text.
     static func items(_ text: String) -> String { SecretNames.masked(urlsIn: text) }
 
-    /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its `Content-Length`.
+    /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its
+    /// `Content-Length`.
     static func response(body: Data, headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
         let shown = self.body(body, headers: headers)
         var masked = self.headers(headers)

@@ -63,8 +63,8 @@ public final class TestClock: Clock {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
     }
 
-    /// Waits until a task sleeps, and returns the remaining time of the sleep that ends first; zero if the calling task is
-    /// canceled. Returns at once if a task sleeps already.
+    /// Waits until a task sleeps, and returns the remaining time of the sleep that ends first; zero if the calling task
+    /// is canceled. Returns at once if a task sleeps already.
     public func nextSleep() async -> Duration {
         let number = nextNumber()
         defer { state.withLock { _ = $0.canceled.remove(number) } }

@@ -4,16 +4,15 @@ import DiamondTestSupport
 import Foundation
 import HTTPTypes
 
-// Adds jobs to a queue, or sends them, for as long as it lives, beside others of its kind, any of which may be killed at
-// any moment:
+// Adds jobs to a queue, or sends them, for as long as it lives, beside others of its kind, any of which may be killed
+// at any moment:
 //
-// QueueHammer produce DIRECTORY BASE RUN LANE   adds 40 jobs, and says each when it is durable: its id and its text
-// QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time,
-//                                              or stops there until it is let go on, where DIAMOND_FAULT_STOPS is set
-// QueueHammer serve DIRECTORY                   does the work of an engine that replays automatically, and ends alike
-// QueueHammer save DIRECTORY BASE TEXT held|live   makes one object and changes it twice, by saves that are queued; goes on
-//                                              where an earlier process of this was killed
-// QueueHammer network                           ends when it is told of a link that comes up, in a network of its own
+// QueueHammer produce DIRECTORY BASE RUN LANE adds 40 jobs, and says each when it is durable: its id and its text
+// QueueHammer work DIRECTORY ends at the point that DIAMOND_FAULT names, after-send:3 at the third time, or stops there
+// until it is let go on, where DIAMOND_FAULT_STOPS is set QueueHammer serve DIRECTORY does the work of an engine that
+// replays automatically, and ends alike QueueHammer save DIRECTORY BASE TEXT held|live makes one object and changes it
+// twice, by saves that are queued; goes on where an earlier process of this was killed QueueHammer network ends when it
+// is told of a link that comes up, in a network of its own
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 

@@ -11,7 +11,8 @@ extension Client {
 
         let name = try await profile.output.name
         try session.save()
-        // Notes that were queued before the last logout may be sent again, and do not wait for the end of their backoff.
+        // Notes that were queued before the last logout may be sent again, and do not wait for the end of their
+        // backoff.
         let queue = try engine.queue()
         let released = try await queue.release(.identity(name))
         try await queue.retry(ReplayFilter(states: [.waiting], identity: name))

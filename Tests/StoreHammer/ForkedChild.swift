@@ -12,8 +12,8 @@ struct ForkedChild {
     private let entry: CacheEntry
     private let observation: ActivityObservation
 
-    /// Forks, and says how the child has ended: 0, or the number of the check that it failed, or 255 where it was killed
-    /// because it waited.
+    /// Forks, and says how the child has ended: 0, or the number of the check that it failed, or 255 where it was
+    /// killed because it waited.
     static func run(in directory: String) async throws -> Int32 {
         let child = try ForkedChild(directory)
         // Nothing is under way when it forks, or a lock might be held forever.

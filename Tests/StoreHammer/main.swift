@@ -5,11 +5,11 @@ import Foundation
 
 // Stores, reads, marks stale and erases in one store, beside others of its kind, any of which may be killed at any
 // moment after it has said that it begins, for a number of rounds, or of seconds where these are over before:
-// StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or something
-// fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
-// ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to write the file.
-// StoreHammer download DIRECTORY URL FILE: see Downloading.
-// StoreHammer store|invalidate DIRECTORY MILLISECONDS: see QueryChange.
+// StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or
+// something fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork
+// DIRECTORY: see ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to
+// write the file. StoreHammer download DIRECTORY URL FILE: see Downloading. StoreHammer store|invalidate DIRECTORY
+// MILLISECONDS: see QueryChange.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
@@ -71,7 +71,8 @@ func opened() throws(CacheError) -> Cache {
     }
 }
 
-/// Stores a large body in pieces, now and then broken off and gone on with, and reads what there is. Others do the same.
+/// Stores a large body in pieces, now and then broken off and gone on with, and reads what there is. Others do the
+/// same.
 func stream(_ entry: CacheEntry, toItsEnd: Bool) async {
     do throws(CacheError) {
         let writer = try cache.bodyWriter(for: entry, continuing: partial(of: entry))

@@ -42,11 +42,11 @@ public final class Activity: Sendable {
     /// The current counts: in all, by lane, by origin and by tag, taken at one moment.
     public var snapshot: ActivitySnapshot { state.withLock { $0.counters.snapshot } }
 
-    /// The snapshots of the activity: first the current one, then one whenever it changes. The sequence ends with the engine,
-    /// or with the waiting task.
+    /// The snapshots of the activity: first the current one, then one whenever it changes. The sequence ends with the
+    /// engine, or with the waiting task.
     ///
-    /// Snapshots are coalesced: an iteration stores nothing for a slow consumer. It returns the newest snapshot as soon as
-    /// something has changed since the last one.
+    /// Snapshots are coalesced: an iteration stores nothing for a slow consumer. It returns the newest snapshot as soon
+    /// as something has changed since the last one.
     public var changes: some AsyncSequence<ActivitySnapshot, Never> & Sendable { ActivityChanges(state: state) }
 
     /// Waits until no work is waiting or under way, except paused connections (``ActivityCounts/isIdle``). The

@@ -9,8 +9,8 @@ public enum ActivityEvent: Sendable {
     case began(ActivityInterval)
     /// An interval has ended. Every interval ends exactly once, even if it is canceled or paused.
     case ended(ActivityInterval, ActivityOutcome)
-    /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask for. It
-    /// is passed on as it came, with the field.
+    /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask
+    /// for. It is passed on as it came, with the field.
     case unknownContentCoding(_ coding: String, origin: String)
     /// A transfer that broke, or was paused or ended with its process, continues after the bytes received before. The
     /// server has confirmed that they belong to the same representation.
@@ -24,8 +24,8 @@ public enum ActivityEvent: Sendable {
     case hit(Response.Source)
     /// Nothing usable was stored.
     case miss
-    /// A response was added to the cache. Lookups find it from now on. It is written to disk a moment later; if that fails, a
-    /// ``cacheFailed(reason:)`` follows. ``CacheCounts/stores`` counts the responses on disk.
+    /// A response was added to the cache. Lookups find it from now on. It is written to disk a moment later; if that
+    /// fails, a ``cacheFailed(reason:)`` follows. ``CacheCounts/stores`` counts the responses on disk.
     case stored
     /// An entry could not be read, or did not match its checksum. It was removed and counts as a miss.
     case cacheEntryDropped(reason: String)
@@ -47,6 +47,7 @@ public enum ActivityEvent: Sendable {
     /// The queue could not be opened, read or written. A request that could not be queued fails with an error.
     case queueFailed(reason: String)
     /// The queue has jobs that could have been sent for a minute. This engine has run no replayer
-    /// (``Engine/Configuration/replays``), and no other process sends a job. Noticed when a job is added, and reported once.
+    /// (``Engine/Configuration/replays``), and no other process sends a job. Noticed when a job is added, and reported
+    /// once.
     case replayerMissing(jobs: Int)
 }

@@ -9,8 +9,8 @@ public struct ActivityInterval: Identifiable, Sendable {
 
         let name: Name
 
-        /// A connection, from when it is enqueued until it has finished; or a call that contacts a server, until its response
-        /// is returned.
+        /// A connection, from when it is enqueued until it has finished; or a call that contacts a server, until its
+        /// response is returned.
         public static let request = Kind(name: .request)
         /// A wait for a permit.
         public static let queue = Kind(name: .queue)
@@ -50,7 +50,8 @@ public struct ActivityInterval: Identifiable, Sendable {
     public let attempt: Int?
     let writeURL: @Sendable () -> String
 
-    /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each access.
+    /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each
+    /// access.
     public var url: String { writeURL() }
 }
 

@@ -1,7 +1,7 @@
 /// A counted interval. It ends once, at the latest when the token is deallocated. Later calls of `end` have no effect.
 ///
-/// `@unchecked Sendable`: `isOpen` and the outcome are changed only under the lock of the activity, and the outcome only while
-/// the token is open. The thread that has closed the token may read the outcome.
+/// `@unchecked Sendable`: `isOpen` and the outcome are changed only under the lock of the activity, and the outcome
+/// only while the token is open. The thread that has closed the token may read the outcome.
 package final class ActivityToken: @unchecked Sendable {
     /// The interval and the outcome that its end reports.
     // Allocated only for observers: most tokens have none, and each waiting request has two tokens.

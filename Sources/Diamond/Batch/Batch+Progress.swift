@@ -9,15 +9,15 @@ extension Batch {
     public var progress: AsyncStream<BatchProgress> { coordinator.observe() }
 
     /// The progress for Foundation, in items: for a progress bar, or as part of another `Progress`. Canceling it
-    /// cancels the batch. It is created on first use, and is always the same object. An empty batch counts as one item that
-    /// has ended, because a `Progress` without units never finishes.
+    /// cancels the batch. It is created on first use, and is always the same object. An empty batch counts as one item
+    /// that has ended, because a `Progress` without units never finishes.
     ///
     /// It changes on any thread.
     public var foundationProgress: Progress { coordinator.foundationProgress() }
 
     /// An operation that finishes when the batch is over, for other operations and connections to depend on. They run
-    /// whatever the results of the items are. Do not add it to a queue. Canceling it cancels the batch. Its `dependencies`
-    /// are the connections: a connection that depends on its own batch fails with `dependencyCycle`.
+    /// whatever the results of the items are. Do not add it to a queue. Canceling it cancels the batch. Its
+    /// `dependencies` are the connections: a connection that depends on its own batch fails with `dependencyCycle`.
     public var operation: Operation { coordinator.operation() }
 }
 

@@ -21,13 +21,14 @@ public final class Batch: Sendable {
 
     let coordinator: BatchCoordinator
 
-    /// Creates a batch of connections, of one engine or of several. They may have been enqueued already, or have finished.
+    /// Creates a batch of connections, of one engine or of several. They may have been enqueued already, or have
+    /// finished.
     ///
     /// - Parameters:
     ///   - connections: the connections. Each occurrence is an item.
     ///   - isFailingFast: whether the first failure or canceled item cancels the others.
-    ///   - isFailure: returns whether a response counts as a failure; by default none does, whatever its status. Called once
-    ///     for each response, on any thread. It must return quickly.
+    ///   - isFailure: returns whether a response counts as a failure; by default none does, whatever its status. Called
+    ///     once for each response, on any thread. It must return quickly.
     public init(
         _ connections: [Connection],
         isFailingFast: Bool = false,
@@ -61,9 +62,9 @@ public final class Batch: Sendable {
         }
     }
 
-    /// The results of the items in the order in which they end. An iteration that starts late begins with the items that
-    /// have ended before. The sequence ends when the batch is over, or when the waiting task is canceled, which cancels
-    /// nothing else.
+    /// The results of the items in the order in which they end. An iteration that starts late begins with the items
+    /// that have ended before. The sequence ends when the batch is over, or when the waiting task is canceled, which
+    /// cancels nothing else.
     public var items: some AsyncSequence<BatchItem, Never> & Sendable { BatchItems(batch: self) }
 
     /// Returns the result of an item that has ended.

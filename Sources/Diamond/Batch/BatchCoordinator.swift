@@ -116,8 +116,8 @@ final class BatchCoordinator: Sendable {
         applyPauses()
     }
 
-    /// Pauses or resumes the connections. One thread does so at a time, so that every connection gets the calls in their
-    /// order.
+    /// Pauses or resumes the connections. One thread does so at a time, so that every connection gets the calls in
+    /// their order.
     private func applyPauses() {
         while let isPaused = state.withLock({ $0.life.nextPauseChange() }) {
             for item in items { isPaused ? item.connection?.pause() : item.connection?.resume() }

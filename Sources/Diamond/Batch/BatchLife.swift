@@ -62,8 +62,8 @@ struct BatchLife {
 
     /// Begins a change of the connections' pauses, which ``endPauseChange()`` ends.
     ///
-    /// - Returns: `true` to pause them, `false` to resume them; `nil` if another thread is changing them, or nothing has
-    ///   changed.
+    /// - Returns: `true` to pause them, `false` to resume them; `nil` if another thread is changing them, or nothing
+    ///   has changed.
     mutating func nextPauseChange() -> Bool? {
         guard !isChangingPause, isPaused != (pauses > 0) else { return nil }
         isChangingPause = true

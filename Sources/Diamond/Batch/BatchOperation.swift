@@ -24,8 +24,8 @@ final class BatchOperation: Operation, @unchecked Sendable {
         coordinator?.cancel()
     }
 
-    /// Finishes the operation. Call this even if the batch was over before: Foundation on Linux relies on the posted change
-    /// and does not read `isFinished`.
+    /// Finishes the operation. Call this even if the batch was over before: Foundation on Linux relies on the posted
+    /// change and does not read `isFinished`.
     func end() {
         willChangeValue(forKey: "isFinished")
         hasEnded.withLock { $0 = true }

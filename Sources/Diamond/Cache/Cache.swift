@@ -17,7 +17,8 @@ public final class Cache: Sendable {
     let invalidations = InvalidationLog()
     let writer: CacheWriter
     let crossProcessChanges: CrossProcessChanges
-    /// The changes on disk, by any process, when memory has them: the names of the entries; `nil` if any may have changed.
+    /// The changes on disk, by any process, when memory has them: the names of the entries; `nil` if any may have
+    /// changed.
     let changesOnDisk = Broadcast<ChangedNames?>()
     private let pressure: MemoryPressure
     let activity: Activity

@@ -21,7 +21,8 @@ final class CurlSession {
     /// exchange, it may receive data for another that it has already handled in the same pass. Version 7.88 buffers
     /// that data and waits as if there were none.
     private var sharesConnections = false
-    /// Whether another pass is needed before the next wait: data has come in this pass, or it is the first after a wait.
+    /// Whether another pass is needed before the next wait: data has come in this pass, or it is the first after a
+    /// wait.
     private var mayHaveMore = false
     private var hasWaited = true
 

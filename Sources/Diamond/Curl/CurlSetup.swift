@@ -8,8 +8,8 @@ struct CurlSetup {
     private let headers: HTTPFields
     /// Whether the transport requests content codings.
     private let requestsCodings: Bool
-    /// The number of bytes to send; -1 if it is unknown, `nil` without a body. It is 0 for an empty body of a method that
-    /// usually has one (RFC 9110 section 8.6).
+    /// The number of bytes to send; -1 if it is unknown, `nil` without a body. It is 0 for an empty body of a method
+    /// that usually has one (RFC 9110 section 8.6).
     private let uploadLength: Int64?
     private let connectTimeout: Duration?
     private let needsNewConnection: Bool
@@ -28,8 +28,8 @@ struct CurlSetup {
             }
     }
 
-    /// Whether a handle set up for `other` needs no change. Headers are compared byte by byte, because equal headers may
-    /// differ in case.
+    /// Whether a handle set up for `other` needs no change. Headers are compared byte by byte, because equal headers
+    /// may differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
         guard let other, method == other.method, uploadLength == other.uploadLength,
             requestsCodings == other.requestsCodings

@@ -31,7 +31,8 @@ extension Exchange {
         let isHedge: Bool
     }
 
-    /// Prepares an attempt: adds cookies, lets interceptors adapt the request, and passes the circuit breaker and the gate.
+    /// Prepares an attempt: adds cookies, lets interceptors adapt the request, and passes the circuit breaker and the
+    /// gate.
     ///
     /// - Parameters:
     ///   - number: the number of the attempt.

@@ -4,7 +4,8 @@ import Foundation
 extension Exchange {
     /// Waits until the next attempt may begin.
     ///
-    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has passed.
+    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has
+    ///   passed.
     mutating func ready(
         for decision: RetryDecision,
         permit: inout LanePermit
@@ -50,7 +51,8 @@ extension Exchange {
 
     /// Acquires the permit again.
     ///
-    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has passed.
+    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has
+    ///   passed.
     private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
         guard let end = options.policy.lastStart else {
             _ = try await permit.reacquire(countedIn: options.scope, attempt: number, within: nil)

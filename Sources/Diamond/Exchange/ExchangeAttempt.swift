@@ -13,8 +13,8 @@ struct ExchangeAttempt: Sendable {
 
     let startedAt: Date
     private let end: Transfer.End
-    /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the whole
-    /// response.
+    /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the
+    /// whole response.
     private let durableMethod: HTTPRequest.Method?
     /// The received part of an incomplete response, which the next attempt continues.
     let partialResponse: IndirectOptional<PartialResponse>

@@ -6,8 +6,8 @@ enum ExchangeEvent: Sendable {
     case began(TransferMeter)
     /// The request is about to be sent for the n-th time; reported from the second time on.
     case attempt(Int)
-    /// The request is sent with a credential of an unknown user, which cookies or an interceptor added. The response is for
-    /// a single caller.
+    /// The request is sent with a credential of an unknown user, which cookies or an interceptor added. The response is
+    /// for a single caller.
     case personal
     /// The exchange has released its permit, and waits for something else than the wire.
     case permitReleased

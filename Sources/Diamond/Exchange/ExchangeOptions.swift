@@ -31,8 +31,8 @@ final class ExchangeOptions: Sendable {
     let upload: Upload?
     /// The gate to pass before each attempt; `nil` for none.
     let gate: SendGate?
-    /// Begins an attempt if the run of the connection allows it, and returns whether it does; `nil` if there is no run to
-    /// call. Called before each attempt.
+    /// Begins an attempt if the run of the connection allows it, and returns whether it does; `nil` if there is no run
+    /// to call. Called before each attempt.
     let beginIfAllowed: (@Sendable () -> Bool)?
 
     init(

@@ -30,7 +30,7 @@ extension HTTPResponse.Status {
 
     /// Whether the head of a response decides the job of a durable request, even if the body is lost.
     ///
-    /// The head of a redirect does not, because its target was not requested yet. The head of a success of a safe request does
-    /// not either: such a request is sent for the body, and does no harm a second time.
+    /// The head of a redirect does not, because its target was not requested yet. The head of a success of a safe
+    /// request does not either: such a request is sent for the body, and does no harm a second time.
     func decides(_ method: HTTPRequest.Method) -> Bool { !isRedirect && !(method.isSafe && code < 400) }
 }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The last check before each attempt of a durable request: while the request waited for its permit, its job may have been held,
-/// or claimed by another process.
+/// The last check before each attempt of a durable request: while the request waited for its permit, its job may have
+/// been held, or claimed by another process.
 final class SendGate: Sendable {
     private struct State {
         var hasRefused = false
@@ -51,7 +51,8 @@ final class SendGate: Sendable {
     /// Notes that nothing will be sent until the time of the next attempt.
     func noteBackoff() { onBackoff() }
 
-    /// Notes that a server has answered with a redirect. It may have acted on the request, whatever happens on the next hop.
+    /// Notes that a server has answered with a redirect. It may have acted on the request, whatever happens on the next
+    /// hop.
     func noteRedirect() { state.withLock { $0.isBehindRedirect = true } }
 
     /// Whether the gate, and not a cancellation, has ended the request.

@@ -5,8 +5,8 @@ import NIOCore
 
 /// An exchange over async-http-client.
 ///
-/// `@unchecked Sendable`: `pendingResponse`, `pipe` and `exchanges` guard themselves. The mutable state is used on `loop`
-/// only, where async-http-client calls its delegate.
+/// `@unchecked Sendable`: `pendingResponse`, `pipe` and `exchanges` guard themselves. The mutable state is used on
+/// `loop` only, where async-http-client calls its delegate.
 final class HTTPClientExchange: @unchecked Sendable {
     let request: TransportRequest
     let pendingResponse = PendingResponse()

@@ -20,8 +20,8 @@ enum HTTPClientFailure {
         return failure
     }
 
-    /// Whether the server reports that it has not processed the request (RFC 9113 section 8.7). A GOAWAY reports it, too,
-    /// but arrives as a canceled stream, which may have any reason.
+    /// Whether the server reports that it has not processed the request (RFC 9113 section 8.7). A GOAWAY reports it,
+    /// too, but arrives as a canceled stream, which may have any reason.
     private static func isRefusal(_ error: any Error) -> Bool {
         (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream
     }

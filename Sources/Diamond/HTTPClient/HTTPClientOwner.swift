@@ -30,7 +30,8 @@ final class HTTPClientOwner: Sendable {
     }
 
     private static func client(on group: MultiThreadedEventLoopGroup) -> HTTPClient {
-        // The transport decodes bodies itself, because SwiftNIO supports neither several members of gzip nor bare DEFLATE.
+        // The transport decodes bodies itself, because SwiftNIO supports neither several members of gzip nor bare
+        // DEFLATE.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
         // The same as libcurl's. The exchange enforces the limit of a request.
         configuration.timeout.connect = .minutes(5)

@@ -64,7 +64,8 @@ public final class Lanes: Sendable {
 
     /// Pauses a lane: no exchange begins in it until it is resumed. Responses from the cache are still returned.
     ///
-    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
+    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every
+    /// process.
     public func pause(_ lane: Lane) { changePauses { $0.paused.lanes.insert(lane) } }
 
     /// Ends ``pause(_:)``; a lane that is held in the store stays held.
@@ -72,7 +73,8 @@ public final class Lanes: Sendable {
 
     /// Pauses all lanes: no exchange begins until they are resumed. Responses from the cache are still returned.
     ///
-    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
+    /// The pause ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every
+    /// process.
     public func pauseAll() { changePauses { $0.paused.includesAllLanes = true } }
 
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.

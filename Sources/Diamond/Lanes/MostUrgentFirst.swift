@@ -1,5 +1,5 @@
-/// A queue that the most urgent element leaves first; among equals, the first to arrive. An element that waits long becomes
-/// more urgent (``Urgency/aging``). Appending and removing take constant time.
+/// A queue that the most urgent element leaves first; among equals, the first to arrive. An element that waits long
+/// becomes more urgent (``Urgency/aging``). Appending and removing take constant time.
 struct MostUrgentFirst<Element> {
     private typealias Line = FIFOQueue<(element: Element, urgency: Urgency)>
 

@@ -111,8 +111,8 @@ struct BoundedLabels {
 }
 
 extension ActivityOutcome {
-    /// The status class, such as `2xx` for 204, and the error. Both are always present: some backends end the process if the
-    /// names of a metric's dimensions change.
+    /// The status class, such as `2xx` for 204, and the error. Both are always present: some backends end the process
+    /// if the names of a metric's dimensions change.
     fileprivate var dimensions: [(String, String)] {
         [
             ("http.response.status_class", status.map { "\($0.code / 100)xx" } ?? ""), ("error.type", error ?? ""),

@@ -65,8 +65,8 @@ extension ReplayJob {
     ///
     /// - Parameter type: the type of the call.
     /// - Returns: the call; `nil` if the job stores none, or one of another ``Endpoint/kind``.
-    /// - Throws: ``ReplayError/Code/undecodable`` if the stored call is no longer a value of the type. An earlier version
-    ///   of the app may have stored it.
+    /// - Throws: ``ReplayError/Code/undecodable`` if the stored call is no longer a value of the type. An earlier
+    ///   version of the app may have stored it.
     public func call<Call: Endpoint>(as type: Call.Type) throws(ReplayError) -> Call? {
         guard let storedCall, kind.isExactly(Call.kind) else { return nil }
         do { return try JSONDecoder().decode(Call.self, from: Data(storedCall.utf8)) } catch {

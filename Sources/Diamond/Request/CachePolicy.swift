@@ -29,10 +29,11 @@ public struct CachePolicy: Hashable, Sendable {
     /// It applies in every mode that distinguishes fresh from stale. Rounded to whole milliseconds, 100 years at most.
     public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
-    /// Whether the response to a POST is stored for later GET and HEAD requests with the same URL, parameters in it and headers,
-    /// until its lifetime ends. The response has to be a success with an explicit lifetime, and its `Content-Location` has to
-    /// name the URL of the POST (RFC 9110 section 9.3.3). `false` by default. With ``IdentityPreset/http``, every such
-    /// response is stored. It never answers a POST, and `noStore` does not store it.
+    /// Whether the response to a POST is stored for later GET and HEAD requests with the same URL, parameters in it and
+    /// headers, until its lifetime ends. The response has to be a success with an explicit lifetime, and its
+    /// `Content-Location` has to name the URL of the POST (RFC 9110 section 9.3.3). `false` by default. With
+    /// ``IdentityPreset/http``, every such response is stored. It never answers a POST, and `noStore` does not store
+    /// it.
     public var storesPost = false
 
     /// Creates a policy.
@@ -66,8 +67,8 @@ extension CachePolicy {
     /// Returns ``automatic``, with `maxAge` for responses without a lifetime of their own.
     public static func automatic(maxAge: Duration?) -> CachePolicy { CachePolicy(.automatic, maxAge: maxAge) }
 
-    /// Returns ``cacheElseNetwork``, with `maxAge` for responses without a lifetime of their own: older ones have the source
-    /// `stale`.
+    /// Returns ``cacheElseNetwork``, with `maxAge` for responses without a lifetime of their own: older ones have the
+    /// source `stale`.
     public static func cacheElseNetwork(maxAge: Duration?) -> CachePolicy {
         CachePolicy(.cacheElseNetwork, maxAge: maxAge)
     }

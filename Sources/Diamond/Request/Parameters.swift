@@ -56,8 +56,8 @@ public struct Parameters: Hashable, Sendable {
         }
     }
 
-    /// Sets the value of `name` to a variable, as the subscript of ``JSONValue`` does. `nil` removes all values. Only the
-    /// setter can be used, because a value is read as a ``JSONValue``.
+    /// Sets the value of `name` to a variable, as the subscript of ``JSONValue`` does. `nil` removes all values. Only
+    /// the setter can be used, because a value is read as a ``JSONValue``.
     @_disfavoredOverload
     public subscript<Value: ParameterConvertible>(name: String) -> Value? {
         @available(*, unavailable, message: "a value is read as a JSONValue: leave the type out")

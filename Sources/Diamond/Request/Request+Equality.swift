@@ -1,8 +1,8 @@
 import HTTPTypes
 
 extension Request {
-    /// Whether two requests are the same value. Texts compare by their bytes, as servers do: a composed and a decomposed
-    /// `é` are two.
+    /// Whether two requests are the same value. Texts compare by their bytes, as servers do: a composed and a
+    /// decomposed `é` are two.
     public static func == (one: Request, other: Request) -> Bool {
         one.isSentLike(other) && one.isIdentified(like: other) && one.isHandled(like: other)
     }

@@ -1,5 +1,6 @@
 public import Foundation
-// The names of HTTPTypes stand in the interface of this module: `.post`, `HTTPField.Name`. They come with `import Diamond`.
+// The names of HTTPTypes stand in the interface of this module: `.post`, `HTTPField.Name`. They come with
+// `import Diamond`.
 @_exported public import HTTPTypes
 
 /// A request to a web API, as a value that can be copied, changed, compared, encoded as JSON and sent again.
@@ -45,8 +46,8 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    /// Whether the engine's credential provider has named ``identity``. The request's own credentials then remain in its
-    /// key.
+    /// Whether the engine's credential provider has named ``identity``. The request's own credentials then remain in
+    /// its key.
     private(set) var hasProvidedIdentity = false
 
     /// Sets the identity that the engine's credential provider names for a request without one.
@@ -63,9 +64,10 @@ public struct Request: Hashable, Sendable {
     /// The app's names for the response's content, such as `cities`, by which stored responses are invalidated. Not
     /// part of the key.
     public var tags: Set<String> = [] { didSet { resetMemo() } }
-    /// The tags of the stored responses that the request makes stale when it has succeeded, or may have. None by default. Only
-    /// unsafe methods, such as POST, have this effect. It also applies when the request is sent from the queue, after a restart
-    /// as well. A redirect that repeats the method (307, 308) is no success. Not part of the key.
+    /// The tags of the stored responses that the request makes stale when it has succeeded, or may have. None by
+    /// default. Only unsafe methods, such as POST, have this effect. It also applies when the request is sent from the
+    /// queue, after a restart as well. A redirect that repeats the method (307, 308) is no success. Not part of the
+    /// key.
     public var invalidates: Set<String> = [] { didSet { resetMemo() } }
     /// The lane that limits simultaneous exchanges. Not part of the key.
     public var lane = Lane.default { didSet { resetMemo() } }

@@ -3,8 +3,8 @@
 struct RefreshLimit: Hashable, Sendable {
     private let count: Int
     private let window: Duration
-    /// The times of the last refreshes, as many as the limit allows, the oldest first. Milliseconds of a clock that only goes
-    /// forward.
+    /// The times of the last refreshes, as many as the limit allows, the oldest first. Milliseconds of a clock that
+    /// only goes forward.
     private var times: [Int64] = []
 
     init(count: Int = 5, in window: Duration = .seconds(30)) {

@@ -30,8 +30,8 @@ struct RetrySituation: Sendable {
     var draw: Double
 }
 
-/// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be created as
-/// often as needed, except a source that can be read only once (``RetrySituation/isBodyConsumed``).
+/// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be
+/// created as often as needed, except a source that can be read only once (``RetrySituation/isBodyConsumed``).
 struct RetryableRequest: Hashable, Sendable {
     var method: HTTPRequest.Method
     /// Whether the request has an `Idempotency-Key`: the server acts once for one key

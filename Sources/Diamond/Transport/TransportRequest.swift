@@ -31,11 +31,11 @@ public struct TransportRequest: Sendable {
     package var target: String?
     /// The values of the secrets that were filled in, which are masked in messages.
     var filledSecrets: [String] = []
-    /// Whether the response passes as it came: the transport requests no content coding of its own and removes none, and
-    /// ``CurlTransport`` keeps the bytes of its fields.
+    /// Whether the response passes as it came: the transport requests no content coding of its own and removes none,
+    /// and ``CurlTransport`` keeps the bytes of its fields.
     package var passesCoding = false
-    /// Receives the interim responses before the final one, but for 100 and 101 (RFC 9110 section 15.2), as they arrive, on a thread
-    /// of the transport; `nil` discards them. Only ``CurlTransport`` calls it.
+    /// Receives the interim responses before the final one, but for 100 and 101 (RFC 9110 section 15.2), as they
+    /// arrive, on a thread of the transport; `nil` discards them. Only ``CurlTransport`` calls it.
     package var onInterim: (@Sendable (InterimResponse) -> Void)?
 
     /// Creates a request; by default a GET without headers, body or time limits.

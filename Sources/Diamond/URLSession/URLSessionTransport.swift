@@ -38,7 +38,8 @@ import FoundationNetworking
 /// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body without its last chunk, and a
 ///   head that is too large. A reset in a body of known length is `truncatedBody`.
 /// - A response with trailers after its body ends the process: Foundation traps
-///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not send to a server that is not trusted.
+///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not send to a server that is not
+///   trusted.
 /// - An exchange canceled during its name lookup delays every other exchange of the process over URLSession until the
 ///   lookup ends.
 /// - A POST is repeated when a reused connection turns out to be closed.

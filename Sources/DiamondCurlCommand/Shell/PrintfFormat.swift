@@ -27,8 +27,8 @@ enum PrintfFormat {
 
     /// Returns the bytes that `printf` writes for a format without arguments.
     ///
-    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`, and for an escape that
-    ///   shells read differently, such as `\x41`.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`, and for an escape
+    ///   that shells read differently, such as `\x41`.
     static func bytes(of format: ShellWord) throws(RequestError) -> [UInt8] {
         var written: [UInt8] = []
         var rest = format.bytes[...]

@@ -156,7 +156,8 @@ extension Model {
 }
 
 extension [String: JSONValue] {
-    /// Returns these members updated with new ones. Objects on the path of a property are merged, other values replaced.
+    /// Returns these members updated with new ones. Objects on the path of a property are merged, other values
+    /// replaced.
     fileprivate func merged(with new: [String: JSONValue], along paths: [[String]]) -> [String: JSONValue] {
         var result = self
         for (name, value) in new {

@@ -47,7 +47,8 @@ extension Model {
         return object
     }
 
-    /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced separately.
+    /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced
+    /// separately.
     private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
         if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.source != nil }
         guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }

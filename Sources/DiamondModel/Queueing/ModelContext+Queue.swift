@@ -57,8 +57,8 @@ extension ModelContext {
     ///
     /// - Parameter types: The classes whose answers are applied, for the current identity.
     /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were
-    ///   queued, and the calls that need review since then (``QueuedSave/failure``). A save or deletion is left out if its own `save` or `destroy` call has already returned or thrown its
-    ///   outcome.
+    ///   queued, and the calls that need review since then (``QueuedSave/failure``). A save or deletion is left out if
+    ///   its own `save` or `destroy` call has already returned or thrown its outcome.
     /// - Throws: `ReplayError` if the queue cannot be read or written, and the error that ``recordSaves`` throws; the
     ///   answers stay in the queue then. ``ModelError`` `noEngine`, `otherIdentity`. `ConnectionError` if the current
     ///   identity cannot be determined.

@@ -18,8 +18,8 @@ public struct QueuedSave {
     /// The error of a call that was not accepted; otherwise `nil`. A live object keeps its changes, and its next save
     /// sends them.
     ///
-    /// It is ``ModelError`` `needsReview` for a call whose outcome is unknown. Such a call stays in the queue until it is
-    /// redriven or discarded. Then it is reported again, with its outcome.
+    /// It is ``ModelError`` `needsReview` for a call whose outcome is unknown. Such a call stays in the queue until it
+    /// is redriven or discarded. Then it is reported again, with its outcome.
     public let failure: (any Error)?
 }
 

@@ -52,8 +52,8 @@ extension ModelObject where Self: Model {
     /// - Throws: ``ModelError``: `invalid` for values that break rules, without sending; `noEngine`, `noResource`;
     ///   `otherIdentity`, without sending, if the context's objects belong to another identity than the one that is
     ///   signed in; `missingID` if the server has created the object and reports no id; `otherObject`. The
-    ///   `ConnectionError` of the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over the values of the
-    ///   response; then the save is not rolled back, because the server has confirmed it.
+    ///   `ConnectionError` of the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over
+    ///   the values of the response; then the save is not rolled back, because the server has confirmed it.
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
     ) async throws {

@@ -6,7 +6,8 @@ import Foundation
 struct EnvironmentSecrets: CredentialProvider {
     private let environment = ProcessInfo.processInfo.environment
 
-    /// Returns the secret in a variable. An empty variable counts as unset, because scripts pass unset secrets that way.
+    /// Returns the secret in a variable. An empty variable counts as unset, because scripts pass unset secrets that
+    /// way.
     func secret(_ name: String, for identity: String?) async throws -> String? {
         environment[Self.variable(for: name)].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -4,8 +4,8 @@ import Foundation
 
 /// Calls a handler at the first SIGINT, SIGTERM or SIGHUP instead of ending the program.
 ///
-/// The second SIGINT or SIGTERM ends the program. A second SIGHUP does not, because shell and kernel both send it when the
-/// terminal closes.
+/// The second SIGINT or SIGTERM ends the program. A second SIGHUP does not, because shell and kernel both send it when
+/// the terminal closes.
 struct Interruption {
     private let sources: [(number: Int32, before: Handler?, source: any DispatchSourceSignal)]
 

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-/// Random runs of an engine with several users. The origin server makes every byte of a body say which response it is from, and an
-/// oracle knows which response may reach which user.
+/// Random runs of an engine with several users. The origin server makes every byte of a body say which response it is
+/// from, and an oracle knows which response may reach which user.
 @Suite(.timeLimit(.minutes(5))) struct `Users of one cache` {
     /// The settings of a run.
     struct Setting: Sendable, CustomTestStringConvertible {

@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `RFC 9111 section 4.1` {
     private let temporary = TemporaryStore()
 
-    /// A server whose responses vary by `X-Kind`, and say which kind they are of. It confirms them by their entity tags.
+    /// A server whose responses vary by `X-Kind`, and say which kind they are of. It confirms them by their entity
+    /// tags.
     private func server(vary: String = "X-Kind", lifetime: Int = 3600) -> StubTransport {
         StubTransport { request throws(TransportError) in
             let kind = request.headers[.kind] ?? "none"

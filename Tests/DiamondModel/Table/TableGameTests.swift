@@ -3,8 +3,8 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-/// Random changes, gestures and exchanges through the public interface, each performed by a table that refuses what UIKit
-/// refuses.
+/// Random changes, gestures and exchanges through the public interface, each performed by a table that refuses what
+/// UIKit refuses.
 @Suite struct TableGameTests {
     @Test(arguments: [false, true])
     func `A table of several parts follows every change`(reenters: Bool) {

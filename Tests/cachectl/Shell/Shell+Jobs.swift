@@ -9,8 +9,8 @@ extension Shell {
     /// The store's queue, as a program of its own has it.
     func queue() throws -> ReplayQueue { try ReplayQueue(temporary.store) }
 
-    /// Sends what is first, as a replayer would, with this outcome. What waits after it waits for ten days more, so that no
-    /// time comes while a test goes on.
+    /// Sends what is first, as a replayer would, with this outcome. What waits after it waits for ten days more, so
+    /// that no time comes while a test goes on.
     func attempt(_ outcome: ReplayOutcome, of count: Int = 1) async throws {
         let queue = try queue()
         let owner = try await queue.owner.enter()

@@ -11,7 +11,8 @@ public struct ActivityCounts: Hashable, Sendable {
     public internal(set) var backingOff = 0
     /// Connections that ``Connection/pause()`` holds. They count among ``requests`` as well.
     public internal(set) var paused = 0
-    /// Refreshes of responses that were returned stale. While they wait or are on the wire, the other counts include them.
+    /// Refreshes of responses that were returned stale. While they wait or are on the wire, the other counts include
+    /// them.
     public internal(set) var refreshing = 0
 
     /// Whether no work is waiting or under way, except paused connections.

@@ -13,8 +13,8 @@ struct ActivityState {
     /// Whether the activity was deallocated, so that nothing will change.
     private var isClosed = false
 
-    /// The number of blocks of interval numbers given out. Each block belongs to one activity, because an observer may receive
-    /// events of several.
+    /// The number of blocks of interval numbers given out. Each block belongs to one activity, because an observer may
+    /// receive events of several.
     private static let blocks = Guarded(0)
     private static let blockSize = 1024
 

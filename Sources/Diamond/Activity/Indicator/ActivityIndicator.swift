@@ -45,8 +45,8 @@ public final class ActivityIndicator: Sendable {
     /// Whether the indicator is visible now.
     public var isVisible: Bool { state.withLock { $0.life.isVisible } }
 
-    /// The visibility: first the current value, then its changes. A slow reader gets only the newest value. The stream ends
-    /// with the indicator.
+    /// The visibility: first the current value, then its changes. A slow reader gets only the newest value. The stream
+    /// ends with the indicator.
     public var visibility: AsyncStream<Bool> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { observer in
             let number = state.withLock { state in

@@ -2,8 +2,8 @@ import Foundation
 
 /// A search for a dependency cycle among operations of every kind. ``DependencyOrder`` knows only connections.
 ///
-/// The search is iterative, because a long chain would overflow the stack. No lock is held while the properties of a plain
-/// operation are read, because the app may override them.
+/// The search is iterative, because a long chain would overflow the stack. No lock is held while the properties of a
+/// plain operation are read, because the app may override them.
 struct CycleSearch {
     /// The operations reached so far, each with the index of the operation from which it was reached.
     private var reached: [(operation: Operation, origin: Int?)] = []
@@ -11,8 +11,8 @@ struct CycleSearch {
 
     private init() {}
 
-    /// Returns the names along a cycle from a connection, through some operations that it waits for, back to itself; `nil`
-    /// if there is none.
+    /// Returns the names along a cycle from a connection, through some operations that it waits for, back to itself;
+    /// `nil` if there is none.
     static func cycle(of connection: Connection, over suspects: [Operation]) -> [String]? {
         guard !suspects.isEmpty else { return nil }
         var search = CycleSearch()
@@ -47,8 +47,8 @@ extension Operation {
     fileprivate var awaited: [Operation] {
         if let connection = self as? Connection { return DependencyGraph.waiting(inFrontOf: connection) }
         let dependencies = dependencies
-        // Read after the dependencies: an operation that has begun meanwhile waits for none of them. A queue runs a canceled
-        // operation at once.
+        // Read after the dependencies: an operation that has begun meanwhile waits for none of them. A queue runs a
+        // canceled operation at once.
         return isExecuting || isFinished || isCancelled ? [] : DependencyGraph.waiting(among: dependencies)
     }
 

@@ -35,8 +35,8 @@ enum DependencyGraph {
     enum Addition {
         /// The edge was added.
         ///
-        /// - Parameter suspects: the operations to search for a cycle that the edge may have closed through an operation
-        ///   that is no connection.
+        /// - Parameter suspects: the operations to search for a cycle that the edge may have closed through an
+        ///   operation that is no connection.
         case added(suspects: [Operation])
         /// Nothing was added: the edge would have closed this cycle, which starts and ends with the dependent.
         case cycle([Request])
@@ -192,7 +192,8 @@ enum DependencyGraph {
 
     /// Adds a connection to the end of a serial line. It waits for its turn until ``leaveLine(_:releaseLater:)``.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     /// - Returns: `false`, without an effect, if it would wait for itself.
     static func enterLine(_ connection: Connection, behind last: Connection, releaseLater: inout [AnyObject]) -> Bool {
         state.withLock { state in
@@ -211,7 +212,8 @@ enum DependencyGraph {
 
     /// Removes a connection from its line, and links the nodes before and behind it.
     ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     static func leaveLine(_ connection: Connection, releaseLater: inout [AnyObject]) {
         state.withLock { _ in
             guard let node = connection.knownNode else { return }
@@ -294,8 +296,8 @@ enum DependencyGraph {
     }
 
     // A connection that ends as it starts makes others ready. The loop starts them one after another, because recursion
-    // along a long chain would overflow the stack. Several threads may start connections at the same time, because code of
-    // the app may block one of them.
+    // along a long chain would overflow the stack. Several threads may start connections at the same time, because code
+    // of the app may block one of them.
     private static func startReady() {
         let thread = pthread_self()
         guard state.withLock({ !$0.ready.isEmpty && $0.starters.insert(thread).inserted }) else { return }
@@ -317,8 +319,8 @@ enum DependencyGraph {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()
         var orphans: [Connection] = []
-        // Released after the lock, by the call of this thread that is doing so already: recursion along a long chain would
-        // overflow the stack.
+        // Released after the lock, by the call of this thread that is doing so already: recursion along a long chain
+        // would overflow the stack.
         freed.references += state.withLock { _ in
             defer { orphans = node.orphans }
             return node.close()

@@ -47,8 +47,8 @@ extension Connection {
         }
     }
 
-    /// Cancels the connection, because its engine is closed or deallocated. A later process may continue its file, unless the app has
-    /// canceled it before.
+    /// Cancels the connection, because its engine is closed or deallocated. A later process may continue its file,
+    /// unless the app has canceled it before.
     func cancelKeepingFile() {
         core.withLock { $0.life.isSettled ? nil : $0.file }?.noteClosedEngine()
         cancel()

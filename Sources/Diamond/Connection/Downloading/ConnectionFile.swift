@@ -52,8 +52,8 @@ final class ConnectionFile: Sendable {
     /// Notes that the connection will be canceled because its engine is closed. A recorded part stays.
     func noteClosedEngine() { state.withLock { $0.isEngineClosed = true } }
 
-    /// Leaves or discards the incomplete file, because the connection has finished. One of its runs may still wait for the
-    /// run before.
+    /// Leaves or discards the incomplete file, because the connection has finished. One of its runs may still wait for
+    /// the run before.
     func close(after outcome: ConnectionLife.Outcome?) {
         let (part, isEngineClosed) = state.withLock { state in
             state.isClosed = true

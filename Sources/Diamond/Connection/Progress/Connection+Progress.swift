@@ -4,18 +4,18 @@ public import Foundation
 /// The progress of the transfer.
 extension Connection {
     /// The progress of the transfer over the wire: first the current value, then its changes. The stream ends with
-    /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. A connection
-    /// that the cache answers stays at its initial progress.
+    /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. A
+    /// connection that the cache answers stays at its initial progress.
     ///
-    /// Progress is coalesced: a slow reader gets only the newest value, and always the last. Without a reader nothing is
-    /// reported.
+    /// Progress is coalesced: a slow reader gets only the newest value, and always the last. Without a reader nothing
+    /// is reported.
     public var progress: AsyncStream<TransferProgress> { progressObserver.observe() }
 
     /// The progress for Foundation, in bytes of both bodies: for a progress bar, or as part of another `Progress`.
     /// Canceling it cancels the connection. It is created on first use, and is always the same object.
     ///
-    /// It is indeterminate while no length is known. A response of unknown length to a request with a body counts as one
-    /// byte. It is complete when the connection has finished, whatever the outcome. It changes on any thread.
+    /// It is indeterminate while no length is known. A response of unknown length to a request with a body counts as
+    /// one byte. It is complete when the connection has finished, whatever the outcome. It changes on any thread.
     public var foundationProgress: Progress {
         progressObserver.foundationProgress { [weak self] in self?.cancel() }
     }

@@ -34,8 +34,8 @@ final class ProgressObserver: Sendable {
         reportMeter()
     }
 
-    /// Reports the current progress of the meter. It is read under the lock, so that no thread reports an older value after a
-    /// newer one.
+    /// Reports the current progress of the meter. It is read under the lock, so that no thread reports an older value
+    /// after a newer one.
     private func reportMeter() {
         let startsUpdate = state.withLock { state in
             guard !state.isOver, let progress = state.meter?.progress, progress != state.progress else {

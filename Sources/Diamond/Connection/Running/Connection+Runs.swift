@@ -11,7 +11,8 @@ extension Connection {
         }
     }
 
-    /// Makes the connection a member of an engine that is to run it, unless an engine runs it already, or it has finished.
+    /// Makes the connection a member of an engine that is to run it, unless an engine runs it already, or it has
+    /// finished.
     ///
     /// - Parameters:
     ///   - former: receives the previous registry, to be freed while no lock is held.
@@ -86,7 +87,8 @@ extension Connection {
         end(run, with: outcome)
     }
 
-    /// Returns the job of a durable request. All runs share it, so that a run after a pause continues with the same job.
+    /// Returns the job of a durable request. All runs share it, so that a run after a pause continues with the same
+    /// job.
     private func durableRequest() -> DurableRequest {
         core.withLock { core in
             let durable = core.durableRequest ?? DurableRequest()
@@ -97,8 +99,8 @@ extension Connection {
         }
     }
 
-    /// Returns the outcome of a run that an exchange or a credential refresh waits for. Task-local values mark everything
-    /// that the run does, code of the app included.
+    /// Returns the outcome of a run that an exchange or a credential refresh waits for. Task-local values mark
+    /// everything that the run does, code of the app included.
     @inline(never)
     private func outcomeForWaiters(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let secretsInRefresh = core.withLock { $0.secretsInRefresh }

@@ -36,9 +36,9 @@ final class ConnectionRegistry: Sendable {
         if add(connection) { connection.start() }
     }
 
-    /// Adds a connection; in a serial lane, behind those in the line. A connection that another one in the line waits for
-    /// does not wait for the line, because both would wait forever. This includes a connection that code of the app adds
-    /// within an exchange, because that code may wait for it.
+    /// Adds a connection; in a serial lane, behind those in the line. A connection that another one in the line waits
+    /// for does not wait for the line, because both would wait forever. This includes a connection that code of the app
+    /// adds within an exchange, because that code may wait for it.
     ///
     /// - Returns: `true` if the caller has to start the connection; `false` if an engine runs it already, or it has
     ///   finished.
@@ -67,8 +67,9 @@ final class ConnectionRegistry: Sendable {
         if isMember { cancelIfAbandoned(connection) }
     }
 
-    /// Removes a connection from its line if the line waits for it through an operation that is no connection. Properties of
-    /// that operation are read here, and not as the connection enters the line, because that happens under a lock.
+    /// Removes a connection from its line if the line waits for it through an operation that is no connection.
+    /// Properties of that operation are read here, and not as the connection enters the line, because that happens
+    /// under a lock.
     private func leaveLineOnCycle(_ connection: Connection, lane: Lane) {
         let suspects = DependencyGraph.suspects(inFrontOf: connection)
         guard CycleSearch.cycle(of: connection, over: suspects) != nil else { return }

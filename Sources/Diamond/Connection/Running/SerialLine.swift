@@ -1,5 +1,5 @@
-/// The line of a serial lane. The first connection runs, and the others are held. The next one's turn comes when the first
-/// has finished and its callbacks have returned.
+/// The line of a serial lane. The first connection runs, and the others are held. The next one's turn comes when the
+/// first has finished and its callbacks have returned.
 struct SerialLine {
     private struct Place {
         /// Retained, so that no other connection gets its address, which is its key in the line.
@@ -15,7 +15,8 @@ struct SerialLine {
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     /// - Returns: `false` if the connection does not enter the line, because the line waits for it.
     mutating func append(_ connection: Connection, releaseLater: inout [AnyObject]) -> Bool {
         let number = ObjectIdentifier(connection)
@@ -35,7 +36,8 @@ struct SerialLine {
     /// Returns the dependency with which a connection waits for its turn; `nil` if it does not wait.
     func hold(of number: ObjectIdentifier) -> Dependency? { places[number]?.hold }
 
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is held.
+    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
+    ///   held.
     /// - Returns: the hold of the connection that is first now, if that has changed.
     mutating func remove(_ number: ObjectIdentifier, releaseLater: inout [AnyObject]) -> Dependency? {
         guard let place = places.removeValue(forKey: number) else { return nil }

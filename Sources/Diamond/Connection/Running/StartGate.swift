@@ -32,8 +32,8 @@ final class StartGate: Sendable {
         change { $0.waiting.append(run, priority: priority) }
     }
 
-    /// Counts the begin or the end of a run's wait for something other than the wire. A run that continues does not wait for
-    /// the gate.
+    /// Counts the begin or the end of a run's wait for something other than the wire. A run that continues does not
+    /// wait for the gate.
     func recordWait(isBeginning: Bool) { change { $0.active += isBeginning ? -1 : 1 } }
 
     /// Counts the end of an active run.

@@ -48,8 +48,8 @@ struct CurlHead {
         return false
     }
 
-    /// Returns the interim response whose head is complete, once; `nil` for any other head, and for 100, which is about the body of
-    /// the request.
+    /// Returns the interim response whose head is complete, once; `nil` for any other head, and for 100, which is about
+    /// the body of the request.
     mutating func takeInterim() -> InterimResponse? {
         guard (102..<200).contains(status) else { return nil }
         defer { status = 0 }

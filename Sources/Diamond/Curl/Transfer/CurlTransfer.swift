@@ -5,8 +5,8 @@ import HTTPTypes
 
 /// An exchange over libcurl.
 ///
-/// `@unchecked Sendable`: `pendingResponse` and `pipe` guard themselves. The loop's thread alone uses the mutable state, from
-/// the start command to the end.
+/// `@unchecked Sendable`: `pendingResponse` and `pipe` guard themselves. The loop's thread alone uses the mutable
+/// state, from the start command to the end.
 final class CurlTransfer: @unchecked Sendable {
     let request: TransportRequest
     /// The host and port if the connection may be shared with other exchanges; `nil` otherwise.
@@ -51,8 +51,8 @@ final class CurlTransfer: @unchecked Sendable {
         self.loop = loop
     }
 
-    // Only TLS negotiates the version before anything is sent. Other exchanges can wait for the connection only if libcurl
-    // reports when the request is sent.
+    // Only TLS negotiates the version before anything is sent. Other exchanges can wait for the connection only if
+    // libcurl reports when the request is sent.
     private static func sharedOrigin(of request: TransportRequest) -> String? {
         let scheme = "https://"
         guard !request.needsNewConnection, request.url.hasPrefix(scheme), diamond_curl_tells_beginning() != 0
@@ -61,8 +61,8 @@ final class CurlTransfer: @unchecked Sendable {
         return String(request.url.utf8.dropFirst(scheme.utf8.count).prefix { !ends.contains($0) })
     }
 
-    /// Whether the request was sent on a reused connection, and no head has come. The connection of another transfer that
-    /// this one waited for counts as new.
+    /// Whether the request was sent on a reused connection, and no head has come. The connection of another transfer
+    /// that this one waited for counts as new.
     var isOnReusedConnection: Bool {
         guard let handle, !hasHead, !hasWaitedForConnection else { return false }
         return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
@@ -153,8 +153,8 @@ final class CurlTransfer: @unchecked Sendable {
         outcome = .failure(error ?? missing)
     }
 
-    /// Resumes the waiting caller with the outcome. The transfer keeps no reference to the response, so that dropping the
-    /// body unread cancels the exchange.
+    /// Resumes the waiting caller with the outcome. The transfer keeps no reference to the response, so that dropping
+    /// the body unread cancels the exchange.
     func deliver() {
         guard let outcome else { return }
         self.outcome = nil

@@ -11,8 +11,8 @@ enum DefaultHeaders {
 
     // MARK: Accept-Language
 
-    /// Returns an `Accept-Language` value with up to six languages, each a tenth less preferred than the one before (RFC 9110
-    /// section 12.5.4).
+    /// Returns an `Accept-Language` value with up to six languages, each a tenth less preferred than the one before
+    /// (RFC 9110 section 12.5.4).
     ///
     /// - Parameter languages: tags such as `de-CH` (BCP 47). Invalid ones are ignored.
     /// - Returns: the value; `nil` if there is no valid tag.
@@ -37,8 +37,8 @@ enum DefaultHeaders {
         #endif
     }
 
-    /// Returns the languages that an environment names: in `LC_ALL`, `LC_MESSAGES` or `LANG` (POSIX, XBD section 8.2), and, if
-    /// one of these names a language, in the list of `LANGUAGE` (GNU gettext manual, section 2.3.3).
+    /// Returns the languages that an environment names: in `LC_ALL`, `LC_MESSAGES` or `LANG` (POSIX, XBD section 8.2),
+    /// and, if one of these names a language, in the list of `LANGUAGE` (GNU gettext manual, section 2.3.3).
     static func languages(of environment: [String: String]) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         guard let locale, let language = tag(of: locale) else { return [] }
@@ -46,7 +46,8 @@ enum DefaultHeaders {
         return list.isEmpty ? [language] : list
     }
 
-    /// Returns the language tag of a locale, such as `de-CH` for `de_CH.UTF-8@euro`; `nil` for a locale without a language.
+    /// Returns the language tag of a locale, such as `de-CH` for `de_CH.UTF-8@euro`; `nil` for a locale without a
+    /// language.
     private static func tag(of locale: some StringProtocol) -> String? {
         let name = locale.prefix { $0 != "." && $0 != "@" }
         return ["", "C", "POSIX"].contains(name) ? nil : String(name).replacing("_", with: "-")

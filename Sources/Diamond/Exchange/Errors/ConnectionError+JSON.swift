@@ -1,5 +1,6 @@
-/// The JSON form of an error, the value of `error` in that of a connection: `code` and `message`, and, if there are any,
-/// `response`, `attempts`, `job` and `openUntil`. The cause is not written: it may be of any type, and contain secrets.
+/// The JSON form of an error, the value of `error` in that of a connection: `code` and `message`, and, if there are
+/// any, `response`, `attempts`, `job` and `openUntil`. The cause is not written: it may be of any type, and contain
+/// secrets.
 extension ConnectionError {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the error")

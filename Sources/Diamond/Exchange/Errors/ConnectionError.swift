@@ -37,8 +37,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         /// A typed call or a download got a status other than 2xx, or a ``ResponseValidator`` refused the status;
         /// ``ConnectionError/response`` has it.
         public static let badStatus = Code(description: "badStatus")
-        /// Only the cache was allowed to answer, and nothing is stored that may be served. A typed call throws this error; an
-        /// untyped one returns the response, with status 504 and source ``Response/Source/generated``.
+        /// Only the cache was allowed to answer, and nothing is stored that may be served. A typed call throws this
+        /// error; an untyped one returns the response, with status 504 and source ``Response/Source/generated``.
         public static let notStored = Code(description: "notStored")
         /// The body is of a type that a ``ResponseValidator`` does not accept; ``ConnectionError/response`` has it.
         public static let badContentType = Code(description: "badContentType")
@@ -78,7 +78,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let dependencyFailed = Code(description: "dependencyFailed")
         /// The connection depends on itself; the message names the cycle.
         public static let dependencyCycle = Code(description: "dependencyCycle")
-        /// Most recent exchanges with the origin failed, and nothing is sent to it before ``ConnectionError/openUntil``.
+        /// Most recent exchanges with the origin failed, and nothing is sent to it before
+        /// ``ConnectionError/openUntil``.
         public static let circuitOpen = Code(description: "circuitOpen")
         /// Any other failure; the message and ``ConnectionError/cause`` tell more.
         public static let other = Code(description: "other")
@@ -104,8 +105,9 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.code = newValue } }
     }
 
-    /// A one-line message with the failure and its remedy, without secrets, for developers and logs. It may contain URLs
-    /// and advice about code. For people, choose a text by ``code``, and show the detail of the server's ``problem``.
+    /// A one-line message with the failure and its remedy, without secrets, for developers and logs. It may contain
+    /// URLs and advice about code. For people, choose a text by ``code``, and show the detail of the server's
+    /// ``problem``.
     ///
     /// ``Interceptor/transform(_:)-(ConnectionError)`` may replace it. `localizedDescription` is the same text.
     public var message: String {

@@ -11,8 +11,8 @@ extension ExchangeOptions {
         var adaptedHeaders: Set<String> = []
     }
 
-    /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a `Cookie`
-    /// header of its own gets no others.
+    /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a
+    /// `Cookie` header of its own gets no others.
     ///
     /// - Parameters:
     ///   - request: the request of the options, or one for the rest of a response.

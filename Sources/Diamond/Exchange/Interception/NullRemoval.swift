@@ -8,10 +8,10 @@ import HTTPTypes
 /// configuration.interceptors = [ResponseValidator.json, NullRemoval()]
 /// ```
 ///
-/// A `null` in an array stays, because its removal would move the other elements. The rest of the text stays the same, except
-/// for white space. If `Content-Type` names another charset than UTF-8, body and field become UTF-8. A body that is not JSON,
-/// by its `Content-Type` or its text, does not change. The stored response does not change either. The cost is one pass over
-/// the body for each caller.
+/// A `null` in an array stays, because its removal would move the other elements. The rest of the text stays the same,
+/// except for white space. If `Content-Type` names another charset than UTF-8, body and field become UTF-8. A body that
+/// is not JSON, by its `Content-Type` or its text, does not change. The stored response does not change either. The
+/// cost is one pass over the body for each caller.
 public struct NullRemoval: Interceptor, Hashable {
     /// Creates the interceptor, which has no settings.
     public init() {}

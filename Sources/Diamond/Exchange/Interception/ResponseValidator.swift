@@ -23,8 +23,8 @@ public struct ResponseValidator: Interceptor, Hashable {
         self.contentTypes = contentTypes
     }
 
-    /// A validator for a status of 2xx and JSON: `application/json`, `text/json`, `text/javascript` and all types that end with
-    /// `+json`.
+    /// A validator for a status of 2xx and JSON: `application/json`, `text/json`, `text/javascript` and all types that
+    /// end with `+json`.
     public static let json = ResponseValidator(
         contentTypes: ["application/json", "text/json", "text/javascript", "+json"])
 

@@ -66,8 +66,8 @@ struct BodyDestination: Sendable {
     let origin: String
     /// Whether a 304 may confirm a stored response. Then a 304 does not go into the sink.
     var hasStored = false
-    /// Whether a stored response is returned instead of a response with this status. Then the body of that response does
-    /// not go into the sink.
+    /// Whether a stored response is returned instead of a response with this status. Then the body of that response
+    /// does not go into the sink.
     var isReplaced: @Sendable (HTTPResponse.Status) -> Bool = { _ in false }
     /// The part of the cache in the response; `nil` without a cache.
     var cacheStatus: CacheStatus?

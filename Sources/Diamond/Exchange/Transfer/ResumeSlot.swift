@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// The partial response of one connection, in memory: for a response that the cache's store may not keep.
 ///
-/// The connection creates it when its first exchange begins, and has the same one until it finishes. If the body goes into
-/// a file, the slot belongs to that file, and holds the head and the count of bytes.
+/// The connection creates it when its first exchange begins, and has the same one until it finishes. If the body goes
+/// into a file, the slot belongs to that file, and holds the head and the count of bytes.
 final class ResumeSlot: Sendable {
     /// An instant of the log of invalidations.
     typealias Instant = Int
@@ -15,7 +15,8 @@ final class ResumeSlot: Sendable {
         let response: PartialResponse
         let instant: Instant
 
-        /// Whether the response is to exactly this request, with its credentials: another user's response is not resumed.
+        /// Whether the response is to exactly this request, with its credentials: another user's response is not
+        /// resumed.
         func isFor(_ request: TransportRequest) -> Bool { url == request.url && headers == request.headers }
     }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// Finds the partial response of an earlier exchange, and saves that of this one.
 ///
-/// One exchange calls it, in this order: ``partialResponse(for:)``, any number of ``begin(_:)`` each with its pieces, and
-/// ``save(_:for:)`` if the exchange ends without a complete response.
+/// One exchange calls it, in this order: ``partialResponse(for:)``, any number of ``begin(_:)`` each with its pieces,
+/// and ``save(_:for:)`` if the exchange ends without a complete response.
 protocol ResumeWriting: AnyObject, Sendable {
     /// Returns the partial response that an earlier exchange has saved; `none` if there is nothing to resume.
     func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse>

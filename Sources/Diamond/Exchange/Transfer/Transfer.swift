@@ -17,7 +17,8 @@ final class Transfer: Sendable {
         case refused(HTTPResponse.Status, HTTPFields)
         /// The attempt failed.
         ///
-        /// - Parameter head: the head of the response, if it was received before the failure. It is valid without the body.
+        /// - Parameter head: the head of the response, if it was received before the failure. It is valid without the
+        ///   body.
         case failed(TransportError, head: IndirectOptional<ReceivedResponse> = .none)
     }
 

@@ -28,8 +28,8 @@ public struct TransferProgress: Hashable, Sendable {
 
     /// The part of both bodies that was transferred, from 0 to 1; `nil` while a length is unknown.
     ///
-    /// The length of the response counts as soon as it is known. The fraction of an upload falls a little then. A response
-    /// without a known length makes it `nil` with its first byte.
+    /// The length of the response counts as soon as it is known. The fraction of an upload falls a little then. A
+    /// response without a known length makes it `nil` with its first byte.
     public var fractionCompleted: Double? {
         guard let expectedToSend, expectedToReceive != nil || received == 0 else { return nil }
         // As `Double`, because a server may announce any length.

@@ -22,8 +22,8 @@ public struct UploadSource: Sendable {
     ///
     /// - Parameters:
     ///   - length: the length in bytes; unknown by default.
-    ///   - make: creates the pieces; called for every attempt, and when a redirect repeats the body, on any thread. It must
-    ///     be quick: the sequence does the work.
+    ///   - make: creates the pieces; called for every attempt, and when a redirect repeats the body, on any thread. It
+    ///     must be quick: the sequence does the work.
     public init<Pieces: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ make: @escaping @Sendable () -> Pieces
@@ -33,8 +33,9 @@ public struct UploadSource: Sendable {
         pieces = { ErasedPieces(base: make()) }
     }
 
-    /// Creates a source whose body can be read only once, such as an `AsyncStream`. Once a piece was requested, nothing is
-    /// sent again: the caller gets the response or the error of the attempt, even if it is a 401, a 503 or a redirect.
+    /// Creates a source whose body can be read only once, such as an `AsyncStream`. Once a piece was requested, nothing
+    /// is sent again: the caller gets the response or the error of the attempt, even if it is a 401, a 503 or a
+    /// redirect.
     ///
     /// - Parameters:
     ///   - pieces: the body, in pieces of any size.

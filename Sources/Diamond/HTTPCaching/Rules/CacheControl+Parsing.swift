@@ -14,7 +14,8 @@ extension CacheControl {
         case value(Range<Int>)
     }
 
-    /// Divides a list at commas outside quotes. In quotes, a backslash escapes the next character (RFC 9110 section 5.6.4).
+    /// Divides a list at commas outside quotes. In quotes, a backslash escapes the next character (RFC 9110 section
+    /// 5.6.4).
     mutating func add(list: Span<UInt8>) {
         var start = 0
         var isQuoted = false
@@ -92,8 +93,8 @@ extension CacheControl {
         }
     }
 
-    /// Adds the field names of an argument. If it is not a list of names, sets the flag instead: the directive then applies to
-    /// the whole response.
+    /// Adds the field names of an argument. If it is not a list of names, sets the flag instead: the directive then
+    /// applies to the whole response.
     private static func add(
         _ argument: Argument,
         of list: Span<UInt8>,
@@ -109,7 +110,8 @@ extension CacheControl {
 }
 
 extension Span<UInt8> {
-    /// Returns a number of seconds (RFC 9111 section 1.2.2), at most 2^31; `nil` if there are other characters than digits.
+    /// Returns a number of seconds (RFC 9111 section 1.2.2), at most 2^31; `nil` if there are other characters than
+    /// digits.
     func deltaSeconds(_ range: Range<Int>) -> Int64? {
         guard !range.isEmpty else { return nil }
         var seconds: Int64 = 0

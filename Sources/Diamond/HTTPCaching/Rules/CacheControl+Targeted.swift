@@ -2,8 +2,8 @@ package import HTTPTypes
 
 /// The fields for one kind of cache, such as `CDN-Cache-Control` (RFC 9213).
 extension CacheControl {
-    /// Reads the first targeted field of a response that is valid and not empty; otherwise `Cache-Control` (RFC 9213 section
-    /// 2.2).
+    /// Reads the first targeted field of a response that is valid and not empty; otherwise `Cache-Control` (RFC 9213
+    /// section 2.2).
     ///
     /// - Parameter targets: the cache's targeted fields, the most specific first.
     package init(_ headers: HTTPFields, targets: [HTTPField.Name]) {
@@ -17,8 +17,8 @@ extension CacheControl {
         self.init(headers)
     }
 
-    /// Adds a directive. A value of another type than the directive's is not read (section 2.1). As a lifetime it is 0, because
-    /// an invalid lifetime makes a response stale (RFC 9111 section 4.2.1).
+    /// Adds a directive. A value of another type than the directive's is not read (section 2.1). As a lifetime it is 0,
+    /// because an invalid lifetime makes a response stale (RFC 9111 section 4.2.1).
     private mutating func add(_ name: String, value: StructuredField.Item) {
         switch name {
         case "max-age": maxAge = Self.seconds(value) ?? 0

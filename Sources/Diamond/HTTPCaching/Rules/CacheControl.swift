@@ -1,7 +1,7 @@
 package import HTTPTypes
 
-/// The directives of the `Cache-Control` field of a request or response (RFC 9111 section 5.2), with those of RFC 5861 and
-/// RFC 8246.
+/// The directives of the `Cache-Control` field of a request or response (RFC 9111 section 5.2), with those of RFC 5861
+/// and RFC 8246.
 ///
 /// Names are compared without case. Arguments are tokens or quoted strings. If a directive with seconds is repeated,
 /// the first counts. Seconds that cannot be read count as 0, which makes a response stale (section 4.2.1). All

@@ -71,8 +71,9 @@ package enum CacheDecision: Equatable, Sendable {
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:
-            // A response with must-revalidate is not served stale even without a network (RFC 9111 section 5.2.2.2). Section
-            // 4.2.4 says the same of no-cache, which many servers send with every response: there the app's policy prevails.
+            // A response with must-revalidate is not served stale even without a network (RFC 9111 section 5.2.2.2).
+            // Section 4.2.4 says the same of no-cache, which many servers send with every response: there the app's
+            // policy prevails.
             let mayBeStale = isFresh || !stored.flags.contains(.mustRevalidate)
             self = .ask(conditionally: hasValidator, elseStored: mayBeStale ? .anyFailure : .none)
         case .staleWhileRevalidate:

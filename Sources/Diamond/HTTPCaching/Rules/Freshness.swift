@@ -35,8 +35,8 @@ struct Freshness: Equatable {
         initialAge = max(apparentAge, correctedAge)
     }
 
-    /// Returns the time of `Date`, or the time of receipt without such a field; `nil` if it cannot be read (RFC 9110 section
-    /// 6.6.1).
+    /// Returns the time of `Date`, or the time of receipt without such a field; `nil` if it cannot be read (RFC 9110
+    /// section 6.6.1).
     private static func date(_ headers: HTTPFields, receivedAt: Int64) -> Int64? {
         guard headers.contains(.date) else { return receivedAt }
         return headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
@@ -60,14 +60,15 @@ struct Freshness: Equatable {
         if kind == .shared, let seconds = control.sharedMaxAge { return seconds * 1000 }
         if let seconds = control.maxAge { return seconds * 1000 }
         guard !control.isTargeted, headers.contains(.expires) else { return nil }
-        // An Expires that cannot be read, such as "0", is in the past (section 5.3). So are several that differ (section
-        // 4.2.1), and one whose Date cannot be read.
+        // An Expires that cannot be read, such as "0", is in the past (section 5.3). So are several that differ
+        // (section 4.2.1), and one whose Date cannot be read.
         guard let date, let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) })
         else { return 0 }
         return max(0, expires - date)
     }
 
-    /// Returns a tenth of the time for which the representation had not changed (section 4.2.2); `nil` if that is unknown.
+    /// Returns a tenth of the time for which the representation had not changed (section 4.2.2); `nil` if that is
+    /// unknown.
     private static func heuristicLifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
         guard let text = headers.single(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
             modified <= date

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// The reuse of a stored response by the rules of HTTP alone: what its server allows, within the limits of the request (RFC
-/// 9111 sections 4.2 and 5.2.1, RFC 5861).
+/// The reuse of a stored response by the rules of HTTP alone: what its server allows, within the limits of the request
+/// (RFC 9111 sections 4.2 and 5.2.1, RFC 5861).
 ///
 /// | stored response | request | decision |
 /// |---|---|---|
@@ -87,7 +87,8 @@ struct Reuse {
         return maxAge > 0 && age <= maxAge * 1000
     }
 
-    /// Whether the request accepts the stale response (section 5.2.1.2). The other limits apply in addition to `max-stale`.
+    /// Whether the request accepts the stale response (section 5.2.1.2). The other limits apply in addition to
+    /// `max-stale`.
     private var acceptsStale: Bool {
         guard let request, !request.noCache, request.minFresh == nil, isYoungEnough(for: request) else { return false }
         return isStale(within: request.maxStale)
@@ -95,8 +96,8 @@ struct Reuse {
 
     // MARK: Errors
 
-    /// Whether the response may be served instead of an error (RFC 5861 section 4). If the request has `no-cache`, only its own
-    /// `stale-if-error` allows that.
+    /// Whether the response may be served instead of an error (RFC 5861 section 4). If the request has `no-cache`, only
+    /// its own `stale-if-error` allows that.
     private func isForErrors(_ control: CacheControl) -> Bool {
         isStale(within: request?.staleIfError)
             || request?.noCache != true && isStale(within: control.staleIfError)

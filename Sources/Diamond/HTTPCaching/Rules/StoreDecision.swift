@@ -87,8 +87,8 @@ struct StoreDecision {
             old.headers, by: HeaderBlock.endToEnd(headers, keepingCookies: rules.keepsCookies),
             passingCoding: rules.passesCoding)
         let control = CacheControl(merged, targets: rules.targets)
-        // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old Expires
-        // must not be compared with the old Date.
+        // If the 304 has no Age or Date, the old ones must not count as the age of this confirmation, and an old
+        // Expires must not be compared with the old Date.
         var dated = merged
         dated[.age] = headers.first(of: .age)
         dated[.date] = headers.single(.date)
@@ -120,8 +120,8 @@ struct StoreDecision {
         rules.vary(stored.headers).fields
     }
 
-    // A 206 is a part of a response, and a 304 updates a stored one. 412 and 416 answer conditions or a range, which are not
-    // part of the key.
+    // A 206 is a part of a response, and a 304 updates a stored one. 412 and 416 answer conditions or a range, which
+    // are not part of the key.
     private static func isFinal(_ status: Int) -> Bool {
         status >= 200 && ![206, 304, 412, 416].contains(status) && !neverStored.contains(status)
     }
@@ -146,8 +146,8 @@ extension StoreRules {
         }
     }
 
-    /// Returns the fields that are not stored: those that may not be reused without validation (section 5.2.2.4), and in a
-    /// shared cache those that are for one user (section 5.2.2.7).
+    /// Returns the fields that are not stored: those that may not be reused without validation (section 5.2.2.4), and
+    /// in a shared cache those that are for one user (section 5.2.2.7).
     fileprivate func excluded(_ control: CacheControl) -> [String] {
         kind == .shared ? control.noCacheFields + control.privateFields : control.noCacheFields
     }
@@ -166,7 +166,8 @@ extension StoreRules {
         return flags
     }
 
-    /// Returns the meaning of `Vary` (RFC 9111 section 4.1). `Accept-Encoding` does not select if bodies are stored decoded.
+    /// Returns the meaning of `Vary` (RFC 9111 section 4.1). `Accept-Encoding` does not select if bodies are stored
+    /// decoded.
     fileprivate func vary(_ headers: HTTPFields) -> VariantFields.Vary {
         guard headers.contains(.vary) else { return .key }
         return VariantFields.vary(headers) { $0 == "accept-encoding" && !passesCoding ? .key : selection($0) }

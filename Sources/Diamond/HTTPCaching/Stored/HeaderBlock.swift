@@ -12,7 +12,8 @@ enum HeaderBlock {
     /// The usual values of `Connection`, which name only fields that are never stored.
     private static let options = ASCIIWordMatcher(["close", "keep-alive"])
 
-    /// Returns the headers that may be stored; `nil` if one of them may not, and the response has another meaning without it.
+    /// Returns the headers that may be stored; `nil` if one of them may not, and the response has another meaning
+    /// without it.
     ///
     /// - Parameters:
     ///   - secrets: finds the values that must not be written to a file; `nil` if every value may be.
@@ -119,7 +120,8 @@ enum HeaderBlock {
         return HTTPField(name: name, value: text)
     }
 
-    /// The fields that describe the received body, and not its stored form (RFC 9111 section 3.2), which may be decoded.
+    /// The fields that describe the received body, and not its stored form (RFC 9111 section 3.2), which may be
+    /// decoded.
     private static let ofBody = ASCIIWordMatcher([
         "content-encoding", "content-length", "content-range", "transfer-encoding",
     ])
@@ -132,8 +134,8 @@ enum HeaderBlock {
         return headers.filter { isKept($0, without: listed, keepingCookies: keepsCookies) }
     }
 
-    /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new fields
-    /// replace those of the same names, except for fields that describe the body.
+    /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new
+    /// fields replace those of the same names, except for fields that describe the body.
     ///
     /// - Parameter passesCoding: whether the body is stored with its coding.
     static func updated(

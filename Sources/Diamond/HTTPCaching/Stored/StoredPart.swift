@@ -68,8 +68,8 @@ struct StoredPart: Equatable {
         case complete(StoredResponse)
     }
 
-    /// Returns the result of a newer part. Two parts are combined if they share the strong validator, and touch or overlap. Of
-    /// two parts of one representation with a gap between them, the larger one is stored.
+    /// Returns the result of a newer part. Two parts are combined if they share the strong validator, and touch or
+    /// overlap. Of two parts of one representation with a gap between them, the larger one is stored.
     ///
     /// - Parameters:
     ///   - newer: the newer part, with its bytes.
@@ -91,8 +91,8 @@ struct StoredPart: Equatable {
 
     private var addition: Addition { isComplete ? .complete(stored) : .store(self) }
 
-    /// Returns the union of two parts that touch or overlap. The fields of the newer one replace those of the same names (RFC
-    /// 9111 section 3.4).
+    /// Returns the union of two parts that touch or overlap. The fields of the newer one replace those of the same
+    /// names (RFC 9111 section 3.4).
     private func combined(with newer: StoredPart) -> StoredPart {
         var stored = newer.stored
         stored.headerBlock = HeaderBlock.bytes(of: HeaderBlock.updated(self.stored.headers, by: newer.stored.headers))

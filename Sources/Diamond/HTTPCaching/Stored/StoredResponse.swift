@@ -158,8 +158,8 @@ package struct StoredResponse: Sendable, Equatable {
         return date == ownDate
     }
 
-    /// Whether a 304 with these headers names this variant among several (RFC 9111 section 4.3.4): by the same strong entity tag,
-    /// or by a weak one that matches. Variants with different codings are never taken for each other.
+    /// Whether a 304 with these headers names this variant among several (RFC 9111 section 4.3.4): by the same strong
+    /// entity tag, or by a weak one that matches. Variants with different codings are never taken for each other.
     func isNamed(by confirmation: HTTPFields) -> Bool {
         let own = headers
         guard let tag = confirmation.single(.eTag), let ownTag = own.single(.eTag) else { return false }
@@ -186,8 +186,8 @@ package struct StoredResponse: Sendable, Equatable {
     }
 }
 
-/// The header block and the body of a response. A hit copies a stored response several times, and one object makes each copy
-/// cheap.
+/// The header block and the body of a response. A hit copies a stored response several times, and one object makes each
+/// copy cheap.
 private final class Content: Sendable, Equatable {
     let headerBlock: Data
     let body: Data

@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// The header fields by which a response varies, as far as they are not part of the request's key (RFC 9111 section 4.1).
+/// The header fields by which a response varies, as far as they are not part of the request's key (RFC 9111 section
+/// 4.1).
 struct VariantFields: Hashable, Sendable {
     /// The names in lower case, sorted, each once; at least one.
     let names: [String]
@@ -13,8 +14,9 @@ struct VariantFields: Hashable, Sendable {
 
     /// Returns the lines that select a variant: they follow the canonical form of the request.
     ///
-    /// A field that the request does not have is a line with its name alone. Equal values have equal lines, whatever the blanks
-    /// around their elements, and however many lines a list is divided into. The value of a credential is a keyed digest.
+    /// A field that the request does not have is a line with its name alone. Equal values have equal lines, whatever
+    /// the blanks around their elements, and however many lines a list is divided into. The value of a credential is a
+    /// keyed digest.
     func lines(for headers: HTTPFields, _ rules: KeyRules) -> [UInt8] {
         names.flatMap { name in
             let values = headers.filter { $0.name.canonicalName == name }.map { Self.normalized($0.byteText, of: name) }

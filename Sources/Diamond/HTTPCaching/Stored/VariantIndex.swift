@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// The sets of fields that select among the stored variants of a key. The cache stores it under the key, in place of a response;
-/// each variant has a key of its own.
+/// The sets of fields that select among the stored variants of a key. The cache stores it under the key, in place of a
+/// response; each variant has a key of its own.
 struct VariantIndex: Equatable, Sendable {
     /// The greatest number of sets. If a resource varies by more, the oldest is dropped.
     static let limit = 4
@@ -23,8 +23,8 @@ struct VariantIndex: Equatable, Sendable {
     let generation: UInt64
     /// The newest first.
     private(set) var sets: [VariantFields]
-    /// The selections of the variants whose validators a request for another variant sends, the newest first. A variant with a
-    /// longer selection is not listed.
+    /// The selections of the variants whose validators a request for another variant sends, the newest first. A variant
+    /// with a longer selection is not listed.
     private(set) var variants: [VariantSelection] = []
     /// The newest first.
     private(set) var confirmations: [Confirmation] = []
@@ -43,8 +43,8 @@ struct VariantIndex: Equatable, Sendable {
         return index
     }
 
-    /// Returns the index with a variant that has a response of its own. One that is listed already keeps its place, so that the
-    /// index is not written again.
+    /// Returns the index with a variant that has a response of its own. One that is listed already keeps its place, so
+    /// that the index is not written again.
     func adding(variant selection: VariantSelection) -> VariantIndex {
         var index = self
         index.confirmations.removeAll { $0.selection == selection }

@@ -77,7 +77,8 @@ extension HTTPFields {
     }
 }
 
-/// The meaning of a 304 for the stored response and for the caller (RFC 9111 section 4.3.4). A value, computed without I/O.
+/// The meaning of a 304 for the stored response and for the caller (RFC 9111 section 4.3.4). A value, computed without
+/// I/O.
 ///
 /// | sent | 304 | decision |
 /// |---|---|---|

@@ -9,8 +9,8 @@ enum RangeRequest: Hashable {
     /// Several ranges. A server may answer with the whole representation, as the cache does.
     case several
 
-    /// Reads the `Range` field; `nil` if there is none, or if it must be ignored: another unit than bytes, an invalid range, or
-    /// fields that differ.
+    /// Reads the `Range` field; `nil` if there is none, or if it must be ignored: another unit than bytes, an invalid
+    /// range, or fields that differ.
     init?(_ headers: HTTPFields) {
         guard let value = headers.single(.range) else { return nil }
         let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

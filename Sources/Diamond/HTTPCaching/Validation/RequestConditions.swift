@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// The preconditions and the range of a request, which a stored response may answer (RFC 9111 section 4.3.2, RFC 9110 sections
-/// 13 and 14).
+/// The preconditions and the range of a request, which a stored response may answer (RFC 9111 section 4.3.2, RFC 9110
+/// sections 13 and 14).
 struct RequestConditions: Equatable {
     /// The form in which a stored response answers the request.
     enum Form: Equatable {
@@ -20,8 +20,8 @@ struct RequestConditions: Equatable {
     private let range: RangeRequest?
     private let ifRange: String?
 
-    /// Reads the conditions of a request; `nil` if it has none that concern a cache, or if one has to be evaluated by the
-    /// origin server: `If-Match` and `If-Unmodified-Since` (RFC 9111 section 4.3.2).
+    /// Reads the conditions of a request; `nil` if it has none that concern a cache, or if one has to be evaluated by
+    /// the origin server: `If-Match` and `If-Unmodified-Since` (RFC 9111 section 4.3.2).
     init?(_ headers: HTTPFields, method: HTTPRequest.Method) {
         guard !Self.isForOrigin(headers) else { return nil }
         noneMatch = EntityTagList(headers)
@@ -67,7 +67,8 @@ struct RequestConditions: Equatable {
         }
     }
 
-    /// Whether the caller has the stored representation: by `If-None-Match` and, only without that, by `If-Modified-Since`.
+    /// Whether the caller has the stored representation: by `If-None-Match` and, only without that, by
+    /// `If-Modified-Since`.
     private func isUnmodified(_ headers: HTTPFields, receivedAt: Int64?, now: Int64) -> Bool {
         if let noneMatch { return noneMatch.matches(headers.byteText(.eTag)) }
         guard let since = modifiedSince.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
@@ -79,7 +80,8 @@ struct RequestConditions: Equatable {
         return modified.map { $0 <= since } ?? false
     }
 
-    /// Whether `If-Range`, if there is one, names the stored representation by a strong validator (RFC 9110 section 13.1.5).
+    /// Whether `If-Range`, if there is one, names the stored representation by a strong validator (RFC 9110 section
+    /// 13.1.5).
     private func isSameRepresentation(_ headers: HTTPFields, now: Int64) -> Bool {
         guard let ifRange else { return true }
         guard !ifRange.hasPrefix("\""), !ifRange.hasPrefix("W/") else {
@@ -97,8 +99,8 @@ extension HTTPFields {
         return headers
     }
 
-    /// Returns the fields of a 304 for a stored response (RFC 9110 section 15.4.5): those that guide the update of the caller's
-    /// copy. `Last-Modified` is sent if no entity tag identifies the representation.
+    /// Returns the fields of a 304 for a stored response (RFC 9110 section 15.4.5): those that guide the update of the
+    /// caller's copy. `Last-Modified` is sent if no entity tag identifies the representation.
     var ofNotModified: HTTPFields {
         var kept: [HTTPField.Name] = [.contentLocation, .date, .eTag, .vary, .cacheControl, .expires, .age]
         if !contains(.eTag) { kept.append(.lastModified) }
@@ -135,8 +137,8 @@ struct EntityTagList: Equatable {
         return tags.contains { EntityTag.match($0, tag) }
     }
 
-    /// Divides a list at the commas outside quotes: a tag may contain commas (RFC 9110 section 8.8.3). A tag without quotes,
-    /// which some clients send, ends at a comma.
+    /// Divides a list at the commas outside quotes: a tag may contain commas (RFC 9110 section 8.8.3). A tag without
+    /// quotes, which some clients send, ends at a comma.
     private static func tags(of list: String) -> [String] {
         var tags: [String] = []
         var tag: [UInt8] = []

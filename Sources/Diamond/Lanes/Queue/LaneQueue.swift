@@ -32,8 +32,8 @@ struct LaneQueue {
         }
     }
 
-    /// Returns the most urgent entry of the origins that satisfy a predicate. The cost grows with the number of origins that do
-    /// not satisfy it.
+    /// Returns the most urgent entry of the origins that satisfy a predicate. The cost grows with the number of origins
+    /// that do not satisfy it.
     func first(where isIncluded: (String) -> Bool) -> Entry? { heads.first(where: isIncluded)?.key }
 
     // MARK: On the wire

@@ -126,8 +126,8 @@ struct PermitQueue<Payload> {
 
     /// Begins the exchanges of all waiters that have room, and returns the waiters.
     ///
-    /// The cost for each is a check of every lane, and of the full origins in it. There are no more full origins than exchanges
-    /// on the wire.
+    /// The cost for each is a check of every lane, and of the full origins in it. There are no more full origins than
+    /// exchanges on the wire.
     mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
         var admitted: [(SlotNumber, Waiter)] = []
         while !waiters.isEmpty, running < width, !pauses.includesAllLanes, let next = next(), let waiter = remove(next)

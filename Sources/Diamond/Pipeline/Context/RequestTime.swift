@@ -27,7 +27,8 @@ struct RequestTime: Sendable {
         return policy
     }
 
-    /// Whether a policy limits the time. Without a limit, a timeout means that the server did not respond, to any caller.
+    /// Whether a policy limits the time. Without a limit, a timeout means that the server did not respond, to any
+    /// caller.
     @inline(never)
     func isLimited(_ request: ResolvedRequest) -> Bool {
         let policy = request.retry ?? retry

@@ -2,8 +2,8 @@ import DiamondSQLite
 
 /// Validates and decodes a response for one caller, once.
 ///
-/// The caller that has started an exchange validates its response before the response is stored, and receives it afterwards. The
-/// last verdict is stored meanwhile, so that a response is transformed and decoded once.
+/// The caller that has started an exchange validates its response before the response is stored, and receives it
+/// afterwards. The last verdict is stored meanwhile, so that a response is transformed and decoded once.
 final class ResponseHandler: Sendable {
     /// Validates and decodes a response after interceptors have transformed it, and throws the reason if it refuses it.
     ///

@@ -64,8 +64,8 @@ extension ResumeStore {
         }
     }
 
-    /// Reports a failure of the store, except those that are expected: another exchange has erased or replaced the entry,
-    /// or the body exceeds the store's bound.
+    /// Reports a failure of the store, except those that are expected: another exchange has erased or replaced the
+    /// entry, or the body exceeds the store's bound.
     func report(_ error: CacheError) {
         guard error.code != .entryGone, error.code != .bodyTooLarge else { return }
         activity.report(.cacheFailed(reason: error.message))

@@ -2,7 +2,8 @@ import Foundation
 
 /// The first stage: resolves a request to its absolute URL, headers, identity, policy and key.
 ///
-/// The environment is applied once, before the first hop: headers that a redirect to another origin removes stay removed.
+/// The environment is applied once, before the first hop: headers that a redirect to another origin removes stay
+/// removed.
 struct RequestResolver: Sendable {
     let environment: Environment
     let invalidations: InvalidationLog

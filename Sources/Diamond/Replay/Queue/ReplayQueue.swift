@@ -155,8 +155,8 @@ public final class ReplayQueue: Sendable {
     /// Notes that this process runs a replayer.
     func noteReplayer() { nextAttendanceCheck.withLock { $0 = .max } }
 
-    /// Reports jobs that no process sends, if this queue has had no replayer in this process. It is checked at most once
-    /// a minute, and reported once.
+    /// Reports jobs that no process sends, if this queue has had no replayer in this process. It is checked at most
+    /// once a minute, and reported once.
     func reportUnsentJobs() {
         let now = clock.uptime()
         let isTime = nextAttendanceCheck.withLock { next in

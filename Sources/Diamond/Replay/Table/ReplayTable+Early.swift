@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// Jobs that are sent before the end of their backoff. An answer of their origin may come at any time, so they are found
-/// by an index, however many jobs wait.
+/// Jobs that are sent before the end of their backoff. An answer of their origin may come at any time, so they are
+/// found by an index, however many jobs wait.
 extension ReplayTable {
     /// Returns the ids of jobs that wait, and may be sent before their time.
     ///
@@ -64,8 +64,8 @@ extension ReplayTable {
 }
 
 extension EarlyRetry.Search {
-    /// The statement that finds the jobs. Its first bound values are the current time, the latest time of a failure, and
-    /// the limit. The ``values`` follow.
+    /// The statement that finds the jobs. Its first bound values are the current time, the latest time of a failure,
+    /// and the limit. The ``values`` follow.
     fileprivate var sql: StaticString {
         switch self {
         case .failed:

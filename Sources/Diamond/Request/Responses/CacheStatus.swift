@@ -4,8 +4,8 @@
 /// let status = response.cacheStatus?.description  // "Diamond; hit; ttl=30"
 /// ```
 public struct CacheStatus: Hashable, Sendable {
-    /// The reason why a request was sent to the server, instead of being answered from the cache (RFC 9211 section 2.2). The
-    /// raw value is the token of the field.
+    /// The reason why a request was sent to the server, instead of being answered from the cache (RFC 9211 section
+    /// 2.2). The raw value is the token of the field.
     public enum ForwardReason: String, Hashable, Sendable, CaseIterable {
         /// The policy of the app, or an unknown user, keeps the request from the cache.
         case bypass

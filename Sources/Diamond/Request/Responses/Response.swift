@@ -35,8 +35,8 @@ public struct Response: Hashable, Sendable {
     /// The part of the engine's cache in the response; `nil` without a cache. The written form does not have it. The
     /// `Cache-Status` of other caches is in ``headers``.
     public internal(set) var cacheStatus: CacheStatus?
-    /// The measurements of the exchange with the server; `nil` if the response comes from the cache without one. They are
-    /// neither compared nor written.
+    /// The measurements of the exchange with the server; `nil` if the response comes from the cache without one. They
+    /// are neither compared nor written.
     public internal(set) var metrics: ExchangeMetrics? {
         get { ownMetrics.value }
         set { ownMetrics = IndirectOptional(newValue) }

@@ -22,8 +22,8 @@ final class DownloadFile: DownloadTarget {
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Creates a download file that opens nothing before ``open()``, so that a download that waits for its permit holds no
-    /// descriptor.
+    /// Creates a download file that opens nothing before ``open()``, so that a download that waits for its permit holds
+    /// no descriptor.
     init(
         later url: URL,
         limit: Int,

@@ -23,8 +23,8 @@ extension TemporaryFile {
 
     private static let swept = Guarded<Set<String>>([])
 
-    /// Removes the temporary files without a lock from a directory. Does so once for each process, because the directory
-    /// may hold many files.
+    /// Removes the temporary files without a lock from a directory. Does so once for each process, because the
+    /// directory may hold many files.
     static func removeAbandoned(in directory: String) {
         guard swept.withLock({ $0.insert(directory).inserted }) else { return }
         PartFile.removeAbandoned(in: directory)

@@ -71,7 +71,8 @@ final class TemporaryFile: Sendable {
         }
     }
 
-    /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that path.
+    /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that
+    /// path.
     func move(to target: String) throws {
         try flush()
         try state.withLock { state in

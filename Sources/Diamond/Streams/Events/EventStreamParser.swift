@@ -25,7 +25,8 @@ struct EventStreamParser: Sendable {
     private(set) var reconnectionTime: Duration?
 
     /// - Parameters:
-    ///   - lastEventID: the last event ID of an earlier stream. It stays until the server names another, as in browsers.
+    ///   - lastEventID: the last event ID of an earlier stream. It stays until the server names another, as in
+    ///     browsers.
     ///   - limit: the greatest size of a line and of an event's data, in bytes.
     init(lastEventID: String = "", limit: Int) {
         id = lastEventID

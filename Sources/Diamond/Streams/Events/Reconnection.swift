@@ -44,8 +44,8 @@ struct Reconnection: Sendable {
     /// The delay after the end of a stream; `nil` to end the sequence.
     var delayAfterEnd: Duration? { isAllowed ? baseDelay : nil }
 
-    /// Returns the delay after a failure. To the base delay it adds a random one that grows with each failure in a row, so
-    /// that clients that lost their connections together do not reconnect together.
+    /// Returns the delay after a failure. To the base delay it adds a random one that grows with each failure in a row,
+    /// so that clients that lost their connections together do not reconnect together.
     ///
     /// - Parameters:
     ///   - draw: a random number from 0 up to 1.

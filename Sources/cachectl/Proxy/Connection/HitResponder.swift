@@ -10,8 +10,8 @@ struct ResponsePiece: Sendable {
     var isLast = false
 }
 
-/// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and back
-/// would take longer than such an answer.
+/// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and
+/// back would take longer than such an answer.
 ///
 /// It passes every other request on to the task that serves the connection, and all that follow until the task has
 /// answered: responses have the order of their requests (RFC 9112 section 9.3.2). It belongs to the connection's event

@@ -27,7 +27,8 @@ import Testing
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 
-    /// A server that has ten digits, or as many letters for other languages, and answers conditions and ranges by the rules.
+    /// A server that has ten digits, or as many letters for other languages, and answers conditions and ranges by the
+    /// rules.
     private let transport = StubTransport { request throws(TransportError) in
         let isGerman = request.headers[.acceptLanguage] == "de"
         let body = Data((isGerman ? "abcdefghij" : "0123456789").utf8)

@@ -60,8 +60,8 @@ struct FuzzedReaders {
         checkForm(of: request)
     }
 
-    /// A canonical form has whole lines, each with a tag, and is the same again. Compared by bytes: to Swift a space and
-    /// an accent after it are one character, and no space.
+    /// A canonical form has whole lines, each with a tag, and is the same again. Compared by bytes: to Swift a space
+    /// and an accent after it are one character, and no space.
     private mutating func checkForm(of request: Request) {
         guard let form = try? CanonicalForm(of: request, rules: rules) else { return }
         let lines = form.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

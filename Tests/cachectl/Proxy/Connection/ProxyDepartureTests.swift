@@ -4,7 +4,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A client that leaves cachectl proxy` {
-    /// An origin that reads a request, answers with a head or nothing, and then waits until the proxy closes the connection.
+    /// An origin that reads a request, answers with a head or nothing, and then waits until the proxy closes the
+    /// connection.
     private static func origin(_ arrived: Gate, _ left: Gate, beginning: String) throws -> RawServer {
         try RawServer { connection in
             guard connection.readHead() != nil else { return }
