@@ -46,7 +46,7 @@ package struct ReplayDiagnosis: Sendable {
         }
     }
 
-    /// Looks for a process that keeps others from writing, for a second. This process must not have the file open.
+    /// Looks for a process that holds the write lock for a whole second. This process must not have the file open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
     /// The pages in the log, which a copy of the file alone may lack.
@@ -125,7 +125,7 @@ extension ReplayDiagnosis {
     private var timeProblems: [CacheDiagnosis.Problem] {
         guard untimelyJobs > 0 else { return [] }
         let what = "the queue has jobs with impossible times in the future: \(untimelyJobs)"
-        return [.init(what: what, remedy: "check the clock; 'cachectl queue retry' sends them now")]
+        return [.init(what: what, remedy: "check the clock; 'cachectl queue retry' makes them ready now")]
     }
 
     private var permissions: [CacheDiagnosis.Problem] {

@@ -4,8 +4,9 @@ import Foundation
 /// A simulation of caches with other capacities, over the recorded accesses of one cache.
 ///
 /// It simulates a sample of the keys in a cache that is smaller by the same factor (SHARDS: Waldspurger and others,
-/// FAST 2015). The misses of the sample are divided by all accesses, including those outside the sample. A popular key
-/// is hit at every capacity, so it matters little whether it is in the sample ("SHARDS-adj" in that paper).
+/// FAST 2015). The misses of the sample are multiplied by that factor, and divided by the number of all accesses,
+/// including those outside the sample. A popular key is hit at every capacity, so it matters little whether it is in
+/// the sample ("SHARDS-adj" in that paper).
 ///
 /// The first access of an entry that was stored before the record began does not count. A response that was evicted and
 /// requested again counts as a hit of a cache that still has it, unless its length has changed: then the resource has

@@ -440,7 +440,7 @@ import UnixSignals
         } while try await changes.next() != nil
     }
 
-    struct AddNote: Endpoint {
+    nonisolated struct AddNote: Endpoint {
         typealias Output = String
         var text: String
 

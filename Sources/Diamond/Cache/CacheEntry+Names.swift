@@ -1,7 +1,7 @@
 /// The names by which an entry is found, besides its key and its URL.
 extension CacheEntry {
-    /// The tags and groups of the entry. If other URLs find it, also the name of all URLs of its path. For a variant,
-    /// also the name of all variants of its request.
+    /// The tags and groups of the entry. If its key leaves out a part of the URL, also the name that all URLs of its
+    /// path share. For a variant, also the name that all variants of its request share.
     var names: Set<String> {
         guard isFoundByOthers || requestKey != nil || !groups.isEmpty else { return tags }
         var names = tags.union(groups)
@@ -23,7 +23,7 @@ extension CacheEntry {
 extension String {
     /// The part of a URL before its query.
     var withoutQuery: String {
-        // By its contiguous bytes: a scan by characters takes as long as everything else of a store in memory.
+        // By its contiguous bytes: a scan by characters takes as long as all other steps of storing an entry in memory.
         var whole = self
         let path = whole.withUTF8 { bytes in
             bytes.firstIndex(of: UInt8(ascii: "?")).map { String(decoding: bytes[..<$0], as: UTF8.self) }

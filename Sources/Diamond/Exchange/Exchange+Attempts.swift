@@ -45,7 +45,8 @@ extension Exchange {
         resumeWriter: (any ResumeWriting)? = nil,
         isHedge: Bool = false
     ) async throws(ConnectionError) -> PreparedAttempt {
-        // Counted before the cookies are read: the response must not bring back a session that ends from now on.
+        // Read before the cookies: if they are removed from now on, as at a logout, the response must not set them
+        // again.
         let preparation = Preparation(
             number: number, partialResponse: partialResponse, resumeWriter: resumeWriter,
             removals: environment.cookies?.removals, isHedge: isHedge)

@@ -67,8 +67,8 @@ extension Pipeline {
         }
     }
 
-    /// Returns the context that a request is sent for: one that collects the body, if a gateway completes what is
-    /// stored.
+    /// Returns the context for the exchange of a hop. It collects the body if a gateway requests only the rest of a
+    /// stored response.
     @inline(never)
     func sent(_ context: RequestContext, progress: HopProgress) -> RequestContext {
         progress.mayCollect && lookup.isCompleted(context) ? context.collected : context
@@ -109,7 +109,8 @@ extension Pipeline {
     }
 
     /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
-    /// Under policies other than `networkElseCache`, only a ``ServerFailure`` counts.
+    /// Under policies other than `networkElseCache`, only a ``ServerFailure`` counts, and a large body that a gateway
+    /// has not collected.
     private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
         guard context.policy.mode == .networkElseCache else {
             return ServerFailure.isOne(result) || isTooLargeAndReplaced(result, for: context)

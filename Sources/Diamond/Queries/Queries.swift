@@ -15,7 +15,7 @@ final class Queries: Sendable {
 
     init(over pipeline: Pipeline) { self.pipeline = pipeline }
 
-    /// Returns the states of a query from the first iteration on.
+    /// Returns the states of a query. Each iteration observes it from its start.
     ///
     /// - Parameter call: the type of the call.
     func updates<Value: Sendable>(

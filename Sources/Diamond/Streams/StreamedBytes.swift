@@ -1,7 +1,8 @@
 public import Foundation
 
 /// The body of a ``StreamedResponse``, in pieces of any size. It is read from the wire or the store only as fast as it
-/// is consumed. At most a few mebibytes are in memory.
+/// is consumed. At most a few mebibytes are in memory. ``CurlTransport`` over HTTP/2, and ``URLSessionTransport`` on
+/// Linux, hold more of a body that is consumed slowly.
 ///
 /// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is retained.
 /// So does dropping it unread, or canceling the task that reads it. Another iteration fails with `cancelled`.

@@ -8,8 +8,8 @@ extension DefaultStringInterpolation {
     /// ```
     ///
     /// Every character with a meaning in a URL is encoded, such as `/`, `?` and `%`. These values change the path on
-    /// some servers, however they are encoded: the empty text, `.`, and `..`, also between slashes and backslashes. A
-    /// request with such a value is refused as a malformed URL when it is sent.
+    /// some servers, however they are encoded: the empty text, `.`, `..`, and every value with `..` before, after or
+    /// between slashes or backslashes. A request with such a value is refused as a malformed URL when it is sent.
     public mutating func appendInterpolation(segment value: some LosslessStringConvertible) {
         appendLiteral(PathSegment.written(String(value)))
     }

@@ -19,10 +19,10 @@ extension RequestURL {
         }
     }
 
-    /// Returns the absolute URL of an app's reference. It must stay within the base, because parts of it may be
-    /// untrusted, as in `"cities/\(name)"`.
+    /// Returns the absolute URL of an app's reference. An absolute reference is returned as it is. A relative one must
+    /// not leave the base, because parts of it may be untrusted, as in `"cities/\(name)"`.
     ///
-    /// - Throws: ``MalformedURL`` for a reference that names another host (`//host/`), or with `..` in its path.
+    /// - Throws: ``MalformedURL`` for a relative reference to another host (`//host/`), or with `..` in its path.
     ///   A backslash counts as a slash, and `..` may be escaped, because some servers treat them alike.
     static func resolve(_ reference: String, within base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }

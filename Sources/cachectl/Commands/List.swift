@@ -29,7 +29,7 @@ struct List: ParsableCommand {
     var tag: String?
 
     @Flag(
-        help: "Only expired entries without a validator, not pinned. Of whole entries, eviction removes these first.")
+        help: "Only expired entries without a validator that are not pinned. Eviction removes them first, after parts.")
     var expired = false
 
     @Option(

@@ -6,8 +6,8 @@ struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Deletes entries, and frees their disk space.",
         discussion: """
-            Also deletes pinned entries, and the received parts of downloads. They are not counted, and --tag does not \
-            select them. Running programs notice within 0.1 seconds.
+            Also deletes pinned entries, and the received parts of downloads. The parts are not counted, and --tag \
+            does not select them. Running programs notice within 0.1 seconds.
 
             EXAMPLE
               cachectl purge --older-than 7d

@@ -17,7 +17,7 @@ struct HoldOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("jobs"),
-        help: "With --key or --identity: only the existing jobs, each by itself.")
+        help: "With --key or --identity: select the existing jobs, not the key or identity itself.")
     var onlyJobs = false
 
     /// The named hold; `nil` if jobs are selected.

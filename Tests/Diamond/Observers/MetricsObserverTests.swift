@@ -102,7 +102,7 @@ import Testing
         #expect(timer.values.count == 24)
     }
 
-    @Test func `a metrics observer creates no more than a hundred labels`() {
+    @Test func `a metrics observer reports only the first hundred servers and lanes by name`() {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         for number in 0..<500 { activity.begin(.attempt, Lane("\(number)"), "http://h\(number):80").end() }
         let timers = metrics.timers(label: "http.client.request.duration")

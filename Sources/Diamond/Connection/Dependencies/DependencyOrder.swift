@@ -2,8 +2,9 @@
 /// edge.
 ///
 /// An edge that agrees with the order costs one comparison. So does each edge of a chain that is built from either end.
-/// Any other edge moves the nodes between its two ends, and finds a cycle if it closes one (Pearce and Kelly, "A
-/// Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", 2006).
+/// Any other edge moves only its dependent if nothing waits for that. Otherwise it moves the nodes between its two
+/// ends, and finds a cycle if it closes one (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed
+/// Acyclic Graphs", 2006).
 struct DependencyOrder {
     private var lowest = 0
     private var highest = 0

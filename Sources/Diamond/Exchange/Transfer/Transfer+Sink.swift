@@ -60,7 +60,7 @@ extension Transfer {
         try await destination.sink.begin(response)
     }
 
-    /// Writes a body that cannot be resumed to the sink.
+    /// Writes a body to the sink. Its transfer cannot be resumed.
     func write(_ body: BodyStream) async throws(TransportError) {
         guard let sink = options.destination?.sink else { return }
         var count = 0

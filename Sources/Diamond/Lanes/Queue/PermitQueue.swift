@@ -87,7 +87,8 @@ struct PermitQueue<Payload> {
         return waiter
     }
 
-    /// Changes the priority of a waiter. It keeps its age, and comes after the waiters of equal urgency.
+    /// Changes the priority of a waiter. It keeps its age, and comes after the waiters of its new priority in the same
+    /// lane and with the same origin.
     mutating func change(_ number: SlotNumber, to priority: RequestPriority) {
         guard var waiter = waiters[number], waiter.priority != priority else { return }
         dequeue(waiter, number: number)

@@ -60,8 +60,7 @@ extension ResponseStore {
         return confirmed
     }
 
-    /// Whether a 304 forbids to store a variant, also for the requests that select it, which may have no
-    /// `Authorization`.
+    /// Whether a 304 forbids to store a variant even if the requests that select the variant have no `Authorization`.
     private func isForbidden(_ variant: StoredResponse, by received: ReceivedResponse, rules: StoreRules) -> Bool {
         var rules = rules
         rules.isAuthorized = false

@@ -16,9 +16,10 @@ extension ReplayTable {
     package struct Inconsistencies: Hashable, Sendable {
         /// Job states whose recorded number of jobs is wrong.
         package var census = 0
-        /// Ordering keys whose first job is not marked as the first, and jobs that are marked and are not first.
+        /// Ordering keys whose first job is not marked as the first, jobs that are marked and are not first, and
+        /// unfinished jobs without an ordering key that are not marked.
         package var heads = 0
-        /// Unfinished jobs without a request.
+        /// Jobs that are not done, without a request.
         package var payloads = 0
         /// Running jobs without an owner.
         package var owners = 0
@@ -35,13 +36,13 @@ extension ReplayTable {
     /// least every 15 seconds.
     package static let unsentAge: Int64 = 60_000
 
-    /// Returns the number of jobs that could have been sent for a minute, if no other process sends any job. Returns 0
-    /// while the queue is held.
+    /// Returns the number of jobs that have waited for a minute although they could be sent. Returns 0 if another
+    /// process sends jobs, or while the queue is held.
     ///
     /// - Parameters:
     ///   - now: the queue's time, in milliseconds since 1970.
     ///   - uptime: the time since the boot, in milliseconds.
-    ///   - owner: the owner whose running jobs do not count as sent by a replayer; `nil` for none.
+    ///   - owner: an owner that is ignored: its running jobs do not prove that a replayer runs; `nil` for none.
     package static func unsentCount(
         at now: Int64,
         uptime: Int64,
@@ -109,8 +110,8 @@ extension ReplayTable {
     }
 
     /// Returns the number of wrong heads: ordering keys whose head is neither the running job nor, if none runs, the
-    /// first one; unfinished jobs without an ordering key that are not marked as heads; and heads that block no later
-    /// job.
+    /// first one; unfinished jobs without an ordering key that are not marked as heads; and marked jobs that are done,
+    /// or that are dead or in review without strict order.
     private static func wrongHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         try connection.integer(
             """

@@ -6,14 +6,14 @@ import Testing
 @Suite struct `The permit queue compared with a plain one` {
     @Test func `the permit queue admits the same requests as a plain queue, and reserves for the same ones`() {
         var pair = Pair(seed: Effort.seed)
-        var (differs, isKept) = (false, false)
+        var (differs, hasReserved) = (false, false)
         for step in 0..<Effort.rounds(12_000, soaking: 300_000) where !differs {
             let difference = pair.step(step)
-            isKept = isKept || pair.plain.favored != nil
+            hasReserved = hasReserved || pair.plain.favored != nil
             differs = difference != nil
             #expect(difference == nil, "step \(step), DIAMOND_SEED=\(Effort.seed)")
         }
-        #expect(isKept, "No place was ever kept: DIAMOND_SEED=\(Effort.seed)")
+        #expect(hasReserved, "No room was ever reserved: DIAMOND_SEED=\(Effort.seed)")
     }
 }
 
@@ -39,10 +39,11 @@ private struct Pair {
         let favored = numbers.first { queue.isFavored($0.value) }?.key
         return begins == nil && admitted == expected && favored == plain.favored && queue.running == plain.flying.count
             && queue.waiting == numbers.count
-            ? nil : "\(begins ?? "") \(admitted), not \(expected); kept for \(favored ?? 0), not \(plain.favored ?? 0)"
+            ? nil
+            : "\(begins ?? "") \(admitted), not \(expected); reserved for \(favored ?? 0), not \(plain.favored ?? 0)"
     }
 
-    /// - Returns: a description of the present difference.
+    /// - Returns: a description of the difference if only one queue has room for an exchange; otherwise `nil`.
     private mutating func happen() -> String? {
         switch random.below(numbers.count > 60 ? 200 : 300) {
         case 0..<90: end()
