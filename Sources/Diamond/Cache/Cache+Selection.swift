@@ -4,7 +4,7 @@ import DiamondSQLite
 extension Cache {
     /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless
     /// a reader in another process still needs them. Damaged files that were set aside are removed, too. So are the
-    /// received parts of downloads into files, except those of running downloads. A selection by tag or predicate
+    /// received parts of downloads into files, except those of running and paused downloads. A selection by tag or predicate
     /// does not include downloads.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process

@@ -36,7 +36,7 @@ package enum PartFile {
     enum Opening {
         /// A descriptor that holds the lock.
         case opened(Int32)
-        /// Another download has the lock, or the file system has no locks.
+        /// Another download has the lock, the file system has no locks, or the file cannot be opened at the moment.
         case inUse
         /// There is no file, or it is not a regular file of this user, or it has another name.
         case unusable
@@ -44,7 +44,10 @@ package enum PartFile {
 
     /// Opens a file that another process has left, and locks it.
     static func open(_ path: String) -> Opening {
-        guard let descriptor = openUnlocked(path) else { return .unusable }
+        guard let descriptor = openUnlocked(path) else {
+            // Too many open files say nothing about this one.
+            return [EMFILE, ENFILE, EINTR, ENOMEM].contains(errno) ? .inUse : .unusable
+        }
         guard isOwn(descriptor) else { return closing(descriptor, .unusable) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return closing(descriptor, .inUse) }
         // Another process may have renamed or removed it before it was locked.

@@ -50,8 +50,8 @@ package struct RequestURL: Hashable {
         return String(Substring(authority[..<(colon.flatMap { $0 > bracket ? $0 : nil } ?? authority.endIndex)]))
     }
 
-    /// ``origin`` as text, for messages.
-    var originText: String { String(decoding: origin, as: UTF8.self) }
+    /// ``origin`` as text.
+    package var originText: String { String(decoding: origin, as: UTF8.self) }
 
     var path: [UInt8] { whole.withBytes { $0.array(originEnd..<pathEnd) } }
 

@@ -41,18 +41,11 @@ final class ContextIdentities: Sendable {
     func identity(of request: Request, for type: Model.Type, with engine: Engine) async throws -> String? {
         guard engine.mayNameIdentity(of: request) else { return nil }
         let identity = try await engine.identity(of: request)
-        let subject = Subject(type: ObjectIdentifier(type.identityClass), origin: try engine.url(of: request).origin)
+        let url = try engine.url(of: request)
+        let origin = (try? RequestURL(url))?.originText ?? url
+        let subject = Subject(type: ObjectIdentifier(type.identityClass), origin: origin)
         guard state.withLock({ $0.admits(identity, for: subject) }) else { throw ModelError.otherIdentity(type) }
         return identity
-    }
-}
-
-extension String {
-    /// The scheme and authority of an absolute URL; the whole text of another one.
-    fileprivate var origin: String {
-        guard let start = range(of: "://")?.upperBound else { return self }
-        let end = self[start...].firstIndex { "/?#".contains($0) } ?? endIndex
-        return String(self[..<end])
     }
 }
 

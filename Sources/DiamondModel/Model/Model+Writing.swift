@@ -69,13 +69,14 @@ extension Model {
     /// Marks the current values as synced with the server.
     public final func markSynced() {
         guard !tracking.isVisiting, case .object(let object) = json else { return }
-        tracking.isVisiting = true
-        defer { tracking.isVisiting = false }
-        for slot in PropertyVisitor.slots(of: self) where slot.property.isNested {
-            slot.property.nestedModel(in: slot.value)?.markSynced()
-            slot.property.nestedCollection(in: slot.value)?.markSynced()
-        }
+        // One transaction, so that observers are called once, after all nested objects are marked.
         transact(source: .server) {
+            tracking.isVisiting = true
+            defer { tracking.isVisiting = false }
+            for slot in PropertyVisitor.slots(of: self) where slot.property.isNested {
+                slot.property.nestedModel(in: slot.value)?.markSynced()
+                slot.property.nestedCollection(in: slot.value)?.markSynced()
+            }
             tracking.source = object
             tracking.dirty.removeAll()
         }

@@ -15,6 +15,8 @@ struct ModelQueue {
     /// The ordering key and the unique name of the calls. They are sent one after another, and a call that was not sent
     /// yet is merged with the next.
     let key: String
+    /// The identity for which the calls are sent, the same for which they were checked; `nil` for none.
+    private let identity: String?
 
     /// Collects the stored answers to the calls of an object, and returns its queue.
     ///
@@ -40,7 +42,7 @@ struct ModelQueue {
         self.context = context
         engine = try model.requiredEngine()
         queue = try engine.queue()
-        let identity = try await context.identities.identity(
+        identity = try await context.identities.identity(
             of: model.server?.list ?? Request(""), for: type(of: model), with: engine)
         key = try Self.key(of: model, identity: identity, queue: queue)
     }
@@ -91,6 +93,8 @@ struct ModelQueue {
     ) async throws -> QueuedCall {
         let subject = QueuedSubject(model, call: call)
         var request = try model.request(queueing: call, body: body)
+        // Another user may have signed in since the check.
+        request.identity = request.identity ?? identity
         request.replay.mode = .durable
         request.replay.orderingKey = key
         request.replay.order = .ordered

@@ -30,8 +30,9 @@ struct SaveCollector {
     /// - Throws: `ReplayError` if the queue cannot be read or written; the error of ``ModelContext/recordSaves``.
     nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
         var saves: [QueuedSave] = []
-        let reviews = try newReviews()
-        for (job, isConsumed) in try jobs() where job.hasEnded {
+        let jobs = try jobs()
+        let reviews = newReviews(among: jobs)
+        for (job, isConsumed) in jobs where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
             // A consumed answer matters only to a new object of this context: another context has applied it.
             if isConsumed, context.existing(type, for: subject)?.isNew != true { continue }
@@ -49,14 +50,15 @@ struct SaveCollector {
         let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
         context.removeQueuedCalls(Set(saves.map(\.jobID)))
+        for save in saves { context.reviews[save.jobID] = nil }
         return (saves + report(reviews)).sorted { $0.jobID < $1.jobID }
     }
 
     // MARK: Calls that need review
 
     /// Returns the calls that need review and were not reported yet.
-    private func newReviews() throws -> [ReplayJob] {
-        try jobs().filter { job, isConsumed in
+    private func newReviews(among jobs: [(job: ReplayJob, isConsumed: Bool)]) -> [ReplayJob] {
+        jobs.filter { job, isConsumed in
             !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.changedAt
         }.map(\.job)
     }

@@ -90,6 +90,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `a cookie of the request itself is in the key, and needs no variant of its response`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60", .vary: "Cookie"])
+        let engine = engine {
+            $0.transport = transport
+            $0.credentials = KnownSecrets([:], identity: "ann")
+        }
+        let request = Request("http://h/me", headers: [.cookie: "a=b"])
+        #expect(try await engine.send(request).source == .network)
+        await engine.cache?.flush()
+        #expect(try temporary.rows("entry") == 1)
+        await engine.close()
+    }
+
     @Test func `a redirect keeps a credential of the request itself in the key`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/a"

@@ -67,6 +67,23 @@ import Testing
         #expect(await tracked({ _ = city.isDirty }) { city.markSynced() })
     }
 
+    @Test func `A filter that runs when a model is marked as synced may copy the model`() throws {
+        let program = try api.start()
+        let list = ModelCollection<Note>(context: program.context)
+        let note = Note()
+        try list.add(note)
+        var copies: [Note] = []
+        list.filters["clean"] = Filter { model in
+            copies.append(model.copy())
+            return !model.isDirty
+        }
+        note.text = "milk"
+        copies = []
+        note.markSynced()
+        #expect(!copies.isEmpty && copies.allSatisfy { $0 !== note && $0.text == "milk" })
+        #expect(list.count == 1)
+    }
+
     @Test func `A row moves and is updated when the state of its model changes`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)

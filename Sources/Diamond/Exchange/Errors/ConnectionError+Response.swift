@@ -40,8 +40,10 @@ extension ConnectionError {
 
 extension Response {
     /// The server's explanation of an error status in one line (RFC 9457 section 3.1), or a reference to the response.
-    /// The secrets of the request and those in URLs are masked.
+    /// The secrets of the request and those in URLs are masked. The text of a stored response is not repeated, because
+    /// the secrets of the request that it answered are not known.
     var explanation: String {
+        guard source == .network else { return "see the response" }
         let problem = problem
         let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine(hiding: secrets.value) }
         return texts.first { !$0.isEmpty } ?? "see the response"

@@ -58,6 +58,8 @@ actor DownloadRecorder: ResumeWriting {
             recorded = file.record.row?.size ?? 0
             return .some(own)
         }
+        // The bytes in the file are of no use for this request, so the next response replaces them.
+        await clear()
         // A reload uses no stored response.
         guard file.size == 0, context.policy.mode != .reload, let cache, let identity = context.identity else {
             return .none
@@ -81,6 +83,11 @@ actor DownloadRecorder: ResumeWriting {
             switch await file.adopt(download) {
             case .adopted:
                 file.record.set(download, in: cache)
+                // The download was canceled meanwhile. A file without the name of a kept one is removed when it is closed.
+                guard file.record.row != nil else {
+                    await file.release()
+                    return .none
+                }
                 recorded = download.size
                 return .some(partial)
             case .inUse: continue

@@ -53,8 +53,10 @@ final class DownloadRecord: Sendable {
     /// Sets the row. After ``close()``, removes it instead.
     func set(_ row: KeptDownload, in cache: Cache) {
         let isClosed = state.withLock { state in
-            if !state.isClosed { (state.row, state.cache) = (row, cache) }
-            return state.isClosed
+            guard !state.isClosed else { return true }
+            state.row = row
+            state.cache = cache
+            return false
         }
         if isClosed { cache.removeRecord(of: row) }
     }

@@ -159,16 +159,9 @@ struct CacheLookup: Sendable {
         let isHead = request.wire.method == .head
         var response = stored.response(in: form, from: source, at: now, url: request.url, isHead: isHead)
         response.attempts = attempts
-        response.secrets = secrets(of: request, for: response)
         response.cacheStatus = CacheStatus(
             serving: stored, as: source, at: now, maxAge: request.policy.maxAge?.milliseconds)
         return response
-    }
-
-    private func secrets(of request: ResolvedRequest, for response: Response) -> IndirectOptional<SecretValues> {
-        guard response.status.kind != .successful, ProblemDetails.isType(of: response.headers) else { return .none }
-        let rules = rules.adding(request.wire)
-        return .some(SecretValues(headers: request.wire.headers, url: request.url, body: nil, rules: rules))
     }
 
     // MARK: Status

@@ -63,7 +63,7 @@ struct ResponseStore: Sendable {
         let isCookieFromJar = hasCookies && request.headers[.cookie] == nil
         return { name in
             if adapted.contains(name) || name == "cookie" && isCookieFromJar { return .unknown }
-            if rules.isSelecting(name), name != "cookie" || request.identity == nil { return .key }
+            if rules.isSelecting(name), name != "cookie" || !request.replacesCredentials { return .key }
             return filled.contains(name) ? .unknown : .value
         }
     }

@@ -111,7 +111,7 @@ public final class Replayer: Sendable {
     ///   - deadline: the time of the return; by default there is none.
     ///   - isIgnoringBackoff: whether jobs that wait after a failure, or for the network, are sent at once, also those
     ///     that were held and released meanwhile. Each is sent once: if it fails again, it waits. Jobs that were added
-    ///     for later, or whose server has set the time, wait.
+    ///     for later, or whose server has set the time, wait. A hold and its release forget the server's time.
     @discardableResult
     public func replay(
         until deadline: Date = .distantFuture, ignoringBackoff isIgnoringBackoff: Bool = false

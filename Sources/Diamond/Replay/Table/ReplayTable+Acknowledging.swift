@@ -198,7 +198,7 @@ extension ReplayTable {
         try statement.bind(code, at: 4)
         try statement.bind(message, at: 5)
         try statement.run()
-        let last = try connection.statement("UPDATE job SET failure = ?2 WHERE id = ?1")
+        let last = try connection.statement("UPDATE job SET failure = ?2 WHERE id = ?1 AND failure IS NOT ?2")
         try last.bind(id, at: 1)
         try last.bind(code, at: 2)
         try last.run()

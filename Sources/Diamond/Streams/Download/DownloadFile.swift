@@ -142,7 +142,10 @@ extension DownloadFile: KeepableFile {
             return .unusable
         }
         let unused = state.withLock { state in
-            defer { (state.temporary, state.size) = (kept, download.size) }
+            defer {
+                state.temporary = kept
+                state.size = download.size
+            }
             return state.temporary
         }
         unused?.remove()

@@ -114,9 +114,8 @@ final class TemporaryFile: Sendable {
     /// Gives a kept file another name, so that no row names it.
     func release() throws {
         try state.withLock { state in
+            if state.isKept, state.exists { try setName(of: &state, PartFile.name(isKept: false), isKept: false) }
             state.keptName = PartFile.name(isKept: true)
-            guard state.isKept, state.exists else { return }
-            try setName(of: &state, PartFile.name(isKept: false), isKept: false)
         }
     }
 
@@ -124,7 +123,8 @@ final class TemporaryFile: Sendable {
         guard state.exists else { throw POSIXError(.ENOENT) }
         let path = directory + "/" + name
         try Self.check(rename(state.path, path))
-        (state.path, state.isKept) = (path, isKept)
+        state.path = path
+        state.isKept = isKept
     }
 
     // MARK: The end

@@ -24,7 +24,8 @@ final class ConnectionPhase: Sendable {
 
     var value: Value { Value(number: number.load(ordering: .acquiring)) }
 
-    /// Begins a phase. No two calls overlap: while the task has a request, only the task calls it.
+    /// Begins a phase. No two calls overlap: while the task has a request, only the task calls it; otherwise only the
+    /// event loop.
     func begin(_ kind: Kind) {
         let next = (value.number / 4 + 1) * 4 + kind.rawValue
         number.store(next, ordering: .releasing)

@@ -63,7 +63,14 @@ final class HitResponder: ChannelDuplexHandler {
         context.write(wrapOutboundOut(piece.bytes), promise: promise)
         guard piece.isLast else { return }
         waitingCount -= 1
-        phase.begin(waitingCount == 0 ? .head : .response)
+        // The task may have begun the next request already, and then has set its phase.
+        if waitingCount == 0 { phase.begin(.head) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The task answers it, and the connection closes.
+        waitingCount += 1
+        context.fireErrorCaught(error)
     }
 
     /// Passes the head of a request on to the task.
@@ -81,6 +88,7 @@ final class HitResponder: ChannelDuplexHandler {
     /// Returns the response to a request; `nil` if the task has to answer: also if the head is malformed, or the
     /// connection closes after the response.
     private func answer(to head: HTTPRequestHead) -> ByteBuffer? {
+        guard head.method == .GET || head.method == .HEAD else { return nil }
         let start = ContinuousClock.now
         guard let request = try? ProxyRequest(head, site: proxy.site), request.content == .none, request.keepsAlive,
             !request.hasLooped,
