@@ -168,12 +168,14 @@ struct SaveCollector {
         var orphans: [ReplayQueue.AnsweredJob] = []
         for (job, isConsumed) in try jobs() where !isConsumed && job.reason == .awaitingID {
             guard let subject = QueuedSubject(job), let localID = subject.localID else { continue }
+            // Read before the id: another process may answer the creation at any moment, and then the id is there.
+            let isBeingCreated = try isBeingCreated(in: job.orderingKey)
             if let id = try id(for: subject, in: job.orderingKey) {
                 try await queue.complete(job.id) { request in
                     request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
                     request.replay.metadata["id"] = id.json
                 }
-            } else if try !isBeingCreated(in: job.orderingKey), let stored = try queue.answeredJob(job.id) {
+            } else if !isBeingCreated, let stored = try queue.answeredJob(job.id) {
                 orphans.append(stored)
             }
         }
