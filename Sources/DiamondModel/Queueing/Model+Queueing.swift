@@ -19,7 +19,7 @@ extension Model {
     /// - Throws: ``ModelError`` `noEngine`, `otherIdentity`; `ReplayError` if the queue cannot be read;
     ///   `ConnectionError` if the current identity cannot be determined.
     public final nonisolated(nonsending) func queuedJobs() async throws -> [ReplayJob] {
-        try await ModelQueue(self).uncollectedCalls().map(\.job)
+        try await ModelQueue.queue(of: self).uncollectedCalls().map(\.job)
     }
 
     /// Adds a save to the queue, and sends it if it can be sent now.

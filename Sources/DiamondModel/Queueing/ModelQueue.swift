@@ -23,10 +23,10 @@ struct ModelQueue {
     /// - Throws: ``ModelError`` `noEngine` for an object without a context, or whose context has no engine;
     ///   `otherIdentity`. `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
-        let first = try await ModelQueue(model)
+        let first = try await queue(of: model)
         await first.context.collectForLater([type(of: model)]) { $0.orderingKey == first.key }
         // The answers may have assigned the server's id, which changes the key.
-        let queue = try await ModelQueue(model)
+        let queue = try await queue(of: model)
         queue.context.setQueuedCalls(try queue.uncollectedCalls().map(\.job.id), of: model)
         return queue
     }
@@ -34,17 +34,18 @@ struct ModelQueue {
     /// Returns the queue of an object.
     ///
     /// - Throws: As ``ready(for:)``, and `ConnectionError` if the current identity cannot be determined.
-    nonisolated(nonsending) init(_ model: Model) async throws {
+    // Not an initializer: the compiler of Swift 6.3 crashes on it in release builds.
+    static nonisolated(nonsending) func queue(of model: Model) async throws -> ModelQueue {
         guard let context = model.context else {
             throw ModelError(
                 .noEngine, "\(type(of: model)) has no ModelContext, which the answer needs: register it in one")
         }
-        self.context = context
-        engine = try model.requiredEngine()
-        queue = try engine.queue()
-        identity = try await context.identities.identity(
+        let engine = try model.requiredEngine()
+        let queue = try engine.queue()
+        let identity = try await context.identities.identity(
             of: model.server?.list ?? Request(""), for: type(of: model), with: engine)
-        key = try Self.key(of: model, identity: identity, queue: queue)
+        let key = try Self.key(of: model, identity: identity, queue: queue)
+        return ModelQueue(context: context, engine: engine, queue: queue, key: key, identity: identity)
     }
 
     private static func key(of model: Model, identity: String?, queue: ReplayQueue) throws -> String {
