@@ -48,10 +48,10 @@ package enum PartFile {
             // Too many open files say nothing about this one.
             return [EMFILE, ENFILE, EINTR, ENOMEM].contains(errno) ? .inUse : .unusable
         }
-        guard isOwn(descriptor) else { return closing(descriptor, .unusable) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return closing(descriptor, .inUse) }
+        guard isOwn(descriptor) else { return closing(descriptor, as: .unusable) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return closing(descriptor, as: .inUse) }
         // Another process may have renamed or removed it before it was locked.
-        guard FileIdentity(path) == FileIdentity(of: descriptor) else { return closing(descriptor, .unusable) }
+        guard FileIdentity(path) == FileIdentity(of: descriptor) else { return closing(descriptor, as: .unusable) }
         return .opened(descriptor)
     }
 
@@ -68,7 +68,7 @@ package enum PartFile {
         return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
     }
 
-    private static func closing(_ descriptor: Int32, _ opening: Opening) -> Opening {
+    private static func closing(_ descriptor: Int32, as opening: Opening) -> Opening {
         close(descriptor)
         return opening
     }

@@ -9,8 +9,8 @@ public enum SaveMode: Hashable, Sendable {
     /// Immediately. The call is written to disk before it is sent, and survives the end of the program. If it cannot be
     /// sent now, a replayer sends it later. See <doc:Queueing>.
     case queued
-    /// As `queued`, but the call returns as soon as the save is on disk. `collectSaves(of:)` of the context reports
-    /// the answer, also a refusal.
+    /// Queues the save like `queued`, but the call returns as soon as the save is on disk. `collectSaves(of:)` of the
+    /// context reports the answer, also a refusal.
     case queuedInBackground
 
     var isQueued: Bool { self == .queued || self == .queuedInBackground }

@@ -47,8 +47,7 @@ actor DownloadRecorder: ResumeWriting {
     private var isWanted: Bool { isWanted(since: instant) }
 
     private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
-        !pipeline.invalidations.hasLogout(of: context.wire.identity, since: instant)
-            && !pipeline.invalidations.hasErased(context, since: instant)
+        pipeline.invalidations.keeps(context, since: instant)
     }
 
     // MARK: Finding

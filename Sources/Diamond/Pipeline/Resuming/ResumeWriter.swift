@@ -56,8 +56,7 @@ actor ResumeWriter: ResumeWriting {
     private nonisolated var isWanted: Bool { isWanted(since: instant) }
 
     private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
-        !pipeline.invalidations.hasLogout(of: context.wire.identity, since: instant)
-            && !pipeline.invalidations.hasErased(context, since: instant)
+        pipeline.invalidations.keeps(context, since: instant)
     }
 
     /// Whether there is something to finish or to discard.

@@ -81,4 +81,10 @@ extension InvalidationLog {
         return hasLogout(of: context.wire.identity, since: context.resolvedAt)
             || includes(subject, since: instant, onlyErasures: true)
     }
+
+    /// Whether the received part of a response may be kept: since an instant its identity has not logged out, and it was
+    /// not erased.
+    func keeps(_ context: RequestContext, since instant: Instant) -> Bool {
+        !hasLogout(of: context.wire.identity, since: instant) && !hasErased(context, since: instant)
+    }
 }

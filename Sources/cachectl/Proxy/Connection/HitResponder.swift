@@ -41,7 +41,7 @@ final class HitResponder: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            guard mayAnswer(context), let answer = answer(to: head) else { return pass(data, context) }
+            guard mayAnswer(context), let answer = answer(to: head) else { return pass(data, in: context) }
             phase.begin(.head)
             isAnswered = true
             mustFlush = true
@@ -74,7 +74,7 @@ final class HitResponder: ChannelDuplexHandler {
     }
 
     /// Passes the head of a request on to the task.
-    private func pass(_ head: NIOAny, _ context: ChannelHandlerContext) {
+    private func pass(_ head: NIOAny, in context: ChannelHandlerContext) {
         if waitingCount == 0 { phase.begin(.response) }
         waitingCount += 1
         context.fireChannelRead(head)
