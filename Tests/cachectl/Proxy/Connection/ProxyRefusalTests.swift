@@ -59,7 +59,7 @@ import Testing
             "HEAD /a HTTP/1.1\r\n\r\n", "HEAD a HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD /a HTTP/1.1\nHost: x\n\n",
             "HEAD /a HTTP/1.1\r\nHost: x\r\nX y: z\r\n\r\n", "HEAD /a HTTP/2.0\r\n\r\n",
             "HEAD /a HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 70_000))\r\n\r\n",
-            "HEAD /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "HEAD /a HTTP/1.1\r\nHost: x\r\nContent-Length: a\r\n\r\n",
             "HEAD http://other/a HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: x\r\n",
         ])
     func `a HEAD without a body in the answer`(request: String) async throws {
