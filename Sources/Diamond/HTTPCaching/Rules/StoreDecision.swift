@@ -22,6 +22,8 @@ struct StoreRules {
 struct StoreDecision {
     /// The response to store, or `nil`.
     let stored: StoredResponse?
+    /// The reason why the response is not stored; `nil` if it is.
+    let refusal: StoreRefusal?
     /// The fields that select the response among several under one key; `nil` if the key identifies it.
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
@@ -50,17 +52,34 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // If bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
-        guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
-            rules.allow(control, status: status), vary != .unknown,
-            // The cookie may be one user's session, and the server has not allowed sharing it (section 7.3).
-            !(rules.kind == .shared && freshness.isHeuristic && headers.contains(.setCookie)),
+        let refusal: StoreRefusal? =
+            if method != .get, method != .query {
+                .method
+            } else if !isKept {
+                .status
+            } else if !rules.passesCoding, headers.isCoded {
+                // Bodies are decoded. A coded one is only for requests that accept the coding, which is not part of the
+                // key.
+                .coding
+            } else if let refusal = rules.refusal(by: control, status: status) {
+                refusal
+            } else if vary == .unknown {
+                .vary
+            } else if rules.kind == .shared, freshness.isHeuristic, headers.contains(.setCookie) {
+                // The cookie may be one user's session, and the server has not allowed sharing it (section 7.3).
+                .setCookie
+            } else {
+                nil
+            }
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = StoredResponse(
             status: status,
             headerBlock: HeaderBlock.bytes(of: kept),
@@ -97,13 +116,16 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let vary = rules.vary(merged)
         fields = vary.fields
-        guard rules.allow(control, status: old.status), vary != .unknown,
+        let refusal = rules.refusal(by: control, status: old.status) ?? (vary == .unknown ? .vary : nil)
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 merged, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt
@@ -128,13 +150,15 @@ struct StoreDecision {
 }
 
 extension StoreRules {
-    /// Whether the directives of a response allow this cache to store it (RFC 9111 section 3).
-    fileprivate func allow(_ control: CacheControl, status: Int) -> Bool {
-        guard !control.mustUnderstand || Self.isUnderstood(status) else { return false }
+    /// Returns the reason why the directives of a response forbid this cache to store it (RFC 9111 section 3); `nil` if
+    /// they allow it.
+    fileprivate func refusal(by control: CacheControl, status: Int) -> StoreRefusal? {
+        guard !control.mustUnderstand || Self.isUnderstood(status) else { return .mustUnderstand }
         // Section 5.2.2.3: no-store is for caches that do not know must-understand.
-        guard !control.noStore || control.mustUnderstand else { return false }
-        guard kind == .shared else { return true }
-        return !control.isPrivate && (!isAuthorized || control.allowsSharing)
+        guard !control.noStore || control.mustUnderstand else { return .noStore }
+        guard kind == .shared else { return nil }
+        guard !control.isPrivate else { return .isPrivate }
+        return isAuthorized && !control.allowsSharing ? .authorization : nil
     }
 
     // The statuses of RFC 9110 section 15, without the two that this cache does not store.
