@@ -242,6 +242,7 @@ extension Store {
     package var replaySchema: SQLiteConfiguration {
         var configuration = DiamondSchema.replay
         configuration.vfs = vfs
+        configuration.complete = { (connection) throws(SQLiteError) in try ReplayTable.seal(on: connection) }
         return configuration
     }
 
