@@ -32,10 +32,13 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) -> Int64 {
+        // Not SQLite's next id: there is none after the largest one, which damage may have caused.
         let statement = try connection.statement(
             """
-            INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 1 + max(
+                ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'owner' AND seq < 1 << 53), 0),
+                ifnull((SELECT max(id) FROM owner WHERE id < 1 << 53), 0)))
             """
         )
         try statement.bind(name, at: 1)
