@@ -70,8 +70,7 @@ public final class URLSessionTransport: Transport {
         #if !canImport(FoundationNetworking)
         if settings.proxy == .none { configuration.connectionProxyDictionary = [:] }
         switch settings.tls.minimumVersion {
-        case nil: break
-        case .v1_2: configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
+        case nil, .v1_2: configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
         case .v1_3: configuration.tlsMinimumSupportedProtocolVersion = .TLSv13
         }
         #endif
