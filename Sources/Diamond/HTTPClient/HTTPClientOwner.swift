@@ -42,6 +42,9 @@ final class HTTPClientOwner: Sendable {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         // A refused connection is reported at once; the engine decides whether to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture { try HTTPClientChunks.add(to: channel) }
+        }
         return HTTPClient(eventLoopGroup: group, configuration: configuration)
     }
 
