@@ -10,50 +10,12 @@ import Testing
 
 /// Extreme values, and values of other types, in each column of a store's files. No operation may end the process.
 @Suite(.timeLimit(.minutes(5))) struct `A column with any value` {
-    /// A column of a table.
-    struct Column: CustomTestStringConvertible, Sendable {
-        var table: String
-        var name: String
-        var testDescription: String { "\(table).\(name)" }
-    }
-
-    private static let values = [
-        "-9223372036854775808", "9223372036854775807", "-1", "0", "1 << 53", "''", "x''", "'9e999'", "x'ff00'", "NULL",
-        "1.5", "-1e308",
-    ]
-
-    private static func columns(of configuration: SQLiteConfiguration) throws -> [Column] {
-        try SQLiteDatabase.inMemory(configuration: configuration) { (connection) throws(SQLiteError) in
-            let statement = try connection.statement(
-                """
-                SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_xinfo(t.name) AS c
-                WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_s%' AND c.hidden = 0
-                """
-            )
-            var columns: [Column] = []
-            while try statement.step() { columns.append(Column(table: statement.text(0), name: statement.text(1))) }
-            return columns
-        }
-    }
-
-    /// Writes a value into a column of all rows, or of the first row where the column must be unique.
+    /// Writes a value into a column.
     ///
     /// - Returns: `false` if the schema refuses the value.
-    private func write(_ value: String, into column: Column, of path: String) throws -> Bool {
+    private func write(_ value: String, into column: StoreColumn, of path: String) throws -> Bool {
         let handle = try SQLiteHandle(path: path, flags: 2, vfs: nil)
-        let update = "UPDATE \(column.table) SET \(column.name) = \(value)"
-        for condition in ["", " WHERE rowid = (SELECT min(rowid) FROM \(column.table))"] {
-            if (try? handle.execute(update + condition)) != nil { return true }
-        }
-        return false
-    }
-
-    /// The short form tries two values of each column, others in each run.
-    private func tried(_ column: Column) -> [String] {
-        guard !Effort.isSoaking else { return Self.values }
-        var random = SplitMix(
-            state: Effort.seed &+ UInt64(column.testDescription.utf8.reduce(0) { $0 &* 31 &+ UInt($1) }))
-        return (0..<2).map { _ in Self.values[random.below(Self.values.count)] }
+        return column.updates(to: value).contains { (try? handle.execute($0)) != nil }
     }
 
     // MARK: The queue
@@ -61,14 +23,14 @@ import Testing
     /// The tables whose numbers decide nothing about a job.
     private static let counters: Set<String> = ["census", "hour", "turn", "attempt", "owner", "clock"]
 
-    private static let queueColumns = (try? columns(of: .ofQueueFile)) ?? []
+    private static let queueColumns = StoreColumn.all(of: .ofQueueFile)
 
-    @Test(arguments: queueColumns) func `a column of a queue with any value ends no process`(column: Column)
+    @Test(arguments: queueColumns) func `a column of a queue with any value ends no process`(column: StoreColumn)
         async throws
     {
         #expect(Self.queueColumns.count > 60)
         let known = column.table == "census" || column.table == "turn"
-        for value in known ? Self.values : tried(column) {
+        for value in known ? StoreColumn.values : column.some(2) {
             let fixture = ReplayFixture()
             try QueueFixture.open(version: QueueFixture.newest, in: fixture.temporary.store)
             guard try write(value, into: column, of: fixture.temporary.store.replayPath) else { continue }
@@ -76,8 +38,8 @@ import Testing
         }
     }
 
-    private func use(_ fixture: ReplayFixture, _ column: Column, _ value: String) async throws {
-        let place: Comment = "\(column) = \(value), DIAMOND_SEED=\(Effort.seed)"
+    private func use(_ fixture: ReplayFixture, _ column: StoreColumn, _ value: String) async throws {
+        let place: Comment = "\(column.testDescription) = \(value), DIAMOND_SEED=\(Effort.seed)"
         let store = fixture.temporary.store
         _ = ReplayDiagnosis(of: store)?.problems
         _ = try? ReplayInspection(of: store)?.findings
@@ -112,13 +74,13 @@ import Testing
 
     // MARK: The cache
 
-    private static let cacheColumns = (try? columns(of: .ofCacheFile)) ?? []
+    private static let cacheColumns = StoreColumn.all(of: .ofCacheFile)
 
-    @Test(arguments: cacheColumns) func `a column of a cache with any value ends no process`(column: Column)
+    @Test(arguments: cacheColumns) func `a column of a cache with any value ends no process`(column: StoreColumn)
         async throws
     {
         #expect(Self.cacheColumns.count > 40)
-        for value in tried(column) {
+        for value in column.some(2) {
             let temporary = TemporaryStore()
             try StoreFixture.open(version: StoreFixture.newest, in: temporary.store)
             guard try write(value, into: column, of: temporary.store.cachePath) else { continue }
