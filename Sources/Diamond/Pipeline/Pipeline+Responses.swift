@@ -32,6 +32,12 @@ extension Pipeline {
         response.metrics = received.metrics.value
         response.secrets = received.secrets
         response.decoder = exchangeEnvironment.decoder
+        // The first request has asked only for the rest of a stored beginning.
+        if cache != nil, received.attempts.isEmpty, let status = received.partStatus {
+            var cacheStatus = CacheStatus()
+            cacheStatus.forwardStatus = status
+            response.cacheStatus = cacheStatus
+        }
         return response
     }
 
@@ -180,7 +186,8 @@ extension Response {
     /// The response, whose status says that it was stored.
     fileprivate func storing(_ stored: StoredResponse, for context: RequestContext) -> Response {
         var response = self
-        response.cacheStatus = CacheStatus(storing: stored, maxAge: context.policy.maxAge?.milliseconds)
+        response.cacheStatus = CacheStatus(
+            storing: stored, maxAge: context.policy.maxAge?.milliseconds, forwardStatus: cacheStatus?.forwardStatus)
         return response
     }
 }

@@ -88,7 +88,8 @@ final class Pipeline: Sendable {
             now: exchangeEnvironment.now)
         lookup = CacheLookup(
             cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules,
-            servesDisconnected: usesHTTPRules, activity: activity, now: exchangeEnvironment.now)
+            servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
+            now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(
