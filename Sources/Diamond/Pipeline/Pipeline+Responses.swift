@@ -38,6 +38,7 @@ extension Pipeline {
             cacheStatus.forwardStatus = status
             response.cacheStatus = cacheStatus
         }
+        if cache == nil, newAnswers.hasListeners { response.exchange = ExchangeMark() }
         return response
     }
 
@@ -96,7 +97,9 @@ extension Pipeline {
             store.store(entry, admitted: admitted)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
-        return response(from: received, to: context)
+        let response = response(from: received, to: context)
+        announce(response, received, to: context)
+        return response
     }
 
     @inline(never)
@@ -111,7 +114,12 @@ extension Pipeline {
         if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
             try await validate(response, for: context, resumeWriter: resumeWriter)
         }
-        guard store.isForCache(received, to: admitted.plan) else { return response }
+        guard store.isForCache(received, to: admitted.plan) else {
+            if response.exchange != nil, await mayStore(response, for: context) {
+                announce(response, received, to: context)
+            }
+            return response
+        }
         let mayStore = await mayStore(response, for: context)
         if mayStore, received.status == .partialContent { await storePart(received, admitted: admitted) }
         guard mayStore, let entry = store.entry(of: received, to: admitted) else {

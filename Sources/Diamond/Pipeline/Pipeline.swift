@@ -43,6 +43,8 @@ final class Pipeline: Sendable {
     let reachability: any Reachability
     /// Reports the origins that have answered with success, for jobs that wait because they could not be reached.
     let answers = Broadcast<String>()
+    /// Reports the new responses of an engine without a cache, for observed queries.
+    let newAnswers = Broadcast<NewAnswer>()
 
     let time: RequestTime
     let resolver: RequestResolver
