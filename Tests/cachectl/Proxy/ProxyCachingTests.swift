@@ -148,7 +148,7 @@ import Testing
         }
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("GET /a", credential).body == "anna's")
-        for isUp in [true, false] {
+        for isUp in [false, true] {
             isDown.withLock { $0 = !isUp }
             for other in ["Accept: */*", "Cookie: sid=ben", "Authorization: Basic YTpi"] {
                 let answer = try await proxy.send("GET /a", other)
