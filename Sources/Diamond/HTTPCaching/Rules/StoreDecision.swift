@@ -26,6 +26,8 @@ struct StoreRules {
 struct StoreDecision {
     /// The response to store, or `nil`.
     let stored: StoredResponse?
+    /// The reason why the response is not stored; `nil` if it is.
+    let refusal: StoreRefusal?
     /// The fields that select the response among several under one key; `nil` if the key identifies it.
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
@@ -58,15 +60,31 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // If bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
-        guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
-            rules.allow(control, status: status), rules.allowSharing(headers, control, freshness), vary != .unknown,
+        let refusal: StoreRefusal? =
+            if method != .get, method != .query {
+                .method
+            } else if !isKept {
+                .status
+            } else if !rules.passesCoding, headers.isCoded {
+                // Bodies are decoded. A coded one is only for requests that accept the coding, which is not part of the
+                // key.
+                .coding
+            } else if let refusal = rules.refusal(by: control, status: status) {
+                refusal
+            } else if vary == .unknown {
+                .vary
+            } else {
+                rules.sharingRefusal(headers, control, freshness)
+            }
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = StoredResponse(
             status: status,
             headerBlock: HeaderBlock.bytes(of: kept),
@@ -103,14 +121,18 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let vary = rules.vary(merged)
         fields = vary.fields
-        guard rules.allow(control, status: old.status), rules.allowSharing(merged, control, freshness),
-            vary != .unknown,
+        let refusal =
+            rules.refusal(by: control, status: old.status) ?? (vary == .unknown ? .vary : nil)
+            ?? rules.sharingRefusal(merged, control, freshness)
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 merged, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt
@@ -135,17 +157,19 @@ struct StoreDecision {
 }
 
 extension StoreRules {
-    /// Whether the directives of a response allow this cache to store it (RFC 9111 section 3).
-    fileprivate func allow(_ control: CacheControl, status: Int) -> Bool {
-        guard !control.mustUnderstand || Self.isUnderstood(status) else { return false }
+    /// Returns the reason why the directives of a response forbid this cache to store it (RFC 9111 section 3); `nil` if
+    /// they allow it.
+    fileprivate func refusal(by control: CacheControl, status: Int) -> StoreRefusal? {
+        guard !control.mustUnderstand || Self.isUnderstood(status) else { return .mustUnderstand }
         // Section 5.2.2.3: no-store is for caches that do not know must-understand.
-        guard !control.noStore || control.mustUnderstand else { return false }
-        guard kind == .shared else { return true }
-        return !control.isPrivate && (!isAuthorized || control.allowsSharing)
+        guard !control.noStore || control.mustUnderstand else { return .noStore }
+        guard kind == .shared else { return nil }
+        guard !control.isPrivate else { return .isPrivate }
+        return isAuthorized && !control.allowsSharing ? .authorization : nil
     }
 
-    /// Whether the users of a shared cache may have a response without another word of the server. The rule is stricter
-    /// than RFC 9111: a response to a request with credentials, or one that sets a cookie, may be for one user.
+    /// Returns the reason why the users of a shared cache may not share a response; `nil` if they may. The rule is
+    /// stricter than RFC 9111: a response to a request with credentials, or one that sets a cookie, may be for one user.
     ///
     /// | response | may be shared |
     /// |---|---|
@@ -153,11 +177,15 @@ extension StoreRules {
     /// | sets a cookie | no |
     /// | to a request without credentials, or with `public` | yes |
     /// | to any other request | only if each use is validated |
-    fileprivate func allowSharing(_ headers: HTTPFields, _ control: CacheControl, _ freshness: Freshness) -> Bool {
-        guard kind == .shared, !freshness.isExplicit else { return true }
-        guard !headers.contains(.setCookie) else { return false }
+    fileprivate func sharingRefusal(
+        _ headers: HTTPFields,
+        _ control: CacheControl,
+        _ freshness: Freshness
+    ) -> StoreRefusal? {
+        guard kind == .shared, !freshness.isExplicit else { return nil }
+        guard !headers.contains(.setCookie) else { return .setCookie }
         let isValidated = control.noCache || !freshness.isHeuristic && control.mustRevalidate(in: kind)
-        return !hasCredentials || control.isPublic || isValidated
+        return hasCredentials && !control.isPublic && !isValidated ? .credentials : nil
     }
 
     // The statuses of RFC 9110 section 15, without the two that this cache does not store.

@@ -138,7 +138,7 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// Whether the response of a shared cache may be for one user: the server has given no lifetime, and the request may
     /// have had credentials.
-    private var mayBeForOneUser: Bool {
+    package var mayBeForOneUser: Bool {
         guard flags.contains(.shared), !flags.contains(.forAllUsers) else { return false }
         return flags.contains(.heuristic) || lifetime ?? 0 <= 0
     }

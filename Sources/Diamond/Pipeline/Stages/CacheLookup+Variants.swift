@@ -57,6 +57,14 @@ extension CacheLookup {
             || headers[values: .vary].flatMap(\.listElements).contains("accept-encoding")
     }
 
+    /// Returns the lines by which a request selects among the variants under its key; none if there are no variants.
+    func selection(of context: RequestContext) -> [String] {
+        guard let identity = context.identity, let index = index(under: identity, isRead: false) else { return [] }
+        let variants = Variants(of: identity, context.wire, rules: rules)
+        let lines = index.sets.flatMap { variants.selection(by: $0).lines.split(separator: UInt8(ascii: "\n")) }
+        return Set(lines.map { String(decoding: $0, as: UTF8.self) }).sorted()
+    }
+
     // MARK: Validators
 
     /// Returns the other variants of a request whose entity tags are sent, too (section 4.3.1), the most recent first.
