@@ -129,6 +129,10 @@ struct DecisionReason {
         if stored.flags.contains(.noCache) {
             return DecisionReason("RFC 9111 section 5.2.2.4", "the response has no-cache", received)
         }
+        if stored.mayBeForOneUser {
+            return DecisionReason(
+                "credentials", "an older version has stored the response, which may be for one user", received)
+        }
         if stored.needsValidation(at: now) {
             return DecisionReason("RFC 9111 section 4.2.3", "the clock is earlier than the arrival of the response")
         }

@@ -44,6 +44,11 @@ struct StoreReason {
                     "RFC 9111 section 3.5",
                     "the request has Authorization, and the response neither public, s-maxage nor must-revalidate",
                     control ?? "request Authorization")
+            case .credentials:
+                Self(
+                    "credentials",
+                    "the request has a credential, the cache is shared, and the response has no lifetime above zero",
+                    control)
             case .vary:
                 Self(
                     "RFC 9111 section 4.1",

@@ -11,6 +11,7 @@ import Testing
         var headers: HTTPFields = [:]
         var kind = CacheKind.private
         var isAuthorized = false
+        var hasCredentials = false
         var passesCoding = false
         let refusal: StoreRefusal?
     }
@@ -27,6 +28,9 @@ import Testing
         Row(headers: [.cacheControl: "private"], refusal: nil),
         Row(headers: [.cacheControl: "private"], kind: .shared, refusal: .isPrivate),
         Row(kind: .shared, isAuthorized: true, refusal: .authorization),
+        Row(kind: .shared, hasCredentials: true, refusal: .credentials),
+        Row(headers: [.cacheControl: "public"], kind: .shared, hasCredentials: true, refusal: nil),
+        Row(hasCredentials: true, refusal: nil), Row(headers: [.setCookie: "a=b"], kind: .shared, refusal: .setCookie),
         Row(headers: [.vary: "*"], refusal: .vary),
         Row(
             headers: [.setCookie: "a=b", .lastModified: modified, .date: modified], kind: .shared, refusal: .setCookie),
@@ -36,7 +40,9 @@ import Testing
     @Test(arguments: rows) func `is given exactly if the response is not stored`(row: Row) {
         let decision = StoreDecision(
             method: row.method, status: row.status, headers: row.headers, body: Data(), sentAt: 0, receivedAt: 0,
-            rules: StoreRules(kind: row.kind, isAuthorized: row.isAuthorized, passesCoding: row.passesCoding))
+            rules: StoreRules(
+                kind: row.kind, isAuthorized: row.isAuthorized, hasCredentials: row.hasCredentials,
+                passesCoding: row.passesCoding))
         #expect(decision.refusal == row.refusal)
         #expect((decision.stored == nil) == (row.refusal != nil))
     }
