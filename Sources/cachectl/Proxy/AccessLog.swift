@@ -62,7 +62,7 @@ struct AccessLog: Sendable {
         write(
             AccessLine(
                 time: Date(), client: peer, method: request.method.rawValue,
-                url: SecretNames.masked(site.origin + request.target), record: record,
+                url: ForwardedURL.masked(site.origin + request.target), record: record,
                 duration: ContinuousClock.now - start, agent: request.agent))
     }
 

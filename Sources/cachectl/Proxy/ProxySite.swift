@@ -33,11 +33,11 @@ struct ProxySite: Sendable {
         else {
             return nil
         }
-        self.origin = lower
         self.trustsForwarded = trustsForwarded
         self.scheme = scheme
         let standard = scheme == "https://" ? ":443" : ":80"
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
+        self.origin = scheme + short
         originAuthorities = [authority, short, short + standard]
         ownAuthorities = Set(listening.names.map { "\($0):\(listening.port)" })
     }

@@ -38,7 +38,8 @@ struct ReverseProxy: Sendable {
             forwarded.headers[.expect] = "100-continue"
         }
         forwarded.timeout = timeout
-        if isOffline { forwarded.cache = .cacheOnly }
+        // A disconnected cache serves stale responses, except those that the server forbids (RFC 9111 section 4.2.4).
+        if isOffline { forwarded.headers[.cacheControl] = "only-if-cached, max-stale" }
         return forwarded
     }
 

@@ -13,6 +13,10 @@ final class RunningProxy: Sendable {
     private let output: Pipe
     private let errors: Pipe
 
+    convenience init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
+        try await self.init(origin, options: options, shell: shell)
+    }
+
     init(_ origin: String, options: [String], shell: Shell = Shell()) async throws {
         self.shell = shell
         (output, errors) = (Pipe(), Pipe())
@@ -25,10 +29,6 @@ final class RunningProxy: Sendable {
         let match = try #require(line.firstMatch(of: #/listening on http://(127\.0\.0\.1:\d+),/#), "\(line)")
         address = String(match.1)
         healthAddress = line.firstMatch(of: #/health on http://(127\.0\.0\.1:\d+)/#).map { String($0.1) }
-    }
-
-    convenience init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
-        try await self.init(origin, options: options, shell: shell)
     }
 
     deinit { process.kill() }

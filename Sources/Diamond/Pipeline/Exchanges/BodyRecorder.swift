@@ -126,8 +126,13 @@ actor BodyRecorder: BodyRecording {
         // Stored before its variant, so that the variant is found under it.
         if let newIndex, writer != nil { pipeline.cache?.store(newIndex) }
         guard pipeline.store.isForCache(received, to: admitted.plan),
-            var entry = pipeline.store.entry(of: received, to: admitted), let writer
+            var entry = pipeline.store.entry(of: received, to: admitted)
         else { return await discard() }
+        guard let writer else {
+            // The body is too large, or cannot be written.
+            if !isForParts { pipeline.store.erasePredecessor(of: received, plan: plan) }
+            return
+        }
         self.writer = nil
         entry.stored.addLength(writer.size)
         do throws(CacheError) { try await writer.finish(as: entry.stored) } catch {
