@@ -15,11 +15,11 @@ package struct CacheEntry: Sendable {
     package var identity: String?
     package var stored: StoredResponse
     /// The app's tags, for invalidation.
-    package var tags: Set<String>
+    package var tags: Tags
     /// The key of the request, if the entry is one of several variants, which have keys of their own.
     package var requestKey: RequestKey?
     /// The names of the groups that its server has put it in (``CacheGroups``).
-    var groups: Set<String> = []
+    var groups: Tags = []
 
     package init(
         key: RequestKey,
@@ -29,7 +29,7 @@ package struct CacheEntry: Sendable {
         method: String,
         identity: String? = nil,
         stored: StoredResponse,
-        tags: Set<String> = [],
+        tags: Tags = [],
         requestKey: RequestKey? = nil
     ) {
         self.key = key

@@ -120,7 +120,7 @@ struct CacheSubject: Sendable {
     let url: String
     /// ``CacheEntry/isFoundByOthers``.
     let isFoundByOthers: Bool
-    var tags: Set<String>
+    var tags: Tags
     let identity: String?
 }
 
@@ -131,7 +131,7 @@ extension CacheSelection {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key
         case .keys(let keys, _): keys.contains(subject.key)
-        case .tag(let tag): subject.tags.containsExactly(tag)
+        case .tag(let tag): subject.tags.contains(tag)
         case .identity(let identity): subject.identity.isExactly(identity)
         case .url(let url): url == subject.url
         case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)

@@ -229,7 +229,7 @@ extension CacheTable {
 
     static func replaceTags(
         of id: Int64,
-        by tags: Set<String>,
+        by tags: Tags,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         try deleteTags(of: id, on: connection)
@@ -237,16 +237,16 @@ extension CacheTable {
     }
 
     /// Returns the names of an entry: those of the request that stored it, and of requests that revalidated it.
-    static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
+    static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Tags {
         let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)
-        var names: Set<String> = []
+        var names: Tags = []
         while try statement.step() { names.insert(statement.text(0)) }
         return names
     }
 
     static func addTags(
-        _ tags: Set<String>,
+        _ tags: Tags,
         to id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {

@@ -23,7 +23,7 @@ struct PreparedChange {
 struct SealedRevalidation {
     enum Change {
         /// New headers on the same body.
-        case update(StoredResponse, checksum: Int64, tags: Set<String>)
+        case update(StoredResponse, checksum: Int64, tags: Tags)
         /// A new row: the body was sealed with an older key.
         case replace(CacheRow)
     }

@@ -68,7 +68,7 @@ extension InvalidationLog {
     /// Whether the response to a request was invalidated or erased since an instant.
     ///
     /// - Parameter groups: the names of the response's groups, if it is known.
-    func includes(_ context: RequestContext, groups: Set<String> = [], since instant: Instant) -> Bool {
+    func includes(_ context: RequestContext, groups: Tags = [], since instant: Instant) -> Bool {
         guard now != instant, var subject = context.subject else { return false }
         if !groups.isEmpty { subject.tags.formUnion(groups) }
         return includes(subject, since: instant)
