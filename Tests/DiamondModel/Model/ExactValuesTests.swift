@@ -108,7 +108,7 @@ import Testing
         #expect(try other.json["price"] == JSONValue(reading: Data(digits.utf8)))
     }
 
-    @Test(arguments: ["123456789012345678901234567890123456789", "1e300", "\"1\"", "true"])
+    @Test(arguments: ["923456789012345678901234567890123456789", "1e300", "\"1\"", "true"])
     func `A number that no decimal holds is a repair`(_ text: String) throws {
         let ledger = try ledger(#"{"id":1,"price":\#(text)}"#)
         #expect(ledger.price == 0 && ledger.repairs.contains { $0.path == "price" })
