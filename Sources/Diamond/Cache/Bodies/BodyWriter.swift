@@ -56,6 +56,14 @@ package final class BodyWriter {
         Task { await cache.erase(row) }
     }
 
+    /// The number of bytes on disk.
+    var writtenSize: Int { min(size, (row?.digest.count ?? 0) * CacheTable.chunkSize) }
+
+    /// A reader of the bytes on disk, also while more are written; `nil` if there are none.
+    var writtenReader: BodyReader? {
+        row.map { BodyReader(BodyOutline($0), cache: cache).reading(0..<writtenSize) }
+    }
+
     /// Appends bytes. Returns when all but a mebibyte is on disk, so that a caller is not faster than the disk.
     ///
     /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the capacity without the log; `entryGone` if the
@@ -95,7 +103,7 @@ package final class BodyWriter {
             var row = row
             row.entry.stored = entry.stored
             let prepared = try file.prepared(last, after: row, isPartial: false)
-            try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
+            self.row = try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
                 try file.finish(prepared, as: entry, on: connection)
             }
         } catch {

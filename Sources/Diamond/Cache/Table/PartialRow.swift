@@ -95,11 +95,12 @@ extension CacheFile {
     /// Appends the last chunks to a partial entry, makes it the entry of its key, and removes the previous entry.
     ///
     /// - Parameter entry: the entry with its tags.
+    /// - Returns: the row of the entry.
     func finish(
         _ last: PreparedChunks,
         as entry: CacheEntry,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> PartialRow {
         try write(last, on: connection)
         let old = try CacheTable.deleteWhole(entry.key, on: connection)
         // Neither seal nor checksum covers this flag.
@@ -112,6 +113,7 @@ extension CacheFile {
                 last.row, to: stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
         else { throw gone() }
         try CacheTable.replaceTags(of: last.row.id, by: tags(of: entry), on: connection)
+        return last.row
     }
 
     private func write(_ next: PreparedChunks, on connection: borrowing SQLiteConnection) throws(SQLiteError) {

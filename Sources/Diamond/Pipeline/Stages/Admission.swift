@@ -11,7 +11,7 @@ struct Admission: Sendable {
     /// - Throws: `cancelled` with the waiting task.
     func permit(
         for plan: ExchangePlan,
-        as flight: ExchangeSharing.Exchanges.Flight
+        as flight: any PriorityWaiter
     ) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
