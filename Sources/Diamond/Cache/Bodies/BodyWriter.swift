@@ -89,10 +89,13 @@ package final class BodyWriter {
     /// Makes the written body the entry of its key, in one transaction, replacing the previous entry. A body that fits
     /// into a mebibyte is stored like any response: immediately in memory, soon on disk.
     ///
-    /// - Parameter stored: status, headers and times of the response; `nil` if they are unchanged.
+    /// - Parameters:
+    ///   - stored: status, headers and times of the response; `nil` if they are unchanged.
+    ///   - knownChange: ``CacheEntry/knownChange``.
     /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is stored.
-    package func finish(as stored: StoredResponse? = nil) async throws(CacheError) {
+    package func finish(as stored: StoredResponse? = nil, knownChange: Int64? = nil) async throws(CacheError) {
         try checkOpen()
+        entry.knownChange = knownChange
         if let stored { entry.stored = stored }
         entry.stored.body = Data()
         let last = chunks.removeAll()

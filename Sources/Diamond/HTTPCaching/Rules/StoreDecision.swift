@@ -26,6 +26,8 @@ struct StoreDecision {
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
+    /// The time at which the request was sent.
+    let sentAt: Int64
 
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
@@ -48,6 +50,7 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // If bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
@@ -95,6 +98,7 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: dated, control, status: old.status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let vary = rules.vary(merged)
         fields = vary.fields
         guard rules.allow(control, status: old.status), vary != .unknown,

@@ -16,8 +16,8 @@ actor BodyRecorder: BodyRecording {
     private let sharedBody: SharedBody?
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
-    /// The index of the variant that the writer writes, if the cache does not have it.
-    private var newIndex: CacheEntry?
+    /// The place of the entry that the writer writes.
+    private var target: ResponseStore.Target?
     /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for any
     /// other response.
     private var collected: Data?
@@ -73,7 +73,7 @@ actor BodyRecorder: BodyRecording {
         guard let stored = decision.stored,
             let target = pipeline.store.target(of: decision, for: context, at: head.receivedAt)
         else { return nil }
-        newIndex = target.newIndex
+        self.target = target
         let entry = context.entry(stored, under: target.identity)
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: plan.stored != nil)
         return writer == nil ? nil : decision
@@ -128,7 +128,7 @@ actor BodyRecorder: BodyRecording {
     /// Erases the written bytes.
     func discard() async {
         collected = nil
-        newIndex = nil
+        target = nil
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
@@ -153,21 +153,32 @@ actor BodyRecorder: BodyRecording {
             }
             return
         }
-        // Stored before its variant, so that the variant is found under it.
-        if let newIndex, writer != nil { pipeline.cache?.store(newIndex) }
-        guard pipeline.store.isForCache(received, to: admitted.plan),
+        guard pipeline.store.isForCache(received, to: admitted.plan), storeIndex(of: received, admitted: admitted),
             var entry = pipeline.store.entry(of: received, to: admitted), let writer
         else { return await discard() }
         self.writer = nil
         entry.stored.addLength(writer.size)
         do throws(CacheError) {
-            try await writer.finish(as: entry.stored)
+            try await writer.finish(as: entry.stored, knownChange: entry.knownChange)
         } catch {
             return pipeline.resumeStore.report(error)
         }
         noteWritten(by: writer)
         entry.stored.sizeElsewhere = writer.size
         pipeline.store.store(entry, admitted: admitted, isWritten: true)
+    }
+
+    /// Stores the index of the variant that the writer writes, if the cache does not have it. Before the variant, so
+    /// that the variant is found under it.
+    ///
+    /// - Returns: `false` if a newer response is stored, which the index would hide.
+    private func storeIndex(of received: ReceivedResponse, admitted: ExchangeRequest) -> Bool {
+        guard writer != nil, let target, let index = target.newIndex else { return true }
+        let decision = pipeline.store.decision(on: received, to: context)
+        guard pipeline.store.isCurrent(received, decision: decision, target: target.identity, admitted: admitted)
+        else { return false }
+        pipeline.cache?.store(index)
+        return true
     }
 }
 

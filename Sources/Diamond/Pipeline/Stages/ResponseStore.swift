@@ -131,7 +131,9 @@ struct ResponseStore: Sendable {
             return nil
         }
         if let index = target.newIndex { cache?.store(index) }
-        return marked(plan.context.entry(new, under: target.identity), admitted: admitted)
+        var entry = plan.context.entry(new, under: target.identity)
+        entry.knownChange = admitted.knownChange
+        return marked(entry, admitted: admitted)
     }
 
     /// Stores an entry.
@@ -169,15 +171,37 @@ struct ResponseStore: Sendable {
         cache?.forget(plan.stored?.identity.key ?? identity.key)
     }
 
-    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory
-    /// only: a response that has left memory, or that another process has stored, counts as older.
+    /// Whether a newer response was stored meanwhile, by any process (RFC 9111 section 4: the most recent one is used).
     private func isOlder(
         _ decision: StoreDecision,
         target: ResolvedRequest.Identity,
         plan: ExchangePlan
     ) -> Bool {
-        guard let latest = peek(target), latest.originTime > decision.originTime else { return false }
+        guard let latest = latest(in: target, for: plan.context),
+            latest.isNewer(thanOrigin: decision.originTime, sentAt: decision.sentAt)
+        else { return false }
         return plan.stored.map { !latest.isUnchanged(since: $0.response) } ?? true
+    }
+
+    /// Returns the newest stored response, without its body, that another one would replace or hide. A response under
+    /// the request's own key hides all variants, and a variant hides that response.
+    private func latest(in target: ResolvedRequest.Identity, for context: RequestContext) -> StoredResponse? {
+        guard let identity = context.identity, let found = head(identity) else { return nil }
+        guard found.flags.contains(.variants), let index = VariantIndex(found) else { return found }
+        guard target.key == identity.key else { return head(target) }
+        let variants = Variants(of: identity, context.wire, rules: environment.rules)
+        return index.variants.compactMap { head(variants.identity(of: $0, in: index)) }
+            .max { $0.originTime < $1.originTime }
+    }
+
+    /// Returns what is stored under a key, in memory or on disk. The body is not read from the disk.
+    private func head(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
+        let known = cache?.peek(identity.key, request: identity.canonicalForm)
+        let head =
+            known
+            ?? (try? cache?.bodyReader(
+                identity.key, request: identity.canonicalForm, url: identity.knownURL))?.stored
+        return head.flatMap { $0.isOf(kind) ? $0 : nil }
     }
 
     /// Whether the stored response was requested after the change that has made this response stale.
