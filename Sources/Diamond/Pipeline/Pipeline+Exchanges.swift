@@ -157,7 +157,11 @@ extension Pipeline {
         } catch {
             return .unreadable(error)
         }
-        switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
+        let reason = lookup.forwardReason(for: plan.context, stored: plan.stored?.response)
+        let forwarding = CacheForwarding(reason: reason, status: received.status.code)
+        switch try await lookup.serve(
+            candidate, as: .revalidated, for: plan.context, after: received.attempts, forwarding: forwarding)
+        {
         case .response(var response):
             response.metrics = received.metrics.value
             return .response(response)

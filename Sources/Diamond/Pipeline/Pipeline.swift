@@ -43,6 +43,8 @@ final class Pipeline: Sendable {
     let reachability: any Reachability
     /// Reports the origins that have answered with success, for jobs that wait because they could not be reached.
     let answers = Broadcast<String>()
+    /// Reports the new responses of an engine without a cache, for observed queries.
+    let newAnswers = Broadcast<NewAnswer>()
 
     let time: RequestTime
     let resolver: RequestResolver
@@ -88,7 +90,8 @@ final class Pipeline: Sendable {
             now: exchangeEnvironment.now)
         lookup = CacheLookup(
             cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules,
-            servesDisconnected: usesHTTPRules, activity: activity, now: exchangeEnvironment.now)
+            servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
+            now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         sharing = ExchangeSharing(
             lookup: lookup, invalidations: invalidations, time: time, isGateway: environment.gateway != nil)

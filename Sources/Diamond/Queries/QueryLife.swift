@@ -148,7 +148,7 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Parameter isLast: whether no fetch follows.
     mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
         take(answer)
-        isStored = true
+        isStored = answer.response.isInCache
         isOfOthers = true
         guard isLast else { return _ = beginFetch() }
         // Another caller has fetched it.

@@ -35,7 +35,7 @@ struct ProxyCommand: AsyncParsableCommand {
         help: ArgumentHelp("Be a cache for all clients, or for one (default: --shared)."))
     var kind = Kind.shared
 
-    @Flag(help: "Answer only from the store, also stale responses, and with 504 otherwise.")
+    @Flag(help: "Answer only from the store, also stale responses if the server allows it, and with 504 otherwise.")
     var offline = false
 
     @Flag(help: "Do not store Set-Cookie fields.")

@@ -38,7 +38,7 @@ struct AccessLog: Sendable {
     ) {
         guard !isQuiet else { return }
         let time = Quantity.time(ContinuousClock.now - start)
-        let line = "\(method) \(SecretNames.masked(url())) \(record.status) \(record.bytes) \(record.source) \(time)"
+        let line = "\(method) \(ForwardedURL.masked(url())) \(record.status) \(record.bytes) \(record.source) \(time)"
         _ = Output.attempt(line: line)
     }
 }

@@ -26,9 +26,9 @@ struct ProxySite: Sendable {
         guard isAuthority, !listening.names.contains(where: { authority == "\($0):\(listening.port)" }) else {
             return nil
         }
-        self.origin = lower
         let standard = scheme == "https://" ? ":443" : ":80"
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
+        self.origin = scheme + short
         authorities = Set([authority, short, short + standard] + listening.names.map { "\($0):\(listening.port)" })
     }
 

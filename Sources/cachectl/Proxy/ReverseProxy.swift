@@ -33,7 +33,8 @@ struct ReverseProxy: Sendable {
         var forwarded = Diamond.Request(
             forwarding: request.method, origin: site.origin, target: request.target, headers: request.fields)
         forwarded.timeout = timeout
-        if isOffline { forwarded.cache = .cacheOnly }
+        // A disconnected cache serves stale responses, except those that the server forbids (RFC 9111 section 4.2.4).
+        if isOffline { forwarded.headers[.cacheControl] = "only-if-cached, max-stale" }
         return forwarded
     }
 

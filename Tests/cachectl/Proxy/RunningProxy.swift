@@ -11,7 +11,11 @@ final class RunningProxy: Sendable {
     private let output: Pipe
     private let errors: Pipe
 
-    init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
+    convenience init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
+        try await self.init(origin, options: options, shell: shell)
+    }
+
+    init(_ origin: String, options: [String], shell: Shell = Shell()) async throws {
         self.shell = shell
         (output, errors) = (Pipe(), Pipe())
         let tool = shell.tool()

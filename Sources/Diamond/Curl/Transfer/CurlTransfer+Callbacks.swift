@@ -8,8 +8,10 @@ extension CurlTransfer {
     /// Marks the transfer as begun if the request may be sent: for the first time, or again because a reused connection
     /// was closed.
     ///
+    /// - Parameter address: the addresses of the connection; `nil` if libcurl does not tell them.
     /// - Returns: Whether the request may be sent.
-    func beginIfAllowed() -> Bool {
+    func beginIfAllowed(at address: CurlAddress?) -> Bool {
+        if let address, !mayUseConnection(at: address) { return false }
         guard !hasBegun || request.method.isIdempotent else {
             let message = "the reused connection was closed before an answer, and \(request.method) is not repeated"
             failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
@@ -32,6 +34,7 @@ extension CurlTransfer {
         }
         if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
         recordProgress()
+        watchConnection()
         if let length = head.contentLength { pipe.reserve(length) }
         receive(
             TransportResponse(
@@ -53,13 +56,14 @@ extension CurlTransfer {
     /// The reason to refuse the head; `nil` for a valid one.
     private var headRefusal: String? {
         if head.status == 101 { return "the server switched to a protocol that was not requested" }
+        if head.hasInvalidLine { return "the server sent a line in its head that is no field" }
         guard hasBody else { return nil }
         if head.isContradictory { return "the server contradicts itself on where its answer ends" }
         guard head.fields.hasUnrequestedTransferCoding else { return nil }
         return "the server sent a transfer coding that was not requested"
     }
 
-    private var hasBody: Bool { request.mayHaveBody(status: head.status) }
+    var hasBody: Bool { request.mayHaveBody(status: head.status) }
 
     /// Returns the headers, and creates the decoder. The headers of a decoded body lack the fields of the coded one.
     private func decodedFields() -> HTTPFields {
@@ -83,6 +87,7 @@ extension CurlTransfer {
         }
         // libcurl may call once more with data that it has held back.
         guard failure == nil else { return 0 }
+        chunks.decode(bytes.count)
         do throws(TransportError) {
             let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes)
             return demand == .stop ? 0 : bytes.count

@@ -31,6 +31,11 @@ final class CurlTransfer: @unchecked Sendable {
     var hasWaitedForConnection = false
     /// Whether libcurl has been allowed to send the request.
     var hasBegun = false
+    /// The connection that libcurl has opened for the transfer.
+    var newConnection = CurlConnection()
+    /// Whether the connection had input before the request, so that the request has to be sent on a new one.
+    var needsReconnection = false
+    var chunks = ChunkOverhead()
     /// The error with which a callback ended the transfer. libcurl reports only that the callback failed.
     var failure: TransportError?
     var head: CurlHead
@@ -41,7 +46,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The deadline of the trailers; `nil` before the first.
     private var trailerDeadline: ContinuousClock.Instant?
     private var outcome: PendingResponse.Outcome?
-    private unowned(unsafe) var session: CurlSession?
+    private(set) unowned(unsafe) var session: CurlSession?
 
     init(_ request: TransportRequest, passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
@@ -103,6 +108,7 @@ final class CurlTransfer: @unchecked Sendable {
     func detach() {
         handle = nil
         session = nil
+        newConnection = CurlConnection()
         pipe.disconnect()
         upload?.stop()
         upload = nil
@@ -111,6 +117,7 @@ final class CurlTransfer: @unchecked Sendable {
     func receive(_ response: TransportResponse) {
         hasHead = true
         outcome = .success(response)
+        if head.isHTTP1 { session?.sockets.add(newConnection) }
         session?.recordHead(of: self, isHTTP2: response.version == "HTTP/2")
     }
 

@@ -154,8 +154,13 @@ actor BodyRecorder: BodyRecording {
             return
         }
         guard pipeline.store.isForCache(received, to: admitted.plan), storeIndex(of: received, admitted: admitted),
-            var entry = pipeline.store.entry(of: received, to: admitted), let writer
+            var entry = pipeline.store.entry(of: received, to: admitted)
         else { return await discard() }
+        guard let writer else {
+            // The body is too large, or cannot be written.
+            if !isForParts { pipeline.store.erasePredecessor(of: received, plan: plan) }
+            return
+        }
         self.writer = nil
         entry.stored.addLength(writer.size)
         do throws(CacheError) {

@@ -33,17 +33,27 @@ struct ResponseStore: Sendable {
             body: received.body,
             sentAt: received.sentAt,
             receivedAt: received.receivedAt,
-            rules: rules(for: context, adapted: received.adaptedHeaders)
+            rules: rules(for: context, adapted: received.adaptedHeaders, coding: received.headers)
         )
     }
 
-    func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
+    /// - Parameter response: the header fields of a response with a body, whose coding the client may not accept.
+    func rules(for context: RequestContext, adapted: Set<String>, coding response: HTTPFields = [:]) -> StoreRules {
         StoreRules(
             kind: kind, targets: targets,
             isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
+            hasCredentials: kind == .shared && hasCredentials(context.wire, adapted: adapted),
+            acceptsCoding: environment.gateway == nil || context.wire.headers.accepts(codingOf: response),
             secrets: secrets(of: context), passesCoding: environment.gateway != nil,
             keepsCookies: environment.gateway?.keepsCookies ?? false,
             selection: selection(context, adapted: adapted))
+    }
+
+    /// Whether a request has credentials in its fields, also if an interceptor has added them.
+    private func hasCredentials(_ request: WireRequest, adapted: Set<String>) -> Bool {
+        let rules = environment.rules.adding(request)
+        return !request.headerCredentials.isEmpty || request.headers.contains { rules.isCredential($0.name) }
+            || adapted.contains(where: rules.isCredential)
     }
 
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a
@@ -160,12 +170,12 @@ struct ResponseStore: Sendable {
             && !isOlder(decision, target: target, plan: plan)
     }
 
-    /// Erases the stored response, which is outdated, if the new one may not be stored. After a status other than 2xx
-    /// it stays, and after one that is not cacheable by default, such as 202.
-    private func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
-        guard let identity = plan.context.identity, (200..<300).contains(received.status.code),
-            StoreDecision.heuristicallyCacheable.contains(received.status.code)
-        else { return }
+    /// Erases the stored response, which is outdated, if the new one is not stored. After a status that supersedes
+    /// nothing it stays, such as 202, 302 and 401.
+    func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
+        guard let identity = plan.context.identity, StoreDecision.superseding.contains(received.status.code) else {
+            return
+        }
         // Without a known entry there is nothing to write.
         guard plan.stored != nil || peek(identity) != nil else { return }
         cache?.forget(plan.stored?.identity.key ?? identity.key)

@@ -93,6 +93,10 @@ extension Request {
             let remedy = "nest it in \(JSONReader.maximumDepth) levels at most"
             throw RequestError(.malformedRequest, "the request holds a value too deep to be read back: \(remedy)")
         }
+        guard !form.hasFault else {
+            let remedy = "remove it, or send the request without the queue"
+            throw RequestError(.malformedRequest, "the request holds JSON that cannot be read back: \(remedy)")
+        }
         return form
     }
 

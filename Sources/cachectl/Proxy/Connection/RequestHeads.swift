@@ -158,7 +158,8 @@ struct RequestHeads {
     }
 }
 
-/// Finds the end of a chunked body (RFC 9112 section 7.1). swift-nio's parser reads the chunks themselves.
+/// Finds the end of a chunked body (RFC 9112 section 7.1), and limits what is not its data. swift-nio's parser reads the
+/// chunks themselves.
 struct ChunkScanner {
     private enum State {
         /// The line of a chunk's size, after a number of digits.
@@ -173,7 +174,13 @@ struct ChunkScanner {
         case trailer
     }
 
+    /// The maximum number of bytes of extensions and of trailers. As in Go's `net/http`, each chunk may have 16 bytes more,
+    /// and 2 for each byte of its data.
+    private static let limit: Int64 = 16 << 10
+
     private var state = State.size(0, digits: 0)
+    /// The number of bytes of extensions and of trailers that count for the limit.
+    private var excess: Int64 = 0
     private(set) var isAtEnd = false
 
     /// Returns the number of bytes that belong to the body; `nil` if the chunks are malformed.
@@ -201,11 +208,18 @@ struct ChunkScanner {
             }
             state = .sizeEnd(size)
             return digits > 0 && (byte != 0x0A || read(byte))
-        case .sizeEnd(let size): if byte == 0x0A { state = size > 0 ? .data(size) : .line }
+        case .sizeEnd(let size):
+            excess += 1
+            guard byte == 0x0A else { return excess <= Self.limit }
+            excess = max(0, excess - 16 - 2 * size)
+            state = size > 0 ? .data(size) : .line
         case .data: break
         case .dataEnd: if byte == 0x0A { state = .size(0, digits: 0) } else { return byte == 0x0D }
         case .line: if byte == 0x0A { isAtEnd = true } else if byte != 0x0D { state = .trailer }
-        case .trailer: if byte == 0x0A { state = .line }
+        case .trailer:
+            excess += 1
+            if byte == 0x0A { state = .line }
+            return excess <= Self.limit
         }
         return true
     }

@@ -18,6 +18,17 @@ import Testing
             Set([Self.composed]).containsExactly("\u{E9}") && !Set([Self.composed]).containsExactly(Self.decomposed))
     }
 
+    @Test func `texts that only look the same are two names of members`() {
+        var members: [String: JSONValue] = [Self.composed: 1, "\u{212A}": 2]
+        #expect(members.value(named: Self.composed) == 1 && members.value(named: Self.decomposed) == nil)
+        #expect(members.value(named: "K") == nil && members.value(named: "\u{212A}") == 2)
+        members.set(nil, named: Self.decomposed)
+        #expect(members.value(named: Self.composed) == 1)
+        members.set(3, named: Self.decomposed)
+        #expect(members.value(named: Self.decomposed) == 3 && members.value(named: Self.composed) == nil)
+        #expect(JSONValue.object([Self.composed: 1]) != .object([Self.decomposed: 1]))
+    }
+
     /// Every text property of a request, with a text of its own.
     static let changes: [(String, @Sendable (inout Request, String) -> Void)] = [
         ("url", { $0.url += $1 }), ("parameter", { $0.parameters = Parameters([.init($1, 1)]) }),

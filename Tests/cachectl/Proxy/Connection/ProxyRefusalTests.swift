@@ -4,6 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `cachectl proxy refuses` {
     private static let chunk = "0\r\n\r\n"
+    private static let spaces = String(repeating: "x", count: 1000)
 
     @Test(
         arguments: [
@@ -16,7 +17,9 @@ import Testing
             ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", chunk), ("Transfer-Encoding : chunked", chunk),
             ("Transfer-Encoding:\r\n chunked", chunk), ("Transfer-Encoding: chunked", "zz\r\nhello\r\n" + chunk),
             ("Transfer-Encoding: chunked", "5;\u{0}\r\nhello\r\n" + chunk), ("Host: y", ""), ("X\u{0}: y", ""),
-            ("X y: z", ""),
+            ("X y: z", ""), ("Cache-Control : no-store", ""), ("X\t: y", ""), ("X \t: y", ""),
+            ("Transfer-Encoding: chunked", "5;\(String(repeating: "x", count: 40_000))\r\nhello\r\n" + chunk),
+            ("Transfer-Encoding: chunked", String(repeating: "1;\(spaces)\r\na\r\n", count: 50) + chunk),
         ])
     func `a request whose end is ambiguous, and closes the connection`(fields: String, body: String) async throws {
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response() }
