@@ -23,18 +23,20 @@ struct ProxyResponse: Sendable {
     /// - Parameters:
     ///   - response: the response from the engine, or the proxy's own.
     ///   - request: the request; `nil` if it could not be read.
+    ///   - isForHead: whether a request that could not be read was a HEAD.
     ///   - isWhole: whether the response has all of its body.
     ///   - keepsAlive: whether the connection may serve another request.
     ///   - now: the time, in milliseconds since 1970.
     init(
-        _ response: Response, to request: ProxyRequest?, of site: ProxySite, isWhole: Bool = false, keepsAlive: Bool,
-        now: Int64
+        _ response: Response, to request: ProxyRequest?, of site: ProxySite, isForHead: Bool = false,
+        isWhole: Bool = false, keepsAlive: Bool, now: Int64
     ) {
         status = response.status
         fields = HopFields.removed(from: response.headers)
+        fields.replaceLocations { site.clientURL(of: $0, base: request?.base) }
         let isHTTP11 = request?.isHTTP11 ?? true
         let framing = Self.framing(
-            of: response, isWhole: isWhole, isHead: request?.method == .head, isHTTP11: isHTTP11)
+            of: response, isWhole: isWhole, isHead: isForHead || request?.method == .head, isHTTP11: isHTTP11)
         self.framing = framing
         self.keepsAlive = keepsAlive && framing != .close
         switch framing {
