@@ -20,6 +20,9 @@ package struct CacheEntry: Sendable {
     package var requestKey: RequestKey?
     /// The names of the groups that its server has put it in (``CacheGroups``).
     var groups: Tags = []
+    /// The number of the newest change of the store that this process knew when the request was sent; `nil` if no later
+    /// change of another process makes the response stale.
+    var knownChange: Int64?
 
     package init(
         key: RequestKey,

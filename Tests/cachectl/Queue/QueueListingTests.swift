@@ -308,7 +308,7 @@ import Testing
         ("update this program", { try $0.damageQueue("PRAGMA user_version = 99") }),
         ("belongs to another program", { try $0.damageQueue("PRAGMA application_id = 1") }),
         (
-            "keep the file, and recover its jobs with sqlite3's .recover",
+            "keep a copy, save what can be read with 'cachectl queue export'",
             {
                 for end in ["-wal", "-shm"] {
                     try? FileManager.default.removeItem(atPath: $0.temporary.store.replayPath + end)
