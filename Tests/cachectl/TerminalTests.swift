@@ -36,11 +36,11 @@ import Testing
             tool.environment["COLUMNS"] = "80"
             let text = try await tool.run(command + ["--help"]).text
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            #expect(lines.allSatisfy { $0.count <= 80 }, "\(command)")
+            #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE: ") }, "\(command)")
             for (title, line) in Self.sectionLines(lines) {
                 #expect(line.hasPrefix("  "), "\(command) \(title): \(line)")
             }
-            let prose = lines.prefix { !$0.hasPrefix("EXAMPLE") }
+            let prose = lines.prefix { !Self.isTitle($0) && !$0.hasPrefix("USAGE: ") }
             #expect(!prose.contains { $0.contains("  ") }, "\(command)")
             let subcommands = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { !$0.isEmpty }
             next += subcommands.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
@@ -48,6 +48,8 @@ import Testing
         }
         #expect(commands.count > 30)
     }
+
+    private static func isTitle(_ line: Substring) -> Bool { line.wholeMatch(of: /[A-Z ]+:?/) != nil }
 
     /// Returns the lines below the titles in capitals, such as `EXIT CODES`.
     private static func sectionLines(_ lines: [Substring]) -> [(title: Substring, line: Substring)] {
@@ -58,7 +60,7 @@ import Testing
                 return nil
             }
             if let title { return (title, line) }
-            if line.wholeMatch(of: /[A-Z ]+:?/) != nil { title = line }
+            if isTitle(line) { title = line }
             return nil
         }
     }

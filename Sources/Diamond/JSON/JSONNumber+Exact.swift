@@ -5,7 +5,9 @@ extension JSONNumber {
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         guard let double = Double(string), double.isFinite else { return nil }
-        let isSmall = (1e-290...0x1p53).contains(double.magnitude)
+        // A zero with an exponent may be a number that is smaller than any double.
+        let isZero = double == 0 && !text.contains { $0 | 0x20 == UInt8(ascii: "e") }
+        let isSmall = isZero || (1e-290...0x1p53).contains(double.magnitude)
         // A double represents any 15 digits.
         if isSmall, text.count <= 16 || double.description == string { return JSONValue.number(double).normalized }
         return exactValue(of: text, nearest: double)

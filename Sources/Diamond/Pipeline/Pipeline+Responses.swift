@@ -126,7 +126,7 @@ extension Pipeline {
             await resumeWriter?.discard()
             return response
         }
-        let isWritten = await resumeWriter?.finish(as: entry.stored) ?? false
+        let isWritten = await resumeWriter?.finish(as: entry) ?? false
         store.store(entry, admitted: admitted, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
     }

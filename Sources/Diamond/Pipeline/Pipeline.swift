@@ -93,7 +93,8 @@ final class Pipeline: Sendable {
             servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
             now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
-        sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
+        sharing = ExchangeSharing(
+            lookup: lookup, invalidations: invalidations, time: time, isGateway: environment.gateway != nil)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
@@ -222,7 +223,15 @@ final class Pipeline: Sendable {
             let limit = try ownTime(for: plan, progress: progress)
             let joinedAt = plan.begin ?? time.clock.uptime()
             let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
-            guard !progress.isAlone, let key = sharing.key(of: request) else {
+            guard !progress.isAlone else { return try await ownExchange(request, whenAdmitted: countMiss) }
+            if let sink = plan.context.caller.sink {
+                guard limit.value == nil, let key = sharing.streamKey(of: plan) else {
+                    return try await ownExchange(request, whenAdmitted: countMiss)
+                }
+                return await streamedOutcome(of: request, for: key, into: sink, whenJoined: countMiss)
+                    .joined(at: joinedAt, by: plan)
+            }
+            guard let key = sharing.key(of: request) else {
                 return try await ownExchange(request, whenAdmitted: countMiss)
             }
             let outcome = await plan.context.caller.whileWaiting {

@@ -212,11 +212,6 @@ struct QueryLife<Value: Sendable>: Sendable {
     }
 }
 
-extension StoredResponse {
-    /// The time when the request was sent, in milliseconds since 1970.
-    fileprivate var sentAt: Int64 { storedAt.addingSaturating(-duration) }
-}
-
 extension Response {
     /// Whether the cache has the response.
     fileprivate var isInCache: Bool {

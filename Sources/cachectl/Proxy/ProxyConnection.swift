@@ -62,6 +62,7 @@ struct ProxyConnection: Sendable {
 
     // Reads what the client has sent meanwhile. Otherwise closing the socket would reset the connection, and the client
     // would lose the response.
+    @concurrent
     private func close(_ parts: inout Parts) async {
         await endOutput()
         while (try? await parts.next()) != nil, linger.isOpen { linger.extend() }

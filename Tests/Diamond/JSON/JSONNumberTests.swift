@@ -172,7 +172,7 @@ import Testing
 
     @Test func `100,000 levels of nesting in an object do not exhaust the stack`() throws {
         let opening = String(repeating: "[{\"a\":", count: 50_000)
-        let text = "[{\"id\":1},{\"id\":2,\"a\":\(opening)1\(String(repeating: "}]", count: 50_000))},{\"id\":3}]"
+        let text = "[{\"id\":1},{\"a\":\(opening)1\(String(repeating: "}]", count: 50_000))},{\"id\":3}]"
         let value = try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)
         #expect(value[0] == ["id": 1] && value[2] == ["id": 3])
         #expect(String(decoding: try JSONWriter.text(of: value), as: UTF8.self) == text)

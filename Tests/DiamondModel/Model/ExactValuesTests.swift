@@ -91,7 +91,7 @@ import Testing
         #expect(Float(json: 1e39) == nil && Float(json: -1e39) == nil && Float(json: 3.4028234663852886e38) != nil)
         #expect(try Float(json: JSONValue(reading: Data("1000000000000000000000000000000000000000".utf8))) == nil)
         #expect(try Double(json: JSONValue(reading: Data("3.141592653589793238".utf8))) == 3.141592653589793)
-        #expect(try Double(json: JSONValue(reading: Data("18446744073709551615".utf8))) == 18446744073709551615)
+        #expect(try Double(json: JSONValue(reading: Data("18446744073709551615".utf8))) == 0x1p64)
         let ledger = try ledger(#"{"id":1,"share":1e39}"#)
         #expect(ledger.share == 0 && ledger.repairs.contains { $0.path == "share" && $0.reason == .wrongType })
         #expect(ledger.json["share"] == 1e39)
@@ -108,7 +108,7 @@ import Testing
         #expect(try other.json["price"] == JSONValue(reading: Data(digits.utf8)))
     }
 
-    @Test(arguments: ["123456789012345678901234567890123456789", "1e300", "\"1\"", "true"])
+    @Test(arguments: ["923456789012345678901234567890123456789", "1e300", "\"1\"", "true"])
     func `A number that no decimal holds is a repair`(_ text: String) throws {
         let ledger = try ledger(#"{"id":1,"price":\#(text)}"#)
         #expect(ledger.price == 0 && ledger.repairs.contains { $0.path == "price" })

@@ -32,6 +32,8 @@ struct StoreDecision {
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
+    /// The time at which the request was sent.
+    let sentAt: Int64
 
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
@@ -58,6 +60,7 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         let refusal: StoreRefusal? =
@@ -119,6 +122,7 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: dated, control, status: old.status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let vary = rules.vary(merged)
         fields = vary.fields
         let refusal =

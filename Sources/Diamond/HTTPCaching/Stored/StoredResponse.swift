@@ -119,6 +119,15 @@ package struct StoredResponse: Sendable, Equatable {
     /// The time at which the origin generated or confirmed the response.
     var originTime: Int64 { storedAt - initialAge }
 
+    /// The time at which its request was sent.
+    var sentAt: Int64 { storedAt.addingSaturating(-duration) }
+
+    /// Whether the response is more recent than another one (RFC 9111 section 4). `Date` counts whole seconds: of two
+    /// responses from the same second, the later request has the newer one.
+    func isNewer(thanOrigin originTime: Int64, sentAt: Int64) -> Bool {
+        (self.originTime, self.sentAt) > (originTime, sentAt)
+    }
+
     /// Returns the age: the milliseconds since ``originTime`` (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
 

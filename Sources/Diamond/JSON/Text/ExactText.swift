@@ -41,14 +41,6 @@ extension Collection<String> {
     func isExactly(_ other: some Collection<String>) -> Bool { elementsEqual(other) { $0.isExactly($1) } }
 }
 
-extension Set<String> {
-    /// Whether the set contains a string with equal bytes.
-    func containsExactly(_ text: String) -> Bool { firstIndex(of: text).map { self[$0].isExactly(text) } ?? false }
-
-    /// Whether both sets have the same strings, byte by byte.
-    package func isExactly(_ other: Set<String>) -> Bool { count == other.count && allSatisfy(other.containsExactly) }
-}
-
 extension [String: JSONValue] {
     /// Returns the value of the member whose name has equal bytes.
     package func value(named name: String) -> JSONValue? {

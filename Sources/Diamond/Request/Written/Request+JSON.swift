@@ -38,8 +38,8 @@ extension Request {
         cache.maxAge = try form.duration("maxAge", default: nil)
         cache.storesPost = try form.boolean("storesPost")
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
-        tags = Set(try form.strings("tags"))
-        invalidates = Set(try form.strings("invalidates"))
+        tags = Tags(try form.strings("tags"))
+        invalidates = Tags(try form.strings("invalidates"))
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.consume("retry") { retry = try RetryPolicy(written: value) }
         if let value = form.consume("replay") { replay = try ReplayPolicy(written: value) }
