@@ -22,8 +22,9 @@ extension Engine {
         /// the network fails with `badSettings`. So does every such request if ``transport`` is set as well, because
         /// that transport has its own settings.
         public var transportSettings = TransportSettings()
-        /// The URL that relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the
-        /// default, refuses relative URLs.
+        /// The URL that relative URLs are resolved against (RFC 3986 section 5.2). Its path is a directory, whether or
+        /// not it ends with `/`: `cities` follows `https://host/v1` and `https://host/v1/` alike. `nil`, the default,
+        /// refuses relative URLs.
         ///
         /// A relative URL cannot lead away from the base URL, because a part of it may come from elsewhere, as in
         /// `Request("cities/\(name)")`. `//host/` is an error, and so is `..` in its path, plain or escaped, also
