@@ -42,6 +42,9 @@ extension Engine {
         /// The headers sent with every request that does not set them itself. They count for the request key.
         /// A new value replaces the ``defaultHeaders`` as a whole: add to them to keep them.
         public var headers: HTTPFields = defaultHeaders
+        /// The headers, credentials, cache policies and tags of requests to some URLs; none by default. See
+        /// <doc:DescribingAnAPI>. A prefix that is malformed makes every request fail with `badRequest`.
+        public var defaults: [RequestDefaults] = []
         /// The decoder for the bodies of calls without a decoder of their own; by default a plain `JSONDecoder`.
         public var decoder: any ResponseDecoder = JSONDecoder()
         /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
@@ -161,7 +164,9 @@ extension Engine.Configuration {
         var rules = rules.adding(self.rules)
         rules.preset = identityPreset
         rules.separatesUsers = cacheKind == .private
-        return Environment(baseURL: baseURL, headers: headers, rules: rules, provider: credentials, gateway: gateway)
+        return Environment(
+            baseURL: baseURL, defaults: defaults, headers: headers, rules: rules, provider: credentials,
+            gateway: gateway)
     }
 
     /// Returns a request as an engine keys and sends it.
