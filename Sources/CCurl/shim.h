@@ -2,13 +2,19 @@
 #define CDIAMOND_CURL_SHIM_H
 
 #include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 // Swift cannot call C variadics: every setopt and getinfo of the package stands here.
 
 typedef size_t (*diamond_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*diamond_curl_seek_callback)(void *context, curl_off_t offset, int origin);
 typedef int (*diamond_curl_begin_callback)(void *context, char *ip, char *local_ip, int port, int local_port);
+typedef int (*diamond_curl_socket_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
+typedef int (*diamond_curl_debug_callback)(CURL *handle, curl_infotype kind, char *bytes, size_t count, void *context);
 
 static inline CURLcode diamond_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -77,12 +83,24 @@ static inline CURLcode diamond_curl_set_begin_callback(CURL *handle, diamond_cur
 #endif
 }
 
+/// Called with each socket before it connects; anything but 0 ends the transfer.
+static inline CURLcode diamond_curl_set_socket_callback(CURL *handle, diamond_curl_socket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
+/// Called with messages, and with the bytes of the connection, while CURLOPT_VERBOSE is set.
+static inline CURLcode diamond_curl_set_debug_callback(CURL *handle, diamond_curl_debug_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, value);
+}
+
 /// What every callback gets.
 static inline void diamond_curl_set_context(CURL *handle, void *context) {
     curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
     curl_easy_setopt(handle, CURLOPT_READDATA, context);
     curl_easy_setopt(handle, CURLOPT_SEEKDATA, context);
+    curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, context);
+    curl_easy_setopt(handle, CURLOPT_DEBUGDATA, context);
 #if DIAMOND_CURL_TELLS_BEGINNING
     curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
 #endif
@@ -116,6 +134,43 @@ static inline curl_off_t diamond_curl_get_offset(CURL *handle, CURLINFO info) {
     curl_off_t value = 0;
     curl_easy_getinfo(handle, info, &value);
     return value;
+}
+
+/// The number of bytes that OpenSSL has decrypted and libcurl has not read; 0 for other libraries. For callbacks only,
+/// because the handle has a connection only in its transfer.
+static inline int diamond_curl_decrypted_bytes(CURL *handle) {
+    struct curl_tlssessioninfo *session = NULL;
+    curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
+    if (!session || !session->internals || session->backend != CURLSSLBACKEND_OPENSSL) return 0;
+    // That of the OpenSSL that libcurl has loaded; another one of the process may differ.
+    static int (*pending)(const void *) = NULL;
+    static int is_searched = 0;
+    if (!is_searched) {
+        void *library = dlopen("libcurl.so.4", RTLD_NOLOAD | RTLD_LAZY);
+        if (library) *(void **)&pending = dlsym(library, "SSL_pending");
+        is_searched = 1;
+    }
+    return pending ? pending(session->internals) : 0;
+}
+
+/// The local port of a connected socket; -1 for any other.
+static inline int diamond_socket_port(int socket) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    if (getpeername(socket, (struct sockaddr *)&address, &size) != 0) return -1;
+    size = sizeof(address);
+    if (getsockname(socket, (struct sockaddr *)&address, &size) != 0) return -1;
+    switch (address.ss_family) {
+    case AF_INET: return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    case AF_INET6: return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    default: return -1;
+    }
+}
+
+/// Whether a socket is open at either end, and has nothing to read.
+static inline int diamond_socket_is_quiet(int socket) {
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 static inline CURLMcode diamond_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

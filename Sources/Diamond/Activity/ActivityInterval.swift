@@ -43,7 +43,7 @@ public struct ActivityInterval: Identifiable, Sendable {
     /// The scheme, host and port; empty if the request's URL is malformed.
     public let origin: String
     /// The tags of the request.
-    public let tags: Set<String>
+    public let tags: Tags
     /// The method of the request.
     public let method: HTTPRequest.Method
     /// The number, from 1, of the attempt, for attempts and for the waits before them; `nil` for other kinds.

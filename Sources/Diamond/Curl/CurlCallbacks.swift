@@ -10,14 +10,32 @@ enum CurlCallbacks {
         diamond_curl_set_data_callback(easy, CURLOPT_READFUNCTION, sendBody)
         diamond_curl_set_seek_callback(easy, rewindBody)
         diamond_curl_set_begin_callback(easy, begin)
+        diamond_curl_set_socket_callback(easy, openSocket)
+        diamond_curl_set_debug_callback(easy, watch)
     }
 
     private static func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
         context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private static let begin: diamond_curl_begin_callback = { context, _, _, _, _ in
-        CurlCallbacks.transfer(context)?.beginIfAllowed() == true ? 0 : 1
+    private static let begin: diamond_curl_begin_callback = { context, ip, localIP, port, localPort in
+        let address = CurlAddress(ip: ip, localIP: localIP, port: port, localPort: localPort)
+        return CurlCallbacks.transfer(context)?.beginIfAllowed(at: address) == true ? 0 : 1
+    }
+
+    private static let openSocket: diamond_curl_socket_callback = { context, socket, _ in
+        CurlCallbacks.transfer(context)?.addSocket(socket)
+        return 0
+    }
+
+    private static let watch: diamond_curl_debug_callback = { _, kind, bytes, count, context in
+        guard let transfer = CurlCallbacks.transfer(context) else { return 0 }
+        switch kind {
+        case CURLINFO_DATA_IN: transfer.countWireBytes(count)
+        case CURLINFO_TEXT: transfer.receiveMessage(UnsafeRawBufferPointer(start: bytes, count: count))
+        default: break
+        }
+        return 0
     }
 
     private static let receiveHeader: diamond_curl_data_callback = { bytes, size, count, context in

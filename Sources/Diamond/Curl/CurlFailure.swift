@@ -101,7 +101,9 @@ enum CurlFailure {
         case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
             CURLE_SEND_FAIL_REWIND:
             (.connectionLost, "the connection broke, \(text(result)): try again")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+        // For a head whose first field is folded, libcurl reports a bad argument.
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL,
+            CURLE_BAD_FUNCTION_ARGUMENT:
             (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
         // The caller has stopped waiting, or the transfer has stored the reason.
         case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:

@@ -12,6 +12,12 @@ final class CurlHandle {
     private let settings: CurlSettings
     private var setup: CurlSetup?
     private var fields: UnsafeMutablePointer<curl_slist>?
+    /// Whether the next connection is a new one.
+    var connectsAnew = false { didSet { set(CURLOPT_FRESH_CONNECT, connectsAnew, from: oldValue) } }
+    /// Whether the connection is closed after the exchange.
+    var closesConnection = false { didSet { set(CURLOPT_FORBID_REUSE, closesConnection, from: oldValue) } }
+    /// Whether libcurl reports messages and the bytes of the connection.
+    var watchesConnection = false { didSet { set(CURLOPT_VERBOSE, watchesConnection, from: oldValue) } }
     private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     /// Creates a handle; `nil` if memory is exhausted.
@@ -54,11 +60,18 @@ final class CurlHandle {
         settings.applyPins(for: request.url, to: easy)
         diamond_curl_set_context(easy, context)
         let setup = CurlSetup(request)
+        connectsAnew = setup.connectsAnew
+        closesConnection = false
+        watchesConnection = false
         guard !setup.isSame(as: self.setup) else { return }
         let fields = setup.apply(to: easy)
         curl_slist_free_all(self.fields)
         self.setup = setup
         self.fields = fields
+    }
+
+    private func set(_ option: CURLoption, _ value: Bool, from old: Bool) {
+        if value != old { diamond_curl_set_long(easy, option, value ? 1 : 0) }
     }
 }
 #endif

@@ -7,6 +7,7 @@ final class CurlSession {
     let multi: UnsafeMutableRawPointer
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private let settings: CurlSettings
+    let window = CurlWindow()
     private var idle: [CurlHandle] = []
     /// Transfers whose head arrived in this pass. Their callers are resumed after it, so that a small response is
     /// complete.
@@ -14,6 +15,10 @@ final class CurlSession {
     private var connectionQueue = CurlConnectionQueue()
     /// Transfers that were connected in this pass. The transfers that wait for them may then connect.
     private var begun: [CurlTransfer] = []
+    /// Transfers that a callback has failed without a way to end them.
+    private var failed: [CurlTransfer] = []
+    /// The sockets of the connections over HTTP/1.
+    var sockets = CurlSockets()
     /// The lower bound of all deadlines.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
@@ -60,8 +65,9 @@ final class CurlSession {
         }
         transfer.attach(to: handle, of: self)
         running[handle.easy] = transfer
+        window.share(among: running.count)
         // An older libcurl does not report when the request is sent. It then counts as sent from here.
-        if diamond_curl_tells_beginning() == 0 { _ = transfer.beginIfAllowed() }
+        if diamond_curl_tells_beginning() == 0 { _ = transfer.beginIfAllowed(at: nil) }
         if transfer.sharedOrigin != nil { sharesConnections = true }
         if connectionQueue.beginConnecting(transfer) { connect(transfer) }
         watch(transfer)
@@ -107,8 +113,11 @@ final class CurlSession {
             let result = diamond_curl_message_result(message)
             if result >= 0, let easy = message.pointee.easy_handle { finish(easy, with: CURLcode(UInt32(result))) }
         }
+        for transfer in failed where transfer.handle != nil { transfer.failure.map { end(transfer, with: $0) } }
+        failed.removeAll(keepingCapacity: true)
         for transfer in begun { connectNext(after: transfer) }
         begun.removeAll(keepingCapacity: true)
+        for transfer in arrived where transfer.isUploadRefused { resume(transfer) }
         for transfer in arrived { transfer.deliver() }
         arrived.removeAll(keepingCapacity: true)
         expire()
@@ -116,12 +125,24 @@ final class CurlSession {
 
     private func finish(_ easy: UnsafeMutableRawPointer, with result: CURLcode) {
         guard let transfer = running[easy] else { return }
+        guard !transfer.needsReconnection else { return reconnect(transfer) }
         // Created before the release, because the handle has the details.
         let error = CurlFailure.error(result, transfer: transfer)
         release(transfer)
         transfer.end(error)
         arrived.append(transfer)
     }
+
+    /// Sends the request of a transfer on a new connection.
+    private func reconnect(_ transfer: CurlTransfer) {
+        guard let handle = transfer.handle else { return }
+        curl_multi_remove_handle(multi, handle.easy)
+        transfer.prepareReconnection()
+        connect(transfer)
+    }
+
+    /// Records that a transfer has to end with its failure.
+    func recordFailure(of transfer: CurlTransfer) { failed.append(transfer) }
 
     /// Records that the head of a transfer's response is complete.
     func recordHead(of transfer: CurlTransfer, isHTTP2: Bool) {
@@ -135,6 +156,7 @@ final class CurlSession {
 
     func release(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
+        window.share(among: running.count)
         curl_multi_remove_handle(multi, handle.easy)
         transfer.detach()
         if idle.count < Self.idleHandles { idle.append(handle) }

@@ -81,12 +81,12 @@ struct CurlSettings: Sendable {
 
     private func tlsResults(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         var results: [CURLcode] = []
-        if let version = settings.tls.minimumVersion?.curl {
-            results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, version))
-            // The environment may name a proxy over TLS, too.
-            if settings.proxy != .none {
-                results.append(diamond_curl_set_long(easy, CURLOPT_PROXY_SSLVERSION, version))
-            }
+        // Not libcurl's own minimum, which may be TLS 1.0 (RFC 8996).
+        let version = (settings.tls.minimumVersion ?? .v1_2).curl
+        results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, version))
+        // The environment may name a proxy over TLS, too.
+        if settings.proxy != .none {
+            results.append(diamond_curl_set_long(easy, CURLOPT_PROXY_SSLVERSION, version))
         }
         if let own = settings.tls.clientCertificate {
             results.append(diamond_curl_set_text(easy, CURLOPT_SSLCERT, own.certificate.path))

@@ -28,14 +28,16 @@ struct CurlSetup {
             }
     }
 
+    /// Whether the request needs a new connection. An older libcurl could repeat a request on it that may act twice.
+    var connectsAnew: Bool { needsNewConnection || diamond_curl_tells_beginning() == 0 && !method.isIdempotent }
+
     /// Whether a handle set up for `other` needs no change. Headers are compared byte by byte, because equal headers
     /// may differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
         guard let other, method == other.method, uploadLength == other.uploadLength,
             requestsCodings == other.requestsCodings
         else { return false }
-        guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
-        else { return false }
+        guard connectTimeout == other.connectTimeout else { return false }
         return headers.elementsEqual(other.headers) { field, other in
             field.name.rawName == other.name.rawName && field.hasBytes(of: other)
         }
@@ -47,8 +49,6 @@ struct CurlSetup {
     func apply(to easy: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
         let connectTimeout = connectTimeout.map { max(1, $0.milliseconds) } ?? 0
         diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
-        let couldActTwice = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
-        diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, needsNewConnection || couldActTwice ? 1 : 0)
         setMethod(on: easy)
         let fields = headerList()
         diamond_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })
@@ -88,7 +88,7 @@ struct CurlSetup {
         if !headers.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
         if uploadLength < 0 { list = curl_slist_append(list, "Transfer-Encoding: chunked") }
         // Without this, a server that ignores `Expect` costs a second.
-        return curl_slist_append(list, "Expect:")
+        return headers.contains(.expect) ? list : curl_slist_append(list, "Expect:")
     }
 }
 #endif

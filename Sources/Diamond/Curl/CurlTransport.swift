@@ -7,9 +7,14 @@ import DiamondSQLite
 /// are kept alive and shared. HTTP/2 is used if TLS negotiates it. Exchanges over TLS that begin together wait for the
 /// first connection to their host, and share it if it speaks HTTP/2.
 ///
-/// A server may close a reused connection before a byte of the response. A request with an idempotent method is then
-/// repeated on another connection, unless its body is a stream. Any other request fails with `connectionLost`. A
-/// request with ``TransportRequest/needsNewConnection`` reuses no connection.
+/// An idle connection of HTTP/1 that was closed, or has bytes that no request has asked for, is closed before a request
+/// is sent on it, and the request is sent on a new one. If a reused connection ends before a byte of the response, a
+/// request with an idempotent method is repeated once, on a new connection, unless its body is a stream. Any other
+/// request fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection`` reuses no connection.
+/// libcurl before 7.80 offers no such check.
+///
+/// An upload ends if the server responds with a status of 300 or more before its end. With the header
+/// `Expect: 100-continue`, a body is sent, and its stream is read, after the server has sent a 100, or after a second.
 ///
 /// Limits of libcurl with HTTP/2:
 ///
@@ -24,7 +29,8 @@ import DiamondSQLite
 ///
 /// A head of more than 256 KiB or 4,000 fields fails as `badResponse`. So do trailers of more than 16 KiB or 100
 /// fields, and a head of HTTP/1 that contradicts itself about the end of the body: with different lengths, or with a
-/// length and a `Transfer-Encoding` other than `chunked`, `identity` included.
+/// length and a `Transfer-Encoding` other than `chunked`, `identity` included. Also a head in which one of these fields has
+/// a blank before the colon or a folded value, because libcurl does not see it there.
 ///
 /// It supports all ``TransportSettings``. Pins need a TLS library that supports libcurl's `CURLOPT_PINNEDPUBLICKEY`,
 /// root certificates of the app need libcurl 7.77.

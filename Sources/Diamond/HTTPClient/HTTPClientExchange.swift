@@ -115,7 +115,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     }
 
     func receive(_ head: HTTPClientHead) {
-        var fields = head.fields
+        guard var fields = head.fields else { return fail(HTTPClientFailure.invalidField) }
         isBodyless = !request.mayHaveBody(status: head.status)
         guard isBodyless || !fields.hasUnrequestedTransferCoding else { return fail(HTTPClientFailure.transferCoding) }
         if setup.isDecoded, let decoder = ContentDecoder(fields, of: request) {

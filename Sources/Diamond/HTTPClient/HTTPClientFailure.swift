@@ -51,6 +51,12 @@ enum HTTPClientFailure {
         requestMayHaveBeenSent: true
     )
 
+    static let chunks = TransportError(.badResponse, ChunkOverhead.reason, requestMayHaveBeenSent: true)
+
+    static let invalidField = TransportError(
+        .badResponse, "the server sent a field with an invalid name: check that it speaks HTTP",
+        requestMayHaveBeenSent: true)
+
     static let noStatus = TransportError(
         .badResponse, "the server sent no valid status: check that it speaks HTTP", requestMayHaveBeenSent: true)
 

@@ -16,7 +16,7 @@ struct HTTPClientHead {
     /// - Returns: The response; `nil` for an invalid status, which SwiftNIO accepts over HTTP/2.
     func response(headers: HTTPFields, body pipe: BodyPipe) -> TransportResponse? {
         guard let status = HTTPResponse.Status(received: status) else { return nil }
-        if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { pipe.reserve(length) }
+        if let length = headers[.contentLength].flatMap({ Int($0) }) { pipe.reserve(length) }
         return TransportResponse(status: status, headers: headers, body: BodyStream(pipe), version: version)
     }
 
@@ -35,15 +35,18 @@ struct HTTPClientHead {
     /// would have changed, and the field is left out.
     private static let returned: Set<HTTPField.Name> = [.contentLocation, .eTag, .location, .setCookie]
 
-    var fields: HTTPFields {
+    /// The fields; `nil` if there are too many, or one has an invalid name. It must not be dropped, because it may forbid the storage.
+    var fields: HTTPFields? {
+        guard head.headers.count <= HTTPFields.mostReceived else { return nil }
         var fields = HTTPFields()
-        for header in head.headers.prefix(HTTPFields.mostReceived) {
-            guard let name = HTTPField.Name(header.name) else { continue }
+        for header in head.headers {
+            guard let name = HTTPField.Name(header.name) else { return nil }
             // HTTP/2 has no such field (RFC 9113 section 8.2.2). SwiftNIO adds it if there is no length.
             if head.version.major > 1, name == .transferEncoding { continue }
             if Self.returned.contains(name), header.value.unicodeScalars.contains("\u{FFFD}") { continue }
             fields.append(HTTPField(name: name, value: header.value))
         }
+        fields.removeVoidLength(status: status)
         return fields
     }
 }

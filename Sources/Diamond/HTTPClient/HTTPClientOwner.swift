@@ -4,6 +4,7 @@ import DiamondSQLite
 import Dispatch
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// The client of a transport: one of its own, or the program's.
 final class HTTPClientOwner: Sendable {
@@ -33,11 +34,17 @@ final class HTTPClientOwner: Sendable {
         // The transport decodes bodies itself, because SwiftNIO supports neither several members of gzip nor bare
         // DEFLATE.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        configuration.tlsConfiguration = tls
         // The same as libcurl's. The exchange enforces the limit of a request.
         configuration.timeout.connect = .minutes(5)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         // A refused connection is reported at once; the engine decides whether to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture { try HTTPClientChunks.add(to: channel) }
+        }
         return HTTPClient(eventLoopGroup: group, configuration: configuration)
     }
 

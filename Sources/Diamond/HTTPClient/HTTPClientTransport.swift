@@ -14,7 +14,9 @@ public import AsyncHTTPClient
 /// The limits of async-http-client, and so of this transport:
 ///
 /// - A byte of a field that is not UTF-8 arrives as U+FFFD.
-/// - A head with a folded line fails as `badResponse`.
+/// - A head with a folded line, with a blank before a colon, or with both a length and chunks fails as `badResponse`.
+/// - Bytes on an idle connection close it. async-http-client does not look for them directly before it sends a request.
+/// - The extensions of chunks are limited only with a client of its own.
 /// - A head has 256 fields at most, trailers included, each of 80 KiB at most; more fails as `badResponse`.
 /// - Trailers are reported only at their end, so that only the request's timeout limits their time.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
@@ -28,7 +30,7 @@ public final class HTTPClientTransport: Transport {
 
     /// Creates a transport over a client of its own, on a thread of its own, which is closed with the transport.
     /// Connecting takes 5 minutes at most unless the request says otherwise. The client makes up to 64 connections to a
-    /// host over HTTP/1.1, uses the system's certificates, and has no proxy.
+    /// host over HTTP/1.1, uses the system's certificates and TLS 1.2 or later, and has no proxy.
     public convenience init() { self.init(HTTPClientOwner()) }
 
     /// Creates a transport over a client of the program's, with that client's proxy, certificates, timeouts and pool.

@@ -2,7 +2,7 @@
 ///
 /// Each call of ``send(_:)`` is one exchange. A transport has no cache, no cookies and no retries, and returns a
 /// redirect as the response. It repeats a request only if the method is idempotent, and a reused connection has broken
-/// before a byte of the response (RFC 9112 section 9.3.1). Implement it to send requests in another way than
+/// before a byte of the response (RFC 9112 section 9.3.1), and only once. Implement it to send requests in another way than
 /// ``CurlTransport``, ``URLSessionTransport`` and `HTTPClientTransport` (trait `AsyncHTTPClient`). All of them follow
 /// one contract:
 ///
@@ -18,7 +18,12 @@
 ///   and `deflate` (in zlib's format or bare). Zeros after the end of a coding are padding. Other bytes there are an
 ///   error, ``TransportError/Code-swift.struct/badResponse``. A body with an unknown `Content-Encoding` is passed on
 ///   unchanged, with the field.
-/// - The size of a head, the size of the trailers after a body, and the time for both are bounded.
+/// - Bytes that no request has asked for, after a response or on an idle connection of HTTP/1, are no response (RFC 9112
+///   section 6.3): their connection is not used again.
+/// - A `Content-Length` next to chunks is removed, because they override it. No field is dropped: a blank before the
+///   colon is removed (RFC 9112 section 5.1), and a line that is no field is an error.
+/// - The size of a head, the size of the trailers after a body, and the time for both are bounded. So are the
+///   extensions of chunks.
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///

@@ -13,16 +13,24 @@ enum URLSessionResponse {
         let headers: HTTPFields
     }
 
-    static func head(of response: HTTPURLResponse) -> Head {
+    /// Returns the head; `nil` if a field has an invalid name. It must not be dropped, because it may forbid the
+    /// storage.
+    static func head(of response: HTTPURLResponse) -> Head? {
         var headers = HTTPFields()
         for (name, value) in response.allHeaderFields {
-            guard let name = HTTPField.Name("\(name)") else { continue }
+            guard let name = HTTPField.Name(trimmed("\(name)")) else { return nil }
             let values = name == .setCookie ? SetCookieFields.separated("\(value)") : ["\(value)"]
             for value in values { headers.appendReceived(HTTPField(name: name, value: value)) }
         }
+        headers.removeVoidLength(status: response.statusCode)
         if isDecoded(headers) { headers = headers.withoutCoding }
         return Head(status: HTTPResponse.Status(code: response.statusCode), headers: headers)
     }
+
+    // A blank before the colon is removed (RFC 9112 section 5.1).
+    private static func trimmed(_ name: String) -> String { name.trimmingCharacters(in: .whitespaces) }
+
+    static let invalidField = badResponse("the server sent a field with an invalid name: check that it speaks HTTP")
 
     /// Whether Foundation removes the coding of the body.
     private static func isDecoded(_ headers: HTTPFields) -> Bool {

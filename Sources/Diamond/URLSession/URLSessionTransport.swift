@@ -42,7 +42,11 @@ import FoundationNetworking
 ///   trusted.
 /// - An exchange canceled during its name lookup delays every other exchange of the process over URLSession until the
 ///   lookup ends.
-/// - A POST is repeated when a reused connection turns out to be closed.
+/// - A POST is repeated when a reused connection turns out to be closed. A request without a response is repeated up to
+///   five times, as long as connections are idle.
+/// - Bytes that a server sends on an idle connection are taken for the response to the next request
+///   (<doc:ChoosingATransport>).
+/// - The extensions of chunks are not limited, and the least version of TLS is that of the system.
 public final class URLSessionTransport: Transport {
     /// The timeout that stands for none, in seconds: Foundation's own default for a whole transfer.
     static let noTimeout: TimeInterval = 7 * 86400
@@ -70,8 +74,7 @@ public final class URLSessionTransport: Transport {
         #if !canImport(FoundationNetworking)
         if settings.proxy == .none { configuration.connectionProxyDictionary = [:] }
         switch settings.tls.minimumVersion {
-        case nil: break
-        case .v1_2: configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
+        case nil, .v1_2: configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
         case .v1_3: configuration.tlsMinimumSupportedProtocolVersion = .TLSv13
         }
         #endif

@@ -12,7 +12,8 @@ import Testing
 
     @Test(arguments: [
         "Content-Length: 10\r\nContent-Length: 3", "Content-Length: 3, 10", "Content-Length: 99999999999999999999",
-        "Transfer-Encoding: identity\r\nContent-Length: 3",
+        "Transfer-Encoding: identity\r\nContent-Length: 3", "Content-Length : 3", "Transfer-Encoding : chunked",
+        "Transfer-Encoding:\r\n chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     ]) func `the framing is invalid if the head contradicts itself`(fields: String) async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in

@@ -35,13 +35,31 @@ import Testing
 
     @Test(arguments: [
         (["A: b", " c", "\t d: e"], ["A=b c d: e"]),
-        ([" c: d", "A: b"], ["A=b"]),
-        (["A: b", "no name", " c", "D: e"], ["A=b", "D=e"]),
-        (["A : b", "B B: c", ": d", "E:", "F:g", "G:  h  "], ["E=", "F=g", "G=h"]),
+        (["A:", " c"], ["A=c"]), (["A:", " ", "\t c", "D: e"], ["A=c", "D=e"]),
+        (["A : b", "B\t: c", "E:", "F:g", "G:  h  "], ["A=b", "B=c", "E=", "F=g", "G=h"]),
         (["A: b: c", "A: d"], ["A=b: c", "A=d"]),
     ])
     func `a libcurl head has the fields of valid lines`(lines: [String], expected: [String]) {
         #expect(fields(lines) == expected)
+    }
+
+    @Test(arguments: ["no name", "B B: c", ": d", " : d", "B\u{b}: c", "HTTP/1.1 200 OK", "HTTP/1.1 201 x: y"])
+    func `a libcurl head reports a line that is no field`(line: String) {
+        #expect(head(["HTTP/1.1 200 OK", "A: b", line, "D: e", ""])?.hasInvalidLine == (line != " : d"))
+        #expect(head(["HTTP/1.1 200 OK", " A: b", ""])?.hasInvalidLine == true)
+        #expect(head(["HTTP/1.1 103 Early Hints", "", "HTTP/1.1 200 OK", "A: b", ""])?.hasInvalidLine == false)
+    }
+
+    @Test(arguments: [
+        (["Content-Length: 3", "Transfer-Encoding: chunked"], []), (["Content-Length: 3"], ["Content-Length"]),
+        (["Content-Length: 3", "Transfer-Encoding:"], ["Content-Length"]),
+    ])
+    func `a libcurl head has no length next to chunks`(fields: [String], lengths: [String]) {
+        for status in [200, 304] {
+            let head = head(["HTTP/1.1 \(status) x"] + fields + [""])
+            #expect(head?.fields.map(\.name.rawName).filter { $0 != "Transfer-Encoding" } == lengths)
+        }
+        #expect(head(["HTTP/1.1 204 x"] + fields + [""])?.fields.contains(.contentLength) == false)
     }
 
     @Test func `a libcurl head joins many folded lines at once, and has a size limit`() {
@@ -70,6 +88,10 @@ import Testing
             (["Content-Length: 3 10"], true), (["Content-Length: 3,"], true), (["Content-Length:"], true),
             (["Transfer-Encoding: identity", "Content-Length: 3"], true),
             (["Transfer-Encoding: chunked", "Transfer-Encoding: gzip"], true),
+            (["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], true),
+            // libcurl does not see these.
+            (["Content-Length : 3"], true), (["Transfer-Encoding\t: chunked"], true),
+            (["Transfer-Encoding:", " chunked"], true), (["Content-Length:", " 3"], true),
         ] as [([String], Bool)])
     func `a libcurl head contradicts itself where it has two different framings`(
         fields: [String], isContradictory: Bool

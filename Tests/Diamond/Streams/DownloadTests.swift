@@ -215,6 +215,20 @@ import Testing
 
     // MARK: Failures
 
+    /// The server sends the rest with the status of a whole.
+    @Test func `a download whose rest arrives with status 200 fails, and begins anew with the next request`()
+        async throws
+    {
+        let contradiction = Answer(
+            headers: ["Content-Range: bytes 5-9/10", "ETag: \"a\"", "Content-Length: 5"], body: "56789")
+        let server = try ScriptedServer([Self.old, contradiction, Self.whole])
+        let engine = engine()
+        let error = await failure(engine, Request(server.url))
+        #expect(error?.code == .badResponse && error?.message.contains("Content-Range") == true && folder.names == [])
+        #expect(try await engine.download(Request(server.url), to: file).size == 10 && server.count == 3)
+        await engine.close()
+    }
+
     @Test func `a failed download leaves the existing file, and none of its own`() async throws {
         try Data("old".utf8).write(to: file)
         let server = try ScriptedServer([Self.old])

@@ -16,7 +16,7 @@ import FoundationNetworking
         let joined = Array(repeating: "a=", count: 70_000).joined(separator: ",")
         let response = try #require(
             HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["Set-Cookie": joined]))
-        #expect(URLSessionResponse.head(of: response).headers.count == HTTPFields.mostReceived)
+        #expect(URLSessionResponse.head(of: response)?.headers.count == HTTPFields.mostReceived)
     }
 
     @Test(

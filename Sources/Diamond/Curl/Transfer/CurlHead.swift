@@ -18,7 +18,16 @@ struct CurlHead {
     private var size = 0
     private var isOverfull = false
     /// Whether the version is HTTP/1, in which the fields determine the end of the body. Later versions have frames.
-    private var isHTTP1 = false
+    private(set) var isHTTP1 = false
+    private(set) var isHTTP10 = false
+    /// Whether the next line begins a head.
+    private var isAtStart = true
+    /// Whether a line is no field. A field that cannot be represented must not be dropped: it may forbid the storage.
+    private(set) var hasInvalidLine = false
+    /// Whether libcurl has not seen a field that determines the end of the body: it takes no name with a blank before
+    /// the colon, and no folded value.
+    private var hidesFraming = false
+    private var framing = Framing()
 
     init(keepingBytes keepsBytes: Bool = false) { self.keepsBytes = keepsBytes }
 
@@ -39,8 +48,11 @@ struct CurlHead {
         }
         if !folds.isEmpty { endFolds() }
         if content.isEmpty {
-            return status >= 200 || status == 101
-        } else if content.starts(with: "HTTP/".utf8) {
+            isAtStart = true
+            guard status >= 200 || status == 101 else { return false }
+            end()
+            return true
+        } else if isAtStart, content.starts(with: "HTTP/".utf8) {
             begin(content)
         } else {
             addField(content, names: &names)
@@ -53,6 +65,8 @@ struct CurlHead {
     mutating func takeInterim() -> InterimResponse? {
         guard (102..<200).contains(status) else { return nil }
         defer { status = 0 }
+        // It has no body (RFC 9110 section 8.6).
+        fields[.contentLength] = nil
         return InterimResponse(status: HTTPResponse.Status(code: status), headers: fields)
     }
 
@@ -60,13 +74,23 @@ struct CurlHead {
         status = Self.status(of: line)
         fields = HTTPFields()
         isInField = false
+        isAtStart = false
         isHTTP1 = line.starts(with: "HTTP/1.".utf8)
+        isHTTP10 = line.starts(with: "HTTP/1.0".utf8)
+        hidesFraming = false
+    }
+
+    private mutating func end() {
+        framing = Framing(fields)
+        // Transfer-Encoding overrides Content-Length (RFC 9112 section 6.3), and a 204 has none (RFC 9110 section 8.6).
+        if isChunked || status == 204 { fields[.contentLength] = nil }
     }
 
     // A folded line continues the previous value (RFC 9112 section 5.2). Read as a field, it could forge one.
     private mutating func unfold(_ line: Slice<UnsafeRawBufferPointer>) {
-        guard isInField else { return }
-        folds.append(UInt8(ascii: " "))
+        guard isInField, let field = fields.last else { return hasInvalidLine = true }
+        if Self.determinesFraming(field.name) { hidesFraming = true }
+        if !folds.isEmpty || !field.isEmpty { folds.append(UInt8(ascii: " ")) }
         folds += line
     }
 
@@ -84,40 +108,12 @@ struct CurlHead {
     /// The value of `Content-Length`, if there is one.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
-    /// Whether the fields contradict each other about the end of the body (RFC 9112 section 6.3).
-    ///
-    /// libcurl accepts such heads, and would report a part as the whole body. It uses the last of several lengths and
-    /// the first length of a list. If a length is too large, it uses the end of the connection. It uses a length next
-    /// to a coding other than `chunked`.
-    // `identity`, which stood for no coding in RFC 2616, is such a coding. Some versions of libcurl, such as 7.88, then
-    // ignore the length, wait for the close of the connection, and report the received bytes as the whole body.
-    var isContradictory: Bool {
-        guard isHTTP1, !isPlain else { return false }
-        var codings: [String] = []
-        var lengths: [String] = []
-        for field in fields {
-            if field.name == .contentLength { lengths += field.value.listElements }
-            if field.name == .transferEncoding { codings += field.value.listElements.filter { !$0.isEmpty } }
-        }
-        guard codings.last != "chunked" else { return false }
-        guard codings.isEmpty else { return !lengths.isEmpty || codings.contains("chunked") }
-        // A repeated length is no contradiction.
-        let distinct = Set(lengths.map { Int64(digits: $0) })
-        return distinct.count > 1 || distinct.contains(nil)
-    }
+    /// Whether the body comes in chunks.
+    var isChunked: Bool { framing.codings.last == "chunked" }
 
-    /// Whether there is at most one length, and no coding. It is checked first and without copies, because almost every
-    /// head is plain, and splitting the lists took almost half of the time for a head.
-    private var isPlain: Bool {
-        var length: String?
-        for field in fields {
-            guard field.name != .transferEncoding else { return false }
-            guard field.name == .contentLength else { continue }
-            guard length == nil else { return false }
-            length = field.value
-        }
-        return length.map { Int64(digits: $0) != nil } ?? true
-    }
+    /// Whether the fields contradict each other about the end of the body (RFC 9112 section 6.3), or libcurl has not
+    /// seen all of them.
+    var isContradictory: Bool { isHTTP1 && (hidesFraming || framing.isContradictory) }
 
     // Returns the first value of a name. The subscript of HTTPFields joins all of them, which takes a microsecond.
     private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
@@ -125,12 +121,21 @@ struct CurlHead {
     private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, names: inout CurlNameCache) {
         isInField = false
         isOverfull = fields.count >= HeadLimit.mostFields
-        guard !isOverfull, let colon = line.firstIndex(of: UInt8(ascii: ":")),
-            let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
-        else { return }
+        guard !isOverfull else { return }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return hasInvalidLine = true }
+        let end = line.endOfName(before: colon)
+        guard let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<end])) else {
+            return hasInvalidLine = true
+        }
+        // A blank before the colon is removed (RFC 9112 section 5.1).
+        if end < colon, Self.determinesFraming(name) { hidesFraming = true }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
         fields.append(keepsBytes ? HTTPField(name: name, lenientValue: value) : Self.field(name, value: value))
         isInField = true
+    }
+
+    private static func determinesFraming(_ name: HTTPField.Name) -> Bool {
+        name == .contentLength || name == .transferEncoding
     }
 
     // Values that are sent back to a server keep their bytes: a cookie unchanged, a URL percent-encoded.
@@ -171,6 +176,19 @@ struct CurlHead {
         case Int(CURL_HTTP_VERSION_3): "HTTP/3"
         default: "HTTP/1.1"
         }
+    }
+}
+
+extension HTTPField {
+    fileprivate var isEmpty: Bool { withUnsafeBytesOfValue { $0.isEmpty } }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Returns the end of a field's name: that of the last byte before the colon that is no blank.
+    fileprivate func endOfName(before colon: Index) -> Index {
+        var end = colon
+        while end > startIndex, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+        return end
     }
 }
 

@@ -8,8 +8,10 @@ extension CurlTransfer {
     /// Marks the transfer as begun if the request may be sent: for the first time, or again because a reused connection
     /// was closed.
     ///
+    /// - Parameter address: the addresses of the connection; `nil` if libcurl does not tell them.
     /// - Returns: Whether the request may be sent.
-    func beginIfAllowed() -> Bool {
+    func beginIfAllowed(at address: CurlAddress?) -> Bool {
+        if let address, !mayUseConnection(at: address) { return false }
         guard !hasBegun || request.method.isIdempotent else {
             let message = "the reused connection was closed before an answer, and \(request.method) is not repeated"
             failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
@@ -32,17 +34,25 @@ extension CurlTransfer {
         }
         if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
         recordProgress()
-        if let length = head.contentLength { pipe.reserve(length) }
+        watchConnection()
+        isComplete = isExpectationRefused
+        if let length = head.contentLength, !isComplete { pipe.reserve(length) }
         receive(
             TransportResponse(
                 status: HTTPResponse.Status(code: head.status),
-                headers: decodedFields(),
+                headers: isComplete ? head.fields.withoutBody : decodedFields(),
                 body: BodyStream(pipe),
                 version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION)),
                 isConnectionReused: diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
             )
         )
-        return true
+        return !isComplete
+    }
+
+    /// Whether the server refuses `Expect` (RFC 9110 section 15.5.18). libcurl would repeat the request with the same
+    /// field. The caller gets the response without its body instead.
+    private var isExpectationRefused: Bool {
+        head.status == 417 && upload != nil && request.headers.contains(.expect)
     }
 
     private func passInterim() {
@@ -53,13 +63,14 @@ extension CurlTransfer {
     /// The reason to refuse the head; `nil` for a valid one.
     private var headRefusal: String? {
         if head.status == 101 { return "the server switched to a protocol that was not requested" }
+        if head.hasInvalidLine { return "the server sent a line in its head that is no field" }
         guard hasBody else { return nil }
         if head.isContradictory { return "the server contradicts itself on where its answer ends" }
         guard head.fields.hasUnrequestedTransferCoding else { return nil }
         return "the server sent a transfer coding that was not requested"
     }
 
-    private var hasBody: Bool { request.mayHaveBody(status: head.status) }
+    var hasBody: Bool { request.mayHaveBody(status: head.status) }
 
     /// Returns the headers, and creates the decoder. The headers of a decoded body lack the fields of the coded one.
     private func decodedFields() -> HTTPFields {
@@ -83,8 +94,9 @@ extension CurlTransfer {
         }
         // libcurl may call once more with data that it has held back.
         guard failure == nil else { return 0 }
+        chunks.decode(bytes.count)
         do throws(TransportError) {
-            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes)
+            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes, highWater: windowSize)
             return demand == .stop ? 0 : bytes.count
         } catch {
             failure = error
@@ -113,6 +125,15 @@ extension CurlTransfer {
     private func refuse(_ reason: String) -> Bool {
         failure = TransportError(.badResponse, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
         return false
+    }
+}
+
+extension HTTPFields {
+    /// The fields of the same response with an empty body.
+    fileprivate var withoutBody: HTTPFields {
+        var fields = filter { ![.transferEncoding, .contentEncoding, .contentLength].contains($0.name) }
+        fields.append(HTTPField(name: .contentLength, value: "0"))
+        return HTTPFields(fields)
     }
 }
 #endif

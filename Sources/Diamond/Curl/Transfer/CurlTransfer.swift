@@ -31,17 +31,24 @@ final class CurlTransfer: @unchecked Sendable {
     var hasWaitedForConnection = false
     /// Whether libcurl has been allowed to send the request.
     var hasBegun = false
+    /// The connection that libcurl has opened for the transfer.
+    var newConnection = CurlConnection()
+    /// Whether the connection had input before the request, so that the request has to be sent on a new one.
+    var needsReconnection = false
+    var chunks = ChunkOverhead()
     /// The error with which a callback ended the transfer. libcurl reports only that the callback failed.
     var failure: TransportError?
     var head: CurlHead
     private(set) var hasHead = false
+    /// Whether the response is complete, and libcurl must not continue.
+    var isComplete = false
     /// The decoder of the body; `nil` for a body without a coding to remove.
     var decoder: ContentDecoder?
     private var trailers = TrailerCount()
     /// The deadline of the trailers; `nil` before the first.
     private var trailerDeadline: ContinuousClock.Instant?
     private var outcome: PendingResponse.Outcome?
-    private unowned(unsafe) var session: CurlSession?
+    private(set) unowned(unsafe) var session: CurlSession?
 
     init(_ request: TransportRequest, passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
@@ -95,22 +102,32 @@ final class CurlTransfer: @unchecked Sendable {
         start = .now
         lastProgress = start
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
-        upload = CurlUpload(request.body, resume: resume)
+        let isAwaited = request.headers.contains(.expect)
+        upload = CurlUpload(request.body, isAwaited: isAwaited, window: session.window, resume: resume)
         handle.prepare(request, passwords: passwords, context: Unmanaged.passUnretained(self).toOpaque())
         pipe.connect(onResume: resume, onStop: { [self] in cancel() })
     }
 
+    /// The maximum number of bytes of the body that wait for their reader.
+    var windowSize: Int? { session?.window.size }
+
     func detach() {
         handle = nil
         session = nil
+        newConnection = CurlConnection()
         pipe.disconnect()
         upload?.stop()
         upload = nil
     }
 
+    /// Whether the server has refused the body before its end. libcurl then sends no more of it, but ends the exchange
+    /// only after an upload that waits for bytes was resumed.
+    var isUploadRefused: Bool { hasHead && head.status >= 300 && upload != nil }
+
     func receive(_ response: TransportResponse) {
         hasHead = true
         outcome = .success(response)
+        if head.isHTTP1 { session?.sockets.add(newConnection) }
         session?.recordHead(of: self, isHTTP2: response.version == "HTTP/2")
     }
 
@@ -145,7 +162,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange. ``deliver()`` then resumes the caller if it waits for the head.
     func end(_ error: TransportError?) {
-        let error = failure ?? error ?? decoder?.endFailure
+        let error = isComplete ? nil : failure ?? error ?? decoder?.endFailure
         pipe.finish(error)
         guard !hasHead else { return }
         let reason = "the server sent no response: try again, or check that it speaks HTTP"

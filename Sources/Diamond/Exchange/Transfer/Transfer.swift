@@ -136,8 +136,16 @@ final class Transfer: Sendable {
         case .restart:
             await resumeWriter?.discard()
             return Completion(end: .refused(head.status, head.headers))
+        case .contradict:
+            await resumeWriter?.discard()
+            return Completion(end: .failed(Self.contradiction, head: .some(head)))
         }
     }
+
+    private static let contradiction = TransportError(
+        .badResponse,
+        "the server answered a request for the rest with status 200 and a Content-Range: request the whole again",
+        requestMayHaveBeenSent: true)
 
     private func reportResumption(of content: PartialContent) {
         options.scope.activity.report(

@@ -11,6 +11,7 @@ import HTTPTypes
 /// | 416 with anything else | restart |
 /// | 304 and 412, which the request did not ask for; 400 and 406, which the range may have caused | restart |
 /// | 401, 403, 407, 408, 421, 425, 429, 5xx | keep |
+/// | 200 with `Content-Range`, which says that the body is a part | contradict |
 /// | 200 and every other status | replace |
 enum ResumeDecision: Hashable {
     /// The body continues the received part.
@@ -23,11 +24,14 @@ enum ResumeDecision: Hashable {
     case restart
     /// The caller gets the response, and the part stays.
     case keep
+    /// Response and part are discarded, and the request fails.
+    case contradict
 
     init(for part: PartialContent, status: Int, headers: HTTPFields) {
         switch status {
         case 206: self = part.isFollowed(by: headers) ? .append : .restart
         case 416: self = part.isComplete(accordingTo: headers) ? .complete : .restart
+        case 200 where headers.contains(.contentRange): self = .contradict
         case 304, 400, 406, 412: self = .restart
         case 401, 403, 407, 408, 421, 425, 429, 500...: self = .keep
         default: self = .replace

@@ -39,8 +39,8 @@ public struct TLSSettings: Hashable, Sendable {
 
     /// The trusted root certificates; the system's by default.
     public var roots = Roots.system
-    /// The minimum TLS version for servers, and for a proxy over TLS. `nil` uses the library's, which is TLS 1.2 in all
-    /// maintained libraries.
+    /// The minimum TLS version for servers, and for a proxy over TLS. `nil`, the default, is TLS 1.2 (RFC 8996), but the
+    /// library's own minimum with ``URLSessionTransport`` on Linux.
     public var minimumVersion: Version?
     /// The certificate for servers that request one; `nil`, the default, sends none. It is never sent to a proxy.
     public var clientCertificate: ClientCertificate?
@@ -55,7 +55,7 @@ public struct TLSSettings: Hashable, Sendable {
     /// base64`
     public var pins: [String: Set<String>] = [:]
 
-    /// Creates settings with the system's roots, the library's versions, no certificate and no pins.
+    /// Creates settings with the system's roots, TLS 1.2 or later, no certificate and no pins.
     public init() {}
 
     /// The error for settings that cannot be applied; `nil` for valid ones. It reads the files.

@@ -42,6 +42,9 @@ import Testing
             (416, [.contentRange: "bytes */3"], .restart), (416, [:], .restart),
             // No answer to the range request.
             (304, [.eTag: "\"a\""], .restart), (412, [:], .restart), (400, [:], .restart), (406, [:], .restart),
+            // A whole that says that it is a part.
+            (200, [.contentRange: "bytes 5-9/10", .eTag: "\"a\""], .contradict),
+            (200, [.contentRange: "bytes 0-9/10"], .contradict),
             // Responses that replace the part, and errors that keep it.
             (200, [.eTag: "\"a\""], .replace), (200, [:], .replace), (203, [:], .replace), (204, [:], .replace),
             (302, [:], .replace), (404, [:], .replace), (410, [:], .replace),

@@ -34,6 +34,12 @@ enum Shortcoming: String {
     case lateReset = "resets the stream of what was canceled with the next exchange on the connection"
     case chosenConnection = "sends on whatever connection is there, after a 421 as well"
     case slowReading = "holds a body that is read more slowly than it comes in memory"
+    case unaskedBytes = "takes bytes that come on an idle connection for the response to the next request"
+    case repeatedOften = "repeats a request that gets no response on each idle connection, five times at most"
+    case lengthWithChunks = "refuses a response that has both a length and chunks"
+    case blankBeforeColon = "refuses a field with a blank before the colon"
+    case droppedFields = "drops a line that is no field"
+    case endlessExtensions = "does not limit the extensions of chunks: only the timeout ends the exchange"
     case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"
 }
 
@@ -45,14 +51,18 @@ extension TransportKind {
         #endif
         #if AsyncHTTPClient
         case .httpClient:
-            [.latinFields, .foldedLines, .bodyWithTrace, .lengthOfNothing, .unseenGoAway, .chosenConnection]
+            [
+                .latinFields, .foldedLines, .bodyWithTrace, .lengthOfNothing, .unseenGoAway, .chosenConnection,
+                .lengthWithChunks, .blankBeforeColon,
+            ]
         #endif
         #if os(Linux)
         case .urlSession:
             [
                 .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .latinFields, .refusedCoding, .bodyWithGet,
                 .truncatedChunks, .resetBody, .unseenConnection, .trailers, .unseenSize, .unseenChunks,
-                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload,
+                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload, .unaskedBytes, .repeatedOften,
+                .endlessExtensions,
             ]
         #else
         case .urlSession:

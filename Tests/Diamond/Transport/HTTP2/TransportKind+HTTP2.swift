@@ -28,7 +28,7 @@ extension TransportKind {
         try result.get()
     }
 
-    private func make(trusting identity: TLSServer.Identity) throws -> (any Transport, HTTPClient?) {
+    func make(trusting identity: TLSServer.Identity) throws -> (any Transport, HTTPClient?) {
         #if Curl && os(Linux)
         if self == .curl {
             var settings = TransportSettings()
