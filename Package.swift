@@ -119,7 +119,7 @@ let package = Package(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: [.embedInCode("cache-v1.sql"), .embedInCode("replay-v1.sql")]
+            resources: ["cache-v1", "cache-v2", "replay-v1", "replay-v2"].map { .embedInCode("\($0).sql") }
         ),
         .target(
             name: "Diamond",

@@ -1,23 +1,30 @@
 package import DiamondSQLite
 
-/// The SQL of every shipped version of every database, embedded in the binary.
+/// The SQL of every version of every database, embedded in the binary.
 ///
-/// The scripts are in `.sql` files next to this one. They are never edited after a release.
+/// The scripts are in `.sql` files next to this one. They are never edited: each change of a schema is a new version.
 package enum DiamondSchema {
     /// The configuration of `cache.sqlite`. Its application id reads `DiaC`.
-    package static let cache = SQLiteConfiguration(
-        applicationID: 0x4469_6143,
-        migrations: [String(decoding: PackageResources.cache_v1_sql, as: UTF8.self)]
-    )
+    package static let cache: SQLiteConfiguration = {
+        var configuration = SQLiteConfiguration(
+            applicationID: 0x4469_6143,
+            migrations: scripts(PackageResources.cache_v1_sql, PackageResources.cache_v2_sql)
+        )
+        configuration.firstVersionVaries = true
+        return configuration
+    }()
 
     /// The configuration of `replay.sqlite`. Its application id reads `DiaQ`. A commit survives a power failure.
     package static let replay: SQLiteConfiguration = {
         var configuration = SQLiteConfiguration(
             applicationID: 0x4469_6151,
-            migrations: [String(decoding: PackageResources.replay_v1_sql, as: UTF8.self)]
+            migrations: scripts(PackageResources.replay_v1_sql, PackageResources.replay_v2_sql)
         )
         configuration.synchronous = .full
         configuration.pageSize = 4096
+        configuration.firstVersionVaries = true
         return configuration
     }()
+
+    private static func scripts(_ files: [UInt8]...) -> [String] { files.map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -94,11 +94,11 @@ struct CurlCommand {
         if case .multipart = request.body, field.name == .contentType { return }
         guard field.name != .authorization || !hasUserInfo else { return }
         guard !field.value.isEmpty else { return add("-H", ShellText("\(field.name.rawName);".utf8).quoted) }
-        guard field.value.replacing("\t", with: " ").isPrintable else {
+        guard HTTPField.isValidValue(field.value) else {
             throw RequestError(
                 .malformedHeader, "the value of the header \(field.name.rawName) has a control character: remove it")
         }
-        add("-H", rules.isCredential(field.name) ? secretHeader(field) : ShellText(headerLine(field).utf8).quoted)
+        add("-H", rules.isCredential(field.name) ? secretHeader(field) : ShellText(headerLine(field).utf8).escaped)
     }
 
     /// Adds a header with a named secret. It is a variable named after the secret.
@@ -106,7 +106,7 @@ struct CurlCommand {
         guard case .header(let name, let prefix) = credential.place else { return }
         var word = ShellText("\(name.rawName): \(prefix)".utf8)
         word.append(variable: variables.name(for: credential.secret.name ?? name.rawName))
-        add("-H", word.quoted)
+        add("-H", word.escaped)
     }
 
     private func headerLine(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
@@ -131,7 +131,7 @@ struct CurlCommand {
     // MARK: Body
 
     private mutating func add(_ body: RequestBody) throws(RequestError) {
-        if case .file(let url, _) = body { return addFile(url) }
+        if case .file(let url, _) = body { return try addFile(url) }
         if case .multipart(let parts) = body { return try add(parts) }
         let type = request.headers[.contentType]
         // Otherwise curl would add the type of a form.
@@ -157,9 +157,13 @@ struct CurlCommand {
         }
     }
 
-    private mutating func addFile(_ url: URL) {
+    private mutating func addFile(_ url: URL) throws(RequestError) {
+        guard !url.path.utf8.contains(0), url.path.utf8.last != UInt8(ascii: "\n") else {
+            throw RequestError(
+                .malformedRequest, "the path of the body has a NUL, or ends in a line break: rename the file")
+        }
         if request.headers[.contentType] == nil { add("-H", "'Content-Type:'") }
-        add("--data-binary", ShellText("@\(url.path)".utf8).quoted)
+        add("--data-binary", ShellText("@\(url.path)".utf8).escaped)
     }
 
     private mutating func addHidden() { add("--data-raw", "\"$\(variables.name(for: "BODY"))\"") }

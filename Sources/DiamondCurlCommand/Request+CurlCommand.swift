@@ -21,14 +21,14 @@ extension Request {
     ///
     /// A secret part of a multipart body is a variable named after the part. If the part has a type or a filename, the
     /// variable's value needs a `\` before each `"` and `\`, as in curl's quotes. A body that is not plain text is
-    /// piped in from the shell's `printf`. A part that is not plain text is written as `"$(printf '…')"`. `timeout` and
+    /// piped in from the shell's `printf`. A header, path or part that is not plain text is written as
+    /// `"$(printf '…')"`, so that the line has no character that a terminal acts on or does not show. `timeout` and
     /// `cache` are left out. curl sends its own `User-Agent` and `Accept` if the request has none.
     ///
     /// Without a credential, ``init(curl:)`` reads the same request back.
     ///
-    /// - Throws: `RequestError` for a malformed request, for a body of a HEAD request, for a control character in a
-    ///   header, because a terminal could interpret it, and for a part that curl cannot send or would send differently.
-    ///   Examples are a part with a NUL, and a file with a filename but no type.
+    /// - Throws: `RequestError` for a malformed request, for a body of a HEAD request, and for a part that curl cannot
+    ///   send or would send differently. Examples are a part with a NUL, and a file with a filename but no type.
     public func curlCommand() throws(RequestError) -> String {
         var command = try CurlCommand(self)
         return try command.text()

@@ -1,15 +1,17 @@
 package import Diamond
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
-/// An explanation of the decision about a request: what is stored, the clause that decides, and what the next send
-/// does.
+/// An explanation of the decisions about a request: what is stored and why, the clause that decides, and what the next
+/// send does.
 package struct CacheExplanation: Sendable, Encodable {
     /// A stored response to the request, or a variant of it.
     package struct Entry: Sendable, Encodable {
         package let key: String
         /// Whether the request selects it.
         package let isSelected: Bool
+        /// Whether a shared cache has stored it.
+        package let isShared: Bool
         /// The values that select a variant: lines `NAME VALUE`, credentials as digests. Empty if the key has one
         /// response.
         package let vary: [String]
@@ -22,6 +24,9 @@ package struct CacheExplanation: Sendable, Encodable {
         /// The freshness lifetime in seconds; absent if there is none.
         package let lifetime: Int64?
         package let lifetimeSource: String
+        package let lifetimeClause: String
+        /// The field that gives the lifetime, with its value; absent if there is none.
+        package let lifetimeField: String?
         /// The seconds for which it stays fresh, negative since it is stale.
         package let freshFor: Int64
     }
@@ -29,12 +34,18 @@ package struct CacheExplanation: Sendable, Encodable {
     package let url: String
     /// Absent if the response can be neither stored nor shared.
     package let key: String?
+    /// The exchange that was made for the explanation; absent if none was.
+    package let exchange: Exchange?
     package let stored: [Entry]
+    /// The entries of the same URL under other keys.
+    package let others: [Other]
     /// The effect of the next send, in words.
     package let next: String
     /// The clause that decides.
     package let clause: String
     package let reason: String
+    /// The field that decides, with its value; absent if none does.
+    package let field: String?
 }
 
 extension CacheExplanation {
@@ -43,16 +54,66 @@ extension CacheExplanation {
     /// - Parameters:
     ///   - engine: an engine with the settings of the program that sends the request. It sends nothing.
     ///   - cache: the engine's cache.
+    ///   - sent: the response that the engine has just got to the request; `nil` if it was not sent.
     ///   - now: milliseconds since 1970.
-    package init(of request: Request, by engine: Engine, in cache: Cache?, at now: Int64) async throws {
+    package init(
+        of request: Request,
+        by engine: Engine,
+        in cache: Cache?,
+        after sent: SentResponse? = nil,
+        at now: Int64
+    ) async throws {
         let preview = try await engine.preview(of: request)
-        let reason = DecisionReason(preview, request: request, at: now)
+        let entries = try Self.entries(of: preview, in: cache, at: now)
+        var exchange: Exchange?
+        if let sent {
+            exchange = Exchange(
+                sent, refusal: try await engine.storeRefusal(of: sent.head, bodySize: sent.bodySize, to: request),
+                to: request, in: preview, entries: entries, at: now)
+        }
+        try self.init(preview, request: request, exchange: exchange, entries: entries, in: cache, at: now)
+    }
+
+    /// Explains what a repetition of an entry's request would get.
+    ///
+    /// - Parameters:
+    ///   - entry: an entry of the cache.
+    ///   - targets: the targeted fields of a shared cache.
+    ///   - now: milliseconds since 1970.
+    /// - Throws: ``CacheError``. The explanation is `nil` if the entry cannot be read.
+    package init?(of entry: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: Int64) throws {
+        guard let form = try cache.canonicalForm(of: entry.key) else { return nil }
+        let bytes = Array(form.utf8)
+        let whole = try entry.isPartial ? nil : cache.findOnDisk(entry.key, request: bytes)
+        guard let response = try whole ?? cache.partPreview(of: entry.key, request: bytes, at: now)?.response else {
+            return nil
+        }
+        let preview = CachePreview(
+            repeating: (response, entry.key), url: entry.url, form: form, targets: targets, at: now)
+        let entries = try Self.entries(under: entry.key, of: preview, in: cache, at: now)
+        let request = Request(entry.url)
+        try self.init(preview, request: request, exchange: nil, entries: entries, in: nil, at: now)
+    }
+
+    /// - Parameter cache: the cache whose other entries of the URL are listed; `nil` for none.
+    private init(
+        _ preview: CachePreview,
+        request: Request,
+        exchange: Exchange?,
+        entries: [Entry],
+        in cache: Cache?,
+        at now: Int64
+    ) throws {
+        let reason = DecisionReason(preview, request: request, entries: entries, at: now)
         url = preview.url
         key = preview.key?.description
-        stored = try Self.entries(of: preview, in: cache, at: now)
+        self.exchange = exchange
+        stored = entries
+        others = try Other.all(of: preview, besides: entries, in: cache)
         next = reason.next
         clause = reason.clause
         self.reason = reason.text
+        field = reason.field
     }
 
     private static func entries(of preview: CachePreview, in cache: Cache?, at now: Int64) throws -> [Entry] {
@@ -110,36 +171,16 @@ extension CacheExplanation.Entry {
         self.vary = vary
         self.part = part
         self.isSelected = isSelected
+        isShared = response.flags.contains(.shared)
         status = response.status
         age = response.age(at: now) / 1000
         ageSource = "\(response.initialAge / 1000) s on arrival, \(max(0, now - response.storedAt) / 1000) s since"
         let source = LifetimeSource(of: response, for: preview)
         lifetimeSource = source.text
+        lifetimeClause = source.clause
+        lifetimeField = source.field
         let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
         lifetime = source.isPolicy ? maxAge.map { $0 / 1000 } : response.lifetime.map { $0 / 1000 }
         freshFor = response.needsValidation(at: now) ? 0 : response.remainingLifetime(at: now, maxAge: maxAge) / 1000
-    }
-}
-
-/// The field that gives a response its lifetime (RFC 9111 section 4.2.1).
-private struct LifetimeSource {
-    let text: String
-    var isPolicy = false
-
-    init(of response: StoredResponse, for preview: CachePreview) {
-        let policy = preview.policy
-        let control = CacheControl(response.headers, targets: preview.targets)
-        if response.lifetime == nil || response.flags.contains(.heuristic) {
-            isPolicy = policy.maxAge != nil && response.status < 400
-            text =
-                isPolicy
-                ? "the request's maxAge" : response.lifetime == nil ? "none" : "a tenth of the time since Last-Modified"
-        } else if preview.kind == .shared, control.sharedMaxAge != nil {
-            text = "s-maxage" + (control.isTargeted ? " of a targeted field" : "")
-        } else if control.maxAge != nil {
-            text = "max-age" + (control.isTargeted ? " of a targeted field" : "")
-        } else {
-            text = "Expires"
-        }
     }
 }

@@ -7,10 +7,19 @@ struct DecisionReason {
     let next: String
     let clause: String
     let text: String
+    /// The field that decides, with its value.
+    let field: String?
 
-    init(_ preview: CachePreview, request: Request, at now: Int64) {
+    /// - Parameter entries: the stored responses under the key of the request.
+    init(_ preview: CachePreview, request: Request, entries: [CacheExplanation.Entry], at now: Int64) {
         next = Self.next(preview)
-        (clause, text) = Self.reason(preview, request: request, at: now)
+        let reason = Self.reason(preview, request: request, entries: entries, at: now)
+        (clause, text, field) = (reason.clause, reason.text, reason.field)
+    }
+
+    private init(_ clause: String, _ text: String, _ field: String? = nil) {
+        next = ""
+        (self.clause, self.text, self.field) = (clause, text, field)
     }
 
     private static func next(_ preview: CachePreview) -> String {
@@ -24,64 +33,125 @@ struct DecisionReason {
         }
     }
 
-    private static func reason(_ preview: CachePreview, request: Request, at now: Int64) -> (
-        clause: String, text: String
-    ) {
+    private static func reason(
+        _ preview: CachePreview,
+        request: Request,
+        entries: [CacheExplanation.Entry],
+        at now: Int64
+    ) -> DecisionReason {
         guard preview.key != nil else { return unkeyed(request, in: preview) }
+        let own = DecidingField.request(.cacheControl, in: request.headers)
         if case .fail = preview.decision, preview.control?.onlyIfCached == true {
-            return ("RFC 9111 section 5.2.1.7", "the request has only-if-cached, and no stored response may answer it")
+            let text = "the request has only-if-cached, and no stored response may answer it"
+            return DecisionReason("RFC 9111 section 5.2.1.7", text, own)
         }
-        guard let stored = preview.stored?.response else {
-            return ("RFC 9111 section 4", "no stored response matches the request")
-        }
+        guard let stored = preview.stored?.response else { return missing(preview, entries: entries) }
         guard preview.policy.mode == .automatic else {
-            return ("policy", "the request's policy is \(preview.policy.mode.rawValue)")
+            return DecisionReason("policy", "the request's policy is \(preview.policy.mode.rawValue)")
         }
+        let lifetime = LifetimeSource(of: stored, for: preview).field
         switch preview.decision {
-        case .serve(.stale): return ("RFC 9111 section 5.2.1.2", "the request's max-stale accepts the stale response")
-        case .serve: return ("RFC 9111 section 4.2", "the stored response is fresh, and the request accepts it")
+        case .serve(.stale):
+            return DecisionReason("RFC 9111 section 5.2.1.2", "the request's max-stale accepts the stale response", own)
+        case .serve where isTooOld(stored, for: preview, at: now):
+            return DecisionReason("RFC 8246 section 2", "the response is immutable while it is fresh", lifetime)
+        case .serve:
+            let text = "the stored response is fresh, and the request accepts it"
+            return DecisionReason("RFC 9111 section 4.2", text, lifetime)
         case .serveStaleAndRefresh:
-            return ("RFC 5861 section 3", "the response is stale within its stale-while-revalidate")
-        case .ask, .fail: return validation(of: stored, preview, at: now)
+            let control = DecidingField.control(in: stored.headers, targets: preview.targets)
+            let text = "the response is stale within its stale-while-revalidate"
+            return DecisionReason("RFC 5861 section 3", text, control)
+        case .ask, .fail: return validation(of: stored, preview, request: request, at: now)
         }
     }
 
-    private static func unkeyed(_ request: Request, in preview: CachePreview) -> (clause: String, text: String) {
-        if preview.policy.mode == .noStore { return ("policy", "the request's policy is noStore") }
-        if preview.control?.noStore == true { return ("RFC 9111 section 5.2.1.5", "the request has no-store") }
-        guard [.get, .head, .query].contains(request.method) else {
-            return ("RFC 9111 section 2", "responses to \(request.method.rawValue) are not reused")
-        }
-        if request.headers.contains(.ifMatch) || request.headers.contains(.ifUnmodifiedSince) {
-            return ("RFC 9111 section 4.3.2", "the origin server evaluates If-Match and If-Unmodified-Since")
-        }
-        return ("identity", "the user is unknown: the request has a secret or a cookie, and no identity")
+    private static func isTooOld(_ stored: StoredResponse, for preview: CachePreview, at now: Int64) -> Bool {
+        preview.control?.maxAge.map { stored.age(at: now) > $0 * 1000 } ?? false
     }
+
+    private static func unkeyed(_ request: Request, in preview: CachePreview) -> DecisionReason {
+        if preview.policy.mode == .noStore { return DecisionReason("policy", "the request's policy is noStore") }
+        if preview.control?.noStore == true {
+            let field = DecidingField.request(.cacheControl, in: request.headers)
+            return DecisionReason("RFC 9111 section 5.2.1.5", "the request has no-store", field)
+        }
+        guard [.get, .head, .query].contains(request.method) else {
+            return DecisionReason("RFC 9111 section 2", "responses to \(request.method.rawValue) are not reused")
+        }
+        for name in [HTTPField.Name.ifMatch, .ifUnmodifiedSince] where request.headers.contains(name) {
+            let text = "the origin server evaluates If-Match and If-Unmodified-Since"
+            return DecisionReason(
+                "RFC 9111 section 4.3.2", text, DecidingField.request(name, in: request.headers))
+        }
+        return DecisionReason("identity", "the user is unknown: the request has a secret or a cookie, and no identity")
+    }
+
+    // MARK: Misses
+
+    private static func missing(_ preview: CachePreview, entries: [CacheExplanation.Entry]) -> DecisionReason {
+        if !entries.isEmpty, entries.allSatisfy({ $0.isShared != (preview.kind == .shared) }) {
+            let kind = preview.kind == .shared ? "private" : "shared"
+            return DecisionReason("kind", "what is stored belongs to a \(kind) cache")
+        }
+        let differing = differingFields(of: preview, entries: entries)
+        guard differing.isEmpty else {
+            let text = "no stored variant has the values of the request"
+            return DecisionReason("RFC 9111 section 4.1", text, differing.joined(separator: "; "))
+        }
+        return DecisionReason("RFC 9111 section 4", "no stored response matches the request")
+    }
+
+    /// Returns the fields by which the request differs from all stored variants: `accept-language fr (stored: de, en)`.
+    private static func differingFields(of preview: CachePreview, entries: [CacheExplanation.Entry]) -> [String] {
+        preview.selection.map { String($0.dropFirst("vary ".count)) }.compactMap { line in
+            let name = String(line.prefix { $0 != " " })
+            let stored = Set(entries.flatMap(\.vary).filter { $0 == name || $0.hasPrefix(name + " ") })
+            guard !stored.isEmpty, !stored.contains(line) else { return nil }
+            let values = stored.sorted().map { $0 == name ? "none" : String($0.dropFirst(name.count + 1)) }
+            return "request \(line == name ? name + " none" : line) (stored: \(values.joined(separator: ", ")))"
+        }
+    }
+
+    // MARK: Validation
 
     private static func validation(
         of stored: StoredResponse,
         _ preview: CachePreview,
+        request: Request,
         at now: Int64
-    ) -> (clause: String, text: String) {
+    ) -> DecisionReason {
         let control = preview.control
+        let received = DecidingField.control(in: stored.headers, targets: preview.targets)
         if stored.flags.contains(.invalidated) {
-            return ("RFC 9111 section 4.4", "the stored response was invalidated")
+            return DecisionReason("RFC 9111 section 4.4", "the stored response was invalidated")
         }
         if stored.flags.contains(.noCache) {
-            return ("RFC 9111 section 5.2.2.4", "the response has no-cache")
+            return DecisionReason("RFC 9111 section 5.2.2.4", "the response has no-cache", received)
+        }
+        if stored.mayBeForOneUser {
+            return DecisionReason(
+                "credentials", "an older version has stored the response, which may be for one user", received)
         }
         if stored.needsValidation(at: now) {
-            return ("RFC 9111 section 4.2.3", "the clock is earlier than the arrival of the response")
+            return DecisionReason("RFC 9111 section 4.2.3", "the clock is earlier than the arrival of the response")
         }
-        if control?.noCache == true { return ("RFC 9111 section 5.2.1.4", "the request has no-cache") }
+        let own =
+            DecidingField.request(.cacheControl, in: request.headers)
+            ?? HTTPField.Name("Pragma").flatMap { DecidingField.request($0, in: request.headers) }
+        if control?.noCache == true {
+            return DecisionReason("RFC 9111 section 5.2.1.4", "the request has no-cache", own)
+        }
         let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
         if stored.remainingLifetime(at: now, maxAge: maxAge) > 0 {
             return control?.maxAge != nil
-                ? ("RFC 9111 section 5.2.1.1", "the response is older than the request's max-age")
-                : ("RFC 9111 section 5.2.1.3", "the response does not stay fresh for the request's min-fresh")
+                ? DecisionReason("RFC 9111 section 5.2.1.1", "the response is older than the request's max-age", own)
+                : DecisionReason(
+                    "RFC 9111 section 5.2.1.3", "the response does not stay fresh for the request's min-fresh", own)
         }
         return stored.flags.contains(.mustRevalidate)
-            ? ("RFC 9111 section 5.2.2.2", "the response is stale, and has must-revalidate")
-            : ("RFC 9111 section 4.2.4", "the response is stale")
+            ? DecisionReason("RFC 9111 section 5.2.2.2", "the response is stale, and has must-revalidate", received)
+            : DecisionReason(
+                "RFC 9111 section 4.2.4", "the response is stale", LifetimeSource(of: stored, for: preview).field)
     }
 }

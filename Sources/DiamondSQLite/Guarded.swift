@@ -1,7 +1,11 @@
 #if canImport(Darwin)
 public import Darwin
-#else
+#elseif canImport(Glibc)
 public import Glibc
+#elseif canImport(Musl)
+public import Musl
+#elseif canImport(Android)
+public import Android
 #endif
 
 /// State that is only accessible in a closure that holds its lock.

@@ -25,8 +25,14 @@ package struct SQLiteConfiguration: Sendable {
     package var vfs: String?
     /// The id that identifies the files of this package (`PRAGMA application_id`).
     package var applicationID: Int32
-    /// The scripts that create and migrate the schema, one for each released version, beginning with version 1.
+    /// The scripts that create and migrate the schema, one for each version, beginning with version 1.
     package var migrations: [String]
+    /// Whether version 1 was changed in place, so that its files have several forms. Before the second script, such a
+    /// file gets the form that the first script creates.
+    package var firstVersionVaries = false
+    /// Computes the values that a script cannot, in the transaction of the migration, after a file of version 1 got its
+    /// form. New columns that may not be NULL have zeros and empty values then.
+    package var complete: (@Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Void)?
 
     package init(applicationID: Int32, migrations: [String]) {
         self.applicationID = applicationID

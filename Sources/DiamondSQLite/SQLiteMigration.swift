@@ -16,6 +16,10 @@ struct SQLiteMigration {
     func run(on handle: SQLiteHandle) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
         guard try configuration.version(of: connection, path: path) < newest else { return }
+        // Otherwise dropping a table would delete the rows that refer to it, and renaming it would change their tables.
+        // These settings have no effect in a transaction.
+        try handle.execute("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
+        defer { try? handle.execute("PRAGMA foreign_keys = ON; PRAGMA legacy_alter_table = OFF") }
         try handle.execute("BEGIN IMMEDIATE")
         do {
             // Read again: another process may have migrated while this one waited for the lock.
@@ -28,6 +32,7 @@ struct SQLiteMigration {
     }
 
     private func migrate(from version: Int64, on handle: SQLiteHandle) throws(SQLiteError) {
+        if version == 1, configuration.firstVersionVaries { try unify(handle) }
         for script in configuration.migrations.dropFirst(Int(version)) { try handle.execute(script) }
         try handle.execute(
             "PRAGMA application_id = \(configuration.applicationID); PRAGMA user_version = \(newest)"

@@ -22,8 +22,8 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, the store is damaged, or a job is dead, in review or in another \
-                  state than the command needs
+              1   nothing found, two requests differ, the store is damaged, or a job is
+                  dead, in review or in another state than the command needs
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out or interrupted
               4   the store cannot be opened or written
@@ -31,6 +31,7 @@ struct Cachectl: AsyncParsableCommand {
               6   no response yet: the request is in the queue, to be sent or reviewed
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
+              141 the reader of the output has closed it, as head does
             """,
         version: "0.1.0-dev",
         subcommands: [

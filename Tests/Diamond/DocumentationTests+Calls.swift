@@ -73,6 +73,13 @@ extension `Code in the documentation` {
         return Engine(configuration)
     }
 
+    func addDefaults(to configuration: inout Engine.Configuration) {
+        configuration.defaults = [
+            RequestDefaults(under: "status", cache: .reload),
+            RequestDefaults(under: "", cache: .automatic(maxAge: .seconds(60)), tags: ["api"]),
+        ]
+    }
+
     nonisolated struct GetCity: Endpoint {
         typealias Output = City
         var name: String

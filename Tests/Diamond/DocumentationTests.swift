@@ -355,12 +355,13 @@ import UnixSignals
         let session = Session()
         var configuration = Engine.Configuration()
         configuration.credentials = session
+        configuration.defaults = [
+            RequestDefaults(under: "https://api.example.com/", credentials: [.bearer(.secret("access"))], tags: ["account"])
+        ]
         let engine = Engine(configuration)
         try await session.signIn(as: "user-42", password: password)
 
-        var request = Request("https://api.example.com/me")
-        request.credentials = [.bearer(.secret("access"))]  // for each request: an engine has none for all
-        print(try await engine.send(request).text)
+        print(try await engine.send(Request("https://api.example.com/me")).text)
 
         await session.signOut()  // no further requests for this user
         engine.cancel { $0.request.tags.contains("account") }  // connections, not awaited calls

@@ -143,7 +143,10 @@ import Testing
             (#"$'\x41\x4a1\u00fc\u0021\101\7\U1F600\cA\q'"#, "AJ1ü!A\u{7}😀\u{1}\\q"), (#"$'\ud83d\ude00é'"#, "😀é"),
             (#""a$(printf '\303\274"%%\n\n')b""#, "aü\"%b"), ("a\\\nb", "ab"), ("\"a\\\nb\"", "ab"), ("a\\\r\nb", "ab"),
             ("'a\nb'", "a\nb"), ("''", ""),
-            (#"a'b'"c"$'d'\e"#, "abcde"), ("a#b*?[!]~{}", "a#b*?[!]~{}"), ("'\u{301}'", "\u{301}"),
+            (#"a'b'"c"$'d'\e"#, "abcde"), ("a#b~{}{a}{a", "a#b~{}{a}{a"), ("'\u{301}'", "\u{301}"),
+            ("http://h/*?a[0]=~", "http://h/*?a[0]=~"), ("a[]", "a[]"), ("-d=a=~", "-d=a=~"), ("a:~b", "a:~b"),
+            (#"\~\{a,b}\*\?\[a]\!"#, "~{a,b}*?[a]!"), ("'~{a,b}*?[a]!b'", "~{a,b}*?[a]!b"),
+            (#""~{a,b}{1..2}*?[a]!=""#, "~{a,b}{1..2}*?[a]!="), ("{a','b}", "{a,b}"), (#""a!""#, "a!"), ("=", "="),
         ])
     func `is split into words by the rules of a shell`(quoted: String, word: String) throws {
         #expect(try ShellLine(" \t a " + quoted + " \\\n b\n\n").words.map { try $0.text() } == ["a", word, "b"])
@@ -154,7 +157,7 @@ import Testing
             ("", 1, "begin with curl"), ("wget http://h/", 1, "begin with curl"), ("curl", 5, "no URL"),
             ("curl http://h/ http://i/", 16, "second URL"), ("curl --url http://h/ http://i/", 22, "second URL"),
             ("curl h", 6, "no scheme"), ("curl 'http://h/a b'", 6, "write %20"),
-            ("curl http://h/{a,b}", 6, "--globoff"),
+            ("curl 'http://h/{a,b}'", 6, "--globoff"),
             ("curl http://h/[1-3]", 6, "--globoff (-g)"), ("curl 'http://h/?a[0]=1'", 6, "--globoff (-g)"),
             ("curl 'http://h/?a[b]=1'", 6, "'['"), ("curl 'http://h/?a[]]'", 6, "']'"),
             ("curl 'http://h/?[[]'", 6, "'['"),
@@ -187,6 +190,16 @@ import Testing
             ("curl $'\\x00'", 8, "no NUL"), ("curl $'\\ud83d'", 8, "no character"), ("curl $'\\c@'", 8, "NUL"),
             ("printf '%s' | curl http://h/", 8, "write '%%'"), ("printf a b | curl http://h/", 12, "act on '|'"),
             ("printf a | ls", 12, "begin with curl"),
+            ("curl http://h/{a,b}", 6, "act on '{'"), ("curl http://h/ -d {email:a@b.test,n:1}", 19, "act on '{'"),
+            ("curl http://h/ -d a{1..3}", 19, "act on '{'"), ("curl http://h/ -d {a..c..2}", 19, "act on '{'"),
+            ("curl http://h/ -d {{a,b}", 19, "act on '{'"), ("curl http://h/ -d {'a',b}", 19, "act on '{'"),
+            ("curl http://h/ -d ~", 19, "act on '~'"), ("curl http://h/ -d ~/a", 19, "act on '~'"),
+            ("curl ~me", 6, "act on '~'"), ("curl http://h/ -d a=~", 19, "act on '~'"),
+            ("curl http://h/ -d a=b:~/c", 19, "act on '~'"), ("curl http://h/ -d a+=~", 19, "act on '~'"),
+            ("curl http://h/ -d *", 19, "act on '*'"), ("curl http://h/ -d a?", 19, "act on '?'"),
+            ("curl http://h/ -H Accept:*/*", 19, "act on '*'"), ("curl http://h/ -d [1,2]", 19, "act on '['"),
+            ("curl http://h/ -d =a", 19, "act on '='"), ("curl http://h/!!", 15, "act on '!'"),
+            ("curl http://h/ -d \"a!b\"", 21, "act on '!'"), ("curl http://h/ -d !$", 19, "act on '!'"),
         ])
     func `is refused with the position and the remedy if it is malformed`(text: String, position: Int, part: String) {
         let error = #expect(throws: RequestError.self) { try Request(curl: text) }
@@ -342,6 +355,14 @@ import Testing
                 #"printf '\055\047\\%%a\n\033\000\377' | curl 'http://h/' -H 'Content-Type:' --data-binary @-"#
             ),
             (Request("http://h/", headers: [.contentLength: "3", .transferEncoding: "chunked"]), "curl 'http://h/'"),
+            (
+                Request("http://h/", headers: [.accept: "a\tb!"]),
+                #"curl 'http://h/' -H "$(printf 'Accept: a\011b\041')""#
+            ),
+            (
+                Request("http://h/", method: .post, body: .file(URL(filePath: "/a\tb"))),
+                #"curl 'http://h/' -H 'Content-Type:' --data-binary "$(printf '@/a\011b')""#
+            ),
         ])
     func `is written as one line with the options of curl`(request: Request, command: String) throws {
         #expect(try request.curlCommand() == command)
@@ -423,7 +444,7 @@ import Testing
     @Test(
         arguments: [
             (Request("http://h/", method: .head, body: .json(1)), .malformedRequest), (Request("h"), .malformedURL),
-            (Request("http://h/", headers: [.accept: "a\u{9B}201~"]), .malformedHeader),
+            (Request("http://h/", method: .post, body: .file(URL(filePath: "/a\n"))), .malformedRequest),
         ] as [(Request, RequestError.Code)])
     func `is refused if no curl command expresses it`(request: Request, code: RequestError.Code) {
         let error = #expect(throws: RequestError.self) { try request.curlCommand() }
@@ -437,13 +458,36 @@ import Testing
         #expect(error?.code == .malformedHeader)
     }
 
+    /// Characters that may be sent, but that a terminal acts on or does not show.
+    private static let hidden = [
+        "\t", "\u{85}", "\u{9B}", "\u{AD}", "\u{200B}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{FEFF}", "\u{E0041}",
+    ]
+
+    @Test(arguments: hidden) func `has no hidden character, and is read back with it`(character: String) throws {
+        let text = "a\(character)b"
+        let requests = [
+            Request("http://h/", headers: [.accept: text]), Request("http://h/", parameters: ["a": text]),
+            Request("http://h/", method: .post, body: .json([text: .string(text)])),
+            Request("http://h/", method: .post, body: .bytes(Data(text.utf8), contentType: "text/plain")),
+            Request("http://h/", method: .post, body: .form([text: text])),
+        ]
+        for request in requests {
+            let command = try request.curlCommand()
+            #expect(command.isPrintable, "\(command)")
+            let (sent, read) = (try WireRequest(request), try WireRequest(Request(curl: command)))
+            #expect(Set(read.headers.map(\.written)) == Set(sent.headers.map(\.written)), "\(command)")
+            #expect(read.url.text(adding: read.parameterItems) == sent.url.text(adding: sent.parameterItems))
+            #expect(try read.body?.encoded() == sent.body?.encoded(), "\(command)")
+        }
+    }
+
     @Test(arguments: 0..<400 as Range<UInt64>)
     func `is read back as a request that sends the same bytes`(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let request = Request.random(using: &random)
         let command = try request.curlCommand()
         let (sent, read) = (try WireRequest(request), try WireRequest(Request(curl: command)))
-        #expect(command.replacing("\t", with: "").isPrintable, "\(command)")
+        #expect(command.isPrintable, "\(command)")
         #expect(read.method == sent.method)
         #expect(read.url.text(adding: read.parameterItems) == sent.url.text(adding: sent.parameterItems))
         #expect(Set(read.headers.map(\.written)) == Set(sent.headers.map(\.written)), "\(command)")
@@ -495,7 +539,9 @@ extension SplitMix {
         let pieces = [
             "'", "\"", "\\", "$x", "`", "$(rm)", "!", "@", "-", "%", "&", "=", "+", ";", " ", "ü", "\u{301}", "é😀",
         ]
-        let controls = isHeader ? ["\t"] : ["\n", "\r\n", "\t", "\0", "\u{1B}", "\u{7F}", "\u{2028}"]
+        let controls =
+            isHeader
+            ? ["\t", "\u{85}", "\u{202E}", "\u{2028}"] : ["\n", "\r\n", "\t", "\0", "\u{1B}", "\u{7F}", "\u{2028}"]
         return (0..<below(12)).map { _ in element(below(8) == 0 ? controls : pieces) }.joined()
     }
 }
@@ -505,7 +551,7 @@ extension SplitMix {
     private static let nasty = [
         "$(rm)", "`rm`", "it's", "\"", "\\", "\\'", "a\nb\n", "ü😀", "-rf", "!!", "$HOME", "'\u{301}'", "*", "@f",
         "%s%%\\n",
-        "\u{1B}[0m", "\0", "#", "~", "{a,b}", "&|;<>", "",
+        "\u{1B}[0m", "\0", "#", "~", "{a,b}", "&|;<>", "", "a\tb", "\u{85}", "\u{202E}!", "\u{2028}\\",
     ]
 
     @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
@@ -526,6 +572,30 @@ extension SplitMix {
         // The last part is the piped input, which may contain NULs itself.
         #expect(Array(said.dropFirst(8).joined(separator: [0])) == (isPiped ? Array(text.utf8) : []))
     }
+
+    /// Words, unquoted or in part, that a shell may change.
+    private static let words = [
+        "~", "~/a", "~root", "a=~", "a=b:~", "a+=~/b", "_a1=~", "1a=~", "a:~", "a~", "-d=a=~", "'~'", "\\~", "a='~'",
+        "{a,b}", "a{,b}c", "{a}", "{}", "{1..3}", "{3..1..2}", "{a..c}", "{aa..c}", "{1..c}", "{a,b", "{{a,b}",
+        "{a{b,c}}", "{a\\,b}", "'{'a,b}", "{'a',b}", "{email:a@b.test,n:1}", "*", "b?n", "[a-z]*", "'*'", "\\*", "[]",
+        "a[]", "=a",
+    ]
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash")), arguments: words)
+    func `is refused if the shell changes a word of it`(word: String) async throws {
+        let script = "cd /; printf '%s\\0' \(word)"
+        let printed = try await ChildProcess.output(of: URL(filePath: "/bin/bash"), ["-c", script], environment: [:])
+        let plain = word.replacing("\\", with: "").replacing("'", with: "")
+        guard printed == Data((plain + "\0").utf8) else {
+            let error = #expect(throws: RequestError.self) { try ShellLine("curl " + word) }
+            return #expect(error?.message.contains("a shell would act on") == true)
+        }
+        guard let line = try? ShellLine("curl " + word) else { return #expect(Self.onlyInOtherShells.contains(word)) }
+        #expect(try line.words.last?.text() == plain)
+    }
+
+    /// Words that zsh changes, and bash does not.
+    private static let onlyInOtherShells = ["=a"]
 
     @Test func `uses the values of its variables`() async throws {
         let url = "http://h/?a=$b&token=s3cret"
@@ -548,6 +618,6 @@ extension SplitMix {
 
 extension Character {
     /// Whether the character may be part of a header's value.
-    fileprivate var isPlain: Bool { String(self).isPrintable }
+    fileprivate var isPlain: Bool { self == "\t" || utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }
 #endif

@@ -54,4 +54,58 @@ import Testing
         }
         #expect(try file.open(changed).count() == 2)
     }
+
+    // MARK: A first version that was changed in place
+
+    private static let first = """
+        CREATE TABLE item (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL, n INTEGER NOT NULL, t TEXT NOT NULL,
+            d BLOB NOT NULL, z INTEGER NOT NULL DEFAULT 5, o INTEGER, g TEXT AS (b || 'g') VIRTUAL) STRICT;
+        CREATE INDEX item_by_b ON item (b);
+        CREATE TRIGGER item_counts AFTER INSERT ON item BEGIN UPDATE total SET n = n + 1; END;
+        CREATE TABLE part (item INTEGER NOT NULL REFERENCES item (a) ON DELETE CASCADE) STRICT;
+        CREATE TABLE total (n INTEGER NOT NULL) STRICT;
+        INSERT INTO total VALUES (0);
+        """
+
+    private static let forms = [
+        "the newest": first,
+        "without columns": first.replacing(", n INTEGER NOT NULL, t TEXT NOT NULL,\n    d BLOB NOT NULL", with: "")
+            .replacing(", z INTEGER NOT NULL DEFAULT 5, o INTEGER, g TEXT AS (b || 'g') VIRTUAL", with: ""),
+        "without an index and a trigger": first.split(separator: "\n").filter {
+            !$0.contains("INDEX") && !$0.contains("TRIGGER")
+        }.joined(separator: "\n"),
+    ]
+
+    @Test(arguments: forms.keys.sorted()) func `a migration gives each form of a first version the same schema`(
+        form: String
+    ) throws {
+        let old = try #require(Self.forms[form])
+        let rows = "INSERT INTO item (b) VALUES ('x'); INSERT INTO item (b) VALUES ('y');"
+        let filled = "INSERT INTO item (b, n, t, d) VALUES ('x', 1, '', x''), ('y', 1, '', x'');"
+        let script = old + (form == "without columns" ? rows : filled)
+        do {
+            let database = try file.open(SQLiteConfiguration(applicationID: 42, migrations: [script]))
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO part VALUES (1); DELETE FROM item WHERE a = 2")
+            }
+        }
+        var configuration = SQLiteConfiguration(
+            applicationID: 42, migrations: [Self.first, "CREATE INDEX item_by_n ON item (n);"])
+        configuration.firstVersionVaries = true
+        configuration.complete = { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE item SET n = 7 WHERE n = 0")
+        }
+        let database = try file.open(configuration)
+        let another = TemporaryFile()
+        #expect(try database.schema() == another.open(configuration).schema())
+        let values = try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (b, n, t, d) VALUES ('z', 1, '', x'')")
+            let row = try connection.statement(
+                "SELECT group_concat(a || b || n || z || g), (SELECT count(*) FROM part), (SELECT n FROM total) FROM item"
+            )
+            return try row.step() ? "\(row.text(0)) \(row.text(1)) \(row.text(2))" : ""
+        }
+        let count = form == "without an index and a trigger" ? 1 : 3
+        #expect(values == (form == "without columns" ? "1x75xg,3z15zg 1 3" : "1x15xg,3z15zg 1 \(count)"))
+    }
 }

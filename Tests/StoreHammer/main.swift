@@ -29,7 +29,7 @@ guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let ro
 /// Goes on where it is let go on.
 func stop(writing path: String) throws -> Never {
     let isQueue = path.hasSuffix("replay.sqlite")
-    let configuration = SQLiteConfiguration(applicationID: isQueue ? 0x4469_6151 : 0x4469_6143, migrations: [""])
+    let configuration = isQueue ? SQLiteConfiguration.ofQueueFile : .ofCacheFile
     try SQLiteDatabase(path: path, configuration: configuration).write { (_) throws(SQLiteError) in _ = raise(SIGSTOP) }
     exit(0)
 }

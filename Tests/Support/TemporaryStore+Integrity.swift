@@ -1,7 +1,13 @@
 import Diamond
-import DiamondSQLite
+package import DiamondSQLite
 import DiamondSchema
 package import DiamondTesting
+
+/// The configurations for a test's own connections to the files of a store.
+extension SQLiteConfiguration {
+    package static var ofCacheFile: SQLiteConfiguration { DiamondSchema.cache }
+    package static var ofQueueFile: SQLiteConfiguration { DiamondSchema.replay }
+}
 
 extension TemporaryStore {
     /// Returns SQLite's result of its integrity check: `ok` where every page and index is right.

@@ -27,6 +27,63 @@ import Testing
         #expect(try await cachectl("--version").text == "0.1.0-dev\n")
     }
 
+    @Test func `has help of 80 columns, whose lists and examples are not wrapped`() async throws {
+        var commands = [[String]]()
+        var next = [[]] as [[String]]
+        while let command = next.popLast() {
+            commands.append(command)
+            var tool = cachectl.tool()
+            tool.environment["COLUMNS"] = "80"
+            let text = try await tool.run(command + ["--help"]).text
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE: ") }, "\(command)")
+            for (title, line) in Self.sectionLines(lines) {
+                #expect(line.hasPrefix("  "), "\(command) \(title): \(line)")
+            }
+            let prose = lines.prefix { !Self.isTitle($0) && !$0.hasPrefix("USAGE: ") }
+            #expect(!prose.contains { $0.contains("  ") }, "\(command)")
+            let subcommands = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { !$0.isEmpty }
+            next += subcommands.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+                .compactMap { $0.split(separator: " ").first.map { command + [String($0).replacing(",", with: "")] } }
+        }
+        #expect(commands.count > 30)
+    }
+
+    private static func isTitle(_ line: Substring) -> Bool { line.wholeMatch(of: /[A-Z ]+:?/) != nil }
+
+    /// Returns the lines below the titles in capitals, such as `EXIT CODES`.
+    private static func sectionLines(_ lines: [Substring]) -> [(title: Substring, line: Substring)] {
+        var title: Substring?
+        return lines.compactMap { line in
+            guard !line.isEmpty else {
+                title = nil
+                return nil
+            }
+            if let title { return (title, line) }
+            if isTitle(line) { title = line }
+            return nil
+        }
+    }
+
+    private static let printing = [
+        ["--help"], ["list"], ["list", "--json"], ["stats"], ["doctor"], ["key", "http://h/"],
+        ["explain", "http://h/"],
+        ["send", "http://127.0.0.1:9/"], ["send", "http://127.0.0.1:9/", "--json"],
+    ]
+
+    @Test(arguments: printing) func `ends silently if its reader has left`(arguments: [String]) async throws {
+        try await cachectl.store([StoredEntry(url: "http://127.0.0.1:9/")])
+        let tool = cachectl.tool()
+        let (output, errors) = (Pipe(), Pipe())
+        try output.fileHandleForReading.close()
+        let process = try ChildProcess(
+            tool.url, arguments, environment: ProcessInfo.processInfo.environment.merging(tool.environment) { $1 },
+            output: .pipe(output), errors: .pipe(errors))
+        #expect(await errors.readAll().isEmpty)
+        // A process whose parent ignores SIGPIPE ignores it, too.
+        #expect([.exited(128 + SIGPIPE), .killed(by: SIGPIPE)].contains(await process.ended()))
+    }
+
     @Test func `names an argument that is not UTF-8`() async throws {
         var shell = BuiltTool("cachectl")
         let tool = shell.url.path

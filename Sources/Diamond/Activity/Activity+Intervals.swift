@@ -60,6 +60,7 @@ extension ActivityInterval {
         origin = subject.origin
         tags = subject.tags
         method = request.method
+        begin = .now
         writeURL = request.url
     }
 }

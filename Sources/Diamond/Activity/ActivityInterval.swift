@@ -43,11 +43,13 @@ public struct ActivityInterval: Identifiable, Sendable {
     /// The scheme, host and port; empty if the request's URL is malformed.
     public let origin: String
     /// The tags of the request.
-    public let tags: Set<String>
+    public let tags: Tags
     /// The method of the request.
     public let method: HTTPRequest.Method
     /// The number, from 1, of the attempt, for attempts and for the waits before them; `nil` for other kinds.
     public let attempt: Int?
+    /// The instant of the begin. In its end, the interval has lasted until now.
+    public let begin: ContinuousClock.Instant
     let writeURL: @Sendable () -> String
 
     /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each

@@ -8,7 +8,7 @@ extension Cache {
     /// does not include downloads.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
-    /// requested is stored.
+    /// requested is stored, and stale unless the selection names keys.
     ///
     /// The call needs little disk space, however much it erases. If it fails, the entries erased by then stay erased.
     ///
@@ -68,8 +68,8 @@ extension Cache {
     /// Marks the entries of a selection stale, whatever their lifetime and `maxAge`, for every process of the store.
     /// The next request asks the server, with the stored validators.
     ///
-    /// If this process sent a request before the call, its response is stored as stale, too. A response that another
-    /// process requested is stored unchanged.
+    /// If a process sent a request before the call, its response is stored as stale, too. If another process sent it,
+    /// and the selection names keys, the response is stored unchanged.
     ///
     /// If the call fails, the entries that were not marked by then stay unmarked.
     ///
@@ -145,7 +145,7 @@ extension Cache {
         defer { memory.removeAll() }
         let file = file
         try await writer.alone { () throws(CacheError) in
-            try file.write { (connection) throws(SQLiteError) in try CacheTable.addChange(of: nil, on: connection) }
+            try file.noting { (connection) throws(SQLiteError) in try CacheTable.addChange(of: nil, on: connection) }
         }
     }
 

@@ -63,7 +63,7 @@ public final class Cache: Sendable {
         writer = CacheWriter(file: file, eviction: eviction, activity: activity, writeDelay: writeDelay) { key in
             memory.remove(key)
         }
-        crossProcessChanges = try CrossProcessChanges(file: file, uptime: uptime)
+        crossProcessChanges = try CrossProcessChanges(file: file, invalidations: invalidations, uptime: uptime)
         pressure = MemoryPressure(memory)
         self.memory = memory
         self.activity = activity

@@ -2,7 +2,7 @@
 extension CacheEntry {
     /// The tags and groups of the entry. If its key leaves out a part of the URL, also the name that all URLs of its
     /// path share. For a variant, also the name that all variants of its request share.
-    var names: Set<String> {
+    var names: Tags {
         guard isFoundByOthers || requestKey != nil || !groups.isEmpty else { return tags }
         var names = tags.union(groups)
         if isFoundByOthers { names.insert(Self.name(ofAllLike: url)) }

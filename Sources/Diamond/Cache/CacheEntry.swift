@@ -15,11 +15,14 @@ package struct CacheEntry: Sendable {
     package var identity: String?
     package var stored: StoredResponse
     /// The app's tags, for invalidation.
-    package var tags: Set<String>
+    package var tags: Tags
     /// The key of the request, if the entry is one of several variants, which have keys of their own.
     package var requestKey: RequestKey?
     /// The names of the groups that its server has put it in (``CacheGroups``).
-    var groups: Set<String> = []
+    var groups: Tags = []
+    /// The number of the newest change of the store that this process knew when the request was sent; `nil` if no later
+    /// change of another process makes the response stale.
+    var knownChange: Int64?
 
     package init(
         key: RequestKey,
@@ -29,7 +32,7 @@ package struct CacheEntry: Sendable {
         method: String,
         identity: String? = nil,
         stored: StoredResponse,
-        tags: Set<String> = [],
+        tags: Tags = [],
         requestKey: RequestKey? = nil
     ) {
         self.key = key

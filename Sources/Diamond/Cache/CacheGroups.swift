@@ -13,18 +13,18 @@ enum CacheGroups {
     /// Returns the names of the groups that a response belongs to, as the store has them (section 2).
     ///
     /// - Parameter origin: scheme, host and port of the response's URL.
-    static func names(of headers: HTTPFields, origin: String) -> Set<String> {
+    static func names(of headers: HTTPFields, origin: String) -> Tags {
         names(of: headers, in: stored, origin: origin)
     }
 
     /// Returns the names of the groups that a response invalidates, if its request was unsafe (section 3).
-    static func names(invalidatedBy headers: HTTPFields, origin: String) -> Set<String> {
+    static func names(invalidatedBy headers: HTTPFields, origin: String) -> Tags {
         names(of: headers, in: invalidated, origin: origin)
     }
 
     /// A field that is not a list of strings counts as absent (RFC 9651 section 4.2). So does a group beyond the
     /// limits.
-    private static func names(of headers: HTTPFields, in field: HTTPField.Name?, origin: String) -> Set<String> {
+    private static func names(of headers: HTTPFields, in field: HTTPField.Name?, origin: String) -> Tags {
         guard let field, headers.contains(field), let items = StructuredField.list(headers[values: field]) else {
             return []
         }
@@ -33,6 +33,6 @@ enum CacheGroups {
             guard case .string(let group) = item else { return [] }
             if group.utf8.count <= longestName { groups.append(group) }
         }
-        return Set(groups.prefix(mostGroups).map { CacheEntry.name(ofGroup: $0, origin: origin) })
+        return Tags(groups.prefix(mostGroups).map { CacheEntry.name(ofGroup: $0, origin: origin) })
     }
 }

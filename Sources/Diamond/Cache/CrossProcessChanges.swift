@@ -27,18 +27,23 @@ final class CrossProcessChanges: Sendable {
     /// The presence of partial entries, which a poll updates.
     let partials = PartialPresence()
     private let file: CacheFile
+    private let invalidations: InvalidationLog
     private let uptime: @Sendable () -> UInt64
     private let state: Guarded<State>
     /// The uptime of the next poll. It is not in the state, because every hit reads it: a lock would be contended.
     private let nextPoll: Atomic<UInt64>
 
     /// - Parameter uptime: returns the nanoseconds of a monotonic clock.
-    init(file: CacheFile, uptime: @escaping @Sendable () -> UInt64) throws(CacheError) {
+    init(
+        file: CacheFile, invalidations: InvalidationLog, uptime: @escaping @Sendable () -> UInt64
+    ) throws(CacheError) {
         self.file = file
+        self.invalidations = invalidations
         self.uptime = uptime
         let generation = file.generation
         let last = try file.read(CacheTable.newestChange)
         state = Guarded(State(lastChange: last, generation: generation))
+        invalidations.knownChange = last
         nextPoll = Atomic(uptime() + Self.interval)
     }
 
@@ -72,6 +77,7 @@ final class CrossProcessChanges: Sendable {
                 state.lastChange = newest
                 state.generation = generation
             }
+            invalidations.knownChange = newest
             guard generation == known.generation, let names else { return .everything }
             return names.isEmpty ? nil : .entries(names)
         } catch {

@@ -42,9 +42,19 @@ final class InvalidationLog: Sendable {
     private let state = Guarded(State())
     /// The state's count, outside the lock because every request reads it.
     private let count = Atomic(0)
+    private let change = Atomic<Int64>(-1)
 
     /// The current instant.
     var now: Instant { count.load(ordering: .acquiring) }
+
+    /// The number of the newest change of the store that this process knows; `nil` without a store.
+    var knownChange: Int64? {
+        get {
+            let change = change.load(ordering: .acquiring)
+            return change < 0 ? nil : change
+        }
+        set { change.store(newValue ?? -1, ordering: .releasing) }
+    }
 
     /// Adds an erasure or invalidation by the app.
     func add(_ selection: CacheSelection, isErasure: Bool) {
@@ -120,7 +130,7 @@ struct CacheSubject: Sendable {
     let url: String
     /// ``CacheEntry/isFoundByOthers``.
     let isFoundByOthers: Bool
-    var tags: Set<String>
+    var tags: Tags
     let identity: String?
 }
 
@@ -131,7 +141,7 @@ extension CacheSelection {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key
         case .keys(let keys, _): keys.contains(subject.key)
-        case .tag(let tag): subject.tags.containsExactly(tag)
+        case .tag(let tag): subject.tags.contains(tag)
         case .identity(let identity): subject.identity.isExactly(identity)
         case .url(let url): url == subject.url
         case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)

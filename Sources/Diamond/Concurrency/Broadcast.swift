@@ -16,6 +16,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         _ = listeners.withLock { $0.remove(number) }
     }
 
+    var hasListeners: Bool { listeners.withLock { !$0.isEmpty } }
+
     func send(_ element: Element) {
         for listener in listeners.withLock({ $0.all }) { listener(element) }
     }

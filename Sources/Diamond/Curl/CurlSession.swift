@@ -7,6 +7,7 @@ final class CurlSession {
     let multi: UnsafeMutableRawPointer
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private let settings: CurlSettings
+    let window = CurlWindow()
     private var idle: [CurlHandle] = []
     /// Transfers whose head arrived in this pass. Their callers are resumed after it, so that a small response is
     /// complete.
@@ -64,6 +65,7 @@ final class CurlSession {
         }
         transfer.attach(to: handle, of: self)
         running[handle.easy] = transfer
+        window.share(among: running.count)
         // An older libcurl does not report when the request is sent. It then counts as sent from here.
         if diamond_curl_tells_beginning() == 0 { _ = transfer.beginIfAllowed(at: nil) }
         if transfer.sharedOrigin != nil { sharesConnections = true }
@@ -115,6 +117,7 @@ final class CurlSession {
         failed.removeAll(keepingCapacity: true)
         for transfer in begun { connectNext(after: transfer) }
         begun.removeAll(keepingCapacity: true)
+        for transfer in arrived where transfer.isUploadRefused { resume(transfer) }
         for transfer in arrived { transfer.deliver() }
         arrived.removeAll(keepingCapacity: true)
         expire()
@@ -153,6 +156,7 @@ final class CurlSession {
 
     func release(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
+        window.share(among: running.count)
         curl_multi_remove_handle(multi, handle.easy)
         transfer.detach()
         if idle.count < Self.idleHandles { idle.append(handle) }

@@ -88,7 +88,7 @@ struct CurlSetup {
         if !headers.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
         if uploadLength < 0 { list = curl_slist_append(list, "Transfer-Encoding: chunked") }
         // Without this, a server that ignores `Expect` costs a second.
-        return curl_slist_append(list, "Expect:")
+        return headers.contains(.expect) ? list : curl_slist_append(list, "Expect:")
     }
 }
 #endif

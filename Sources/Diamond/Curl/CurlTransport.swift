@@ -13,6 +13,9 @@ import DiamondSQLite
 /// request fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection`` reuses no connection.
 /// libcurl before 7.80 offers no such check.
 ///
+/// An upload ends if the server responds with a status of 300 or more before its end. With the header
+/// `Expect: 100-continue`, a body is sent, and its stream is read, after the server has sent a 100, or after a second.
+///
 /// Limits of libcurl with HTTP/2:
 ///
 /// - A stream that the server refused (RFC 9113 section 8.7) looks like a lost connection.

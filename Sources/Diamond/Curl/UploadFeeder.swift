@@ -12,31 +12,43 @@ final class UploadFeeder: Sendable {
         var failure: TransportError?
         /// Whether libcurl has found nothing to send.
         var isWaiting = false
+        var isStarted = false
         var task: Task<Void, Never>?
     }
-
-    private static let highWater = 1 << 20
 
     private let state = Guarded(State())
     private let hasRoom = Signal()
     private let length: Int64?
+    private let window: CurlWindow
     private let resume: @Sendable () -> Void
+    private let pieces: any AsyncSequence<Data, any Error> & Sendable
 
     /// - Parameter resume: called when there is something to send after a `wait`.
     init(
         _ pieces: any AsyncSequence<Data, any Error> & Sendable,
         length: Int64?,
+        window: CurlWindow,
         resume: @escaping @Sendable () -> Void
     ) {
         self.length = length
+        self.window = window
         self.resume = resume
-        let task = Task { await feed(from: pieces) }
-        state.withLock { $0.task = task }
+        self.pieces = pieces
+    }
+
+    /// Starts to read the stream, unless it is read already. The first ``read(into:)`` does so, too.
+    func start() {
+        state.withLock { state in
+            guard !state.isStarted else { return }
+            state.isStarted = true
+            state.task = Task { await feed(from: pieces) }
+        }
     }
 
     // MARK: libcurl's side
 
     func read(into target: UnsafeMutableRawBufferPointer) -> CurlUpload.Reading {
+        start()
         let reading = state.withLock { state -> CurlUpload.Reading in
             if let failure = state.failure { return .failed(failure) }
             let count = state.buffer.read(into: target)
@@ -49,6 +61,7 @@ final class UploadFeeder: Sendable {
 
     func stop() {
         let task = state.withLock { state in
+            state.isStarted = true
             defer {
                 state.task = nil
                 state.buffer = UploadBuffer()
@@ -73,7 +86,7 @@ final class UploadFeeder: Sendable {
         }
     }
 
-    private var isFull: Bool { state.withLock { $0.buffer.count >= Self.highWater } }
+    private var isFull: Bool { state.withLock { $0.buffer.count >= window.size } }
 
     /// Adds a piece; returns `false` if the body is longer than its length.
     private func add(_ piece: Data) -> Bool {

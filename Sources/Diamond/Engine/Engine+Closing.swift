@@ -41,6 +41,7 @@ extension Engine {
         await transport.close()
         // After the transport, so that exchanges on the wire get its error.
         pipeline.sharing.exchanges.cancelBegun()
+        pipeline.sharing.streams.cancelBegun()
         lanes.ignorePauses()
         // A real clock, because a test's clock may not advance.
         await waitForIdle(limit: .seconds(5), clock: ExchangeClock(ContinuousClock()))

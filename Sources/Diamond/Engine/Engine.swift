@@ -141,6 +141,20 @@ public final class Engine: Sendable {
         try await pipeline.preview(of: request)
     }
 
+    /// Returns the reason why the rules forbid to store a response that the server has sent; `nil` if they allow it.
+    ///
+    /// - Parameters:
+    ///   - response: the response to the request.
+    ///   - bodySize: the size of its body.
+    @concurrent
+    package func storeRefusal(
+        of response: Response,
+        bodySize: Int,
+        to request: Request
+    ) async throws(ConnectionError) -> StoreRefusal? {
+        try await pipeline.storeRefusal(of: response, bodySize: bodySize, to: request)
+    }
+
     /// Erases the entries stored for a request.
     ///
     /// - Returns: `false` if there were none.

@@ -20,6 +20,8 @@ struct ReceivedResponse: Sendable {
     var isInSink = false
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
+    /// The status of the last part, if the body was received in parts.
+    var partStatus: Int?
     /// The measurements of the exchange.
     var metrics = IndirectOptional<ExchangeMetrics>.none
 }

@@ -4,6 +4,8 @@ extension JSONValue {
         switch self {
         case .array(let values): values.contains { $0.hasSecretMember(rules) }
         case .object(let members): members.contains { rules.isSecret($0.key) || $0.value.hasSecretMember(rules) }
+        // The members of an object that is kept as text are unknown.
+        case .fragment(let part): part.fault != nil
         default: false
         }
     }

@@ -66,6 +66,7 @@ extension JSONValue {
         switch self {
         case .string(let text): isSecret ? [text] : []
         case .integer(let number): isSecret ? [String(number)] : []
+        case .fragment(let part): isSecret || part.fault != nil ? [part.text] : []
         case .array(let values): values.flatMap { $0.secretValues(rules, isSecret: isSecret) }
         case .object(let members):
             members.flatMap { $0.value.secretValues(rules, isSecret: isSecret || rules.isSecret($0.key)) }

@@ -1,53 +1,58 @@
 /// A reader for JSON (RFC 8259) whose errors have line and column.
 ///
 /// It refuses text that two readers could read differently (RFC 7493): a repeated name, a lone surrogate, a number that
-/// no double represents. It limits the nesting depth, so that no text can exhaust the stack.
+/// is larger than any double. It limits the nesting depth, so that no text can exhaust the stack.
+///
+/// Numbers keep their digits. For models, the object with such an ambiguity is kept as text, and the others are read.
 struct JSONReader {
     let bytes: [UInt8]
     var position = 0
     private var depth = 0
 
-    private let roundsNumbers: Bool
+    private let isolatesFaults: Bool
     /// The first ambiguity, which is thrown only if the whole text is valid JSON.
-    private var ambiguity: JSONError?
+    private var ambiguity: (message: String, position: Int)?
 
     private let maximumDepth: Int
     /// The maximum nesting depth of a text.
     static let maximumDepth = 128
 
-    private init(bytes: [UInt8], roundsNumbers: Bool, maximumDepth: Int) {
+    private init(bytes: [UInt8], isolatesFaults: Bool, maximumDepth: Int) {
         self.bytes = bytes
-        self.roundsNumbers = roundsNumbers
+        self.isolatesFaults = isolatesFaults
         self.maximumDepth = maximumDepth
     }
 
     /// Returns the value of a whole text.
     ///
     /// - Parameters:
-    ///   - roundsNumbers: whether a number that no double represents is rounded, as in RFC 8785, instead of refused.
+    ///   - isolatesFaults: whether the innermost object with an ambiguity, or nested too deeply, is kept as text.
+    ///     Without it, the whole text is refused.
     ///   - maximumDepth: the maximum nesting depth.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(
         of bytes: [UInt8],
-        roundsNumbers: Bool = false,
+        isolatesFaults: Bool = false,
         maximumDepth: Int = Self.maximumDepth
     ) throws(JSONError) -> JSONValue {
-        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers, maximumDepth: maximumDepth)
+        var reader = JSONReader(bytes: bytes, isolatesFaults: isolatesFaults, maximumDepth: maximumDepth)
         // A byte order mark before the text is ignored (RFC 8259 section 8.1).
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
         let value = try reader.readValue()
         reader.skipSpace()
         guard reader.position == bytes.count else { throw reader.failure("expected the end of the text") }
-        if let ambiguity = reader.ambiguity { throw ambiguity }
+        if let (message, position) = reader.ambiguity {
+            throw reader.error(.ambiguous, message: message, at: position)
+        }
         return value
     }
 
     // MARK: Values
 
-    private mutating func readValue() throws(JSONError) -> JSONValue {
+    mutating func readValue() throws(JSONError) -> JSONValue {
         switch peek {
-        case UInt8(ascii: "{"): return try nested { (reader) throws(JSONError) in try reader.readObject() }
+        case UInt8(ascii: "{"): return try readIsolatedObject()
         case UInt8(ascii: "["): return try nested { (reader) throws(JSONError) in try reader.readArray() }
         case UInt8(ascii: "\""): return .string(try readString())
         case UInt8(ascii: "t"): return try read("true", as: true)
@@ -64,10 +69,29 @@ struct JSONReader {
     ) throws(JSONError) -> JSONValue {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= maximumDepth else { throw failure("nested deeper than \(maximumDepth) levels") }
+        guard depth <= maximumDepth else { return try skipTooDeep() }
         position += 1
         skipSpace()
         return try read(&self)
+    }
+
+    private mutating func readIsolatedObject() throws(JSONError) -> JSONValue {
+        let start = position
+        let object = try nested { (reader) throws(JSONError) in try reader.readObject() }
+        // An object beyond the maximum depth is a part of the text of its owner.
+        guard isolatesFaults, let ambiguity, ambiguity.position >= start, depth < maximumDepth else { return object }
+        self.ambiguity = nil
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        return .fragment(JSONFragment(object: text, fault: ambiguity.message))
+    }
+
+    /// Skips a value that is nested too deeply, which is an ambiguity of the object around it.
+    private mutating func skipTooDeep() throws(JSONError) -> JSONValue {
+        let message = "nested deeper than \(maximumDepth) levels"
+        guard isolatesFaults else { throw failure(message) }
+        recordAmbiguity(message, at: position)
+        try skipValue()
+        return .null
     }
 
     private mutating func readArray() throws(JSONError) -> JSONValue {
@@ -92,7 +116,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func readName() throws(JSONError) -> String {
+    mutating func readName() throws(JSONError) -> String {
         guard peek == UInt8(ascii: "\"") else { throw failure("expected a name in double quotes") }
         let name = try readString()
         skipSpace()
@@ -102,7 +126,7 @@ struct JSONReader {
     }
 
     /// Reads the comma or the end after an element, and returns `true` at the end of the list.
-    private mutating func readDelimiter(orEnd end: UInt8) throws(JSONError) -> Bool {
+    mutating func readDelimiter(orEnd end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         if consume(end) { return true }
         guard consume(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
@@ -127,18 +151,10 @@ struct JSONReader {
             if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
             try readDigits()
         }
-        return number(bytes[start..<position], at: start)
-    }
-
-    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) -> JSONValue {
-        let string = String(decoding: text, as: UTF8.self)
-        if let integer = Int64(string) { return .integer(integer) }
-        let double = Double(string) ?? 0
-        guard double.isFinite, roundsNumbers || JSONNumber.roundTrips(text) else {
-            recordAmbiguity("a double cannot represent the number \(string.prefix(40)): send it as a string", at: start)
-            return .integer(0)
-        }
-        return JSONValue.number(double).normalized
+        if let number = JSONNumber.value(of: bytes[start..<position]) { return number }
+        let digits = String(decoding: bytes[start..<position].prefix(40), as: UTF8.self)
+        recordAmbiguity("a double cannot represent the number \(digits): send it as a string", at: start)
+        return .integer(0)
     }
 
     private mutating func readDigits() throws(JSONError) {
@@ -162,12 +178,12 @@ struct JSONReader {
         return peek
     }
 
-    private mutating func skipSpace() {
+    mutating func skipSpace() {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
     mutating func recordAmbiguity(_ message: String, at position: Int) {
-        ambiguity = ambiguity ?? error(.ambiguous, message: message, at: position)
+        ambiguity = ambiguity ?? (message, position)
     }
 
     func failure(_ message: String) -> JSONError { error(.malformed, message: message, at: position) }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension JSONValue: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -7,19 +9,34 @@ extension JSONValue: Codable {
             self = .bool(value)
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
-        } else if (try? container.decode(UInt64.self)) != nil {
-            // A double would not represent the number exactly.
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a JSON value has no integer beyond 63 bits: send it as a string")
+        } else if let value = try? container.decode(UInt64.self) {
+            self = JSONValue(value)
         } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
+            self = try Self.exact(value, in: container)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode([JSONValue].self) {
             self = .array(value)
+        } else if let value = (try? container.decode(Decimal.self)).flatMap({ JSONValue($0) }) {
+            // A property list contains a decimal number as a dictionary.
+            self = value
         } else {
             self = .object(try container.decode([String: JSONValue].self))
         }
+    }
+
+    /// Returns the number that a decoder has rounded to a double.
+    private static func exact(_ double: Double, in container: any SingleValueDecodingContainer) throws -> JSONValue {
+        guard double != double.rounded() || double.magnitude > 0x1p53,
+            let decimal = try? container.decode(Decimal.self),
+            let value = JSONValue(decimal)
+        else { return .number(double) }
+        // The type holds 38 digits, and rounds more.
+        guard decimal.significand.description.utf8.count < 38 else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "a number has more than 37 digits: send it as a string")
+        }
+        return value
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -32,6 +49,19 @@ extension JSONValue: Codable {
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
         case .object(let value): try container.encode(value)
+        case .fragment(let value): try encode(value, to: &container)
         }
+    }
+
+    private func encode(_ part: JSONFragment, to container: inout any SingleValueEncodingContainer) throws {
+        if let integer = UInt64(part.text) { return try container.encode(integer) }
+        guard let decimal = Decimal(exactly: self) else {
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(
+                    codingPath: container.codingPath,
+                    debugDescription: "an encoder cannot write \(kind) as it was read: write its JSON text"))
+        }
+        try container.encode(decimal)
     }
 }

@@ -11,6 +11,8 @@ public enum JSONValue: Sendable {
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
+    /// A number that neither `Int64` nor a double represents exactly, or an object that models cannot read.
+    case fragment(JSONFragment)
 }
 
 extension JSONValue {
@@ -23,9 +25,11 @@ extension JSONValue {
     /// Creates a number from a variable. A number that is not finite is refused when the value is sent.
     public init(_ number: Double) { self = .number(number) }
 
-    /// Creates an integer from a variable. One beyond the range of `Int64` becomes the nearest number.
+    /// Creates an integer from a variable. One beyond the range of `Int64` keeps its digits, too.
     public init(_ integer: some BinaryInteger) {
-        self = Int64(exactly: integer).map(JSONValue.integer) ?? .number(Double(integer))
+        self =
+            Int64(exactly: integer).map(JSONValue.integer)
+            ?? JSONNumber.value(of: Array(String(integer).utf8)[...]) ?? .number(Double(integer))
     }
 
     /// Creates an array from a variable.
@@ -48,6 +52,15 @@ extension JSONValue {
         }
     }
 
+    /// Whether an object in the value has a ``fault``.
+    var hasFault: Bool {
+        switch self {
+        case .array(let values): values.contains(where: \.hasFault)
+        case .object(let members): members.values.contains(where: \.hasFault)
+        default: fault != nil
+        }
+    }
+
     /// The kind of the value, for messages.
     var kind: String {
         switch self {
@@ -57,13 +70,14 @@ extension JSONValue {
         case .string: "a string"
         case .array: "an array"
         case .object: "an object"
+        case .fragment(let part): part.fault == nil ? "a number" : "an object that readers could read differently"
         }
     }
 }
 
 extension JSONValue: Hashable {
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
-        switch (left.normalized, right.normalized) {
+        switch (left.comparable, right.comparable) {
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b
         case (.integer(let a), .integer(let b)): a == b
@@ -71,12 +85,13 @@ extension JSONValue: Hashable {
         case (.string(let a), .string(let b)): a.isExactly(b)
         case (.array(let a), .array(let b)): a == b
         case (.object(let a), .object(let b)): a.isExactly(b)
+        case (.fragment(let a), .fragment(let b)): a == b
         default: false
         }
     }
 
     public func hash(into hasher: inout Hasher) {
-        switch normalized {
+        switch comparable {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
         case .integer(let value): hasher.combine(value)
@@ -84,6 +99,7 @@ extension JSONValue: Hashable {
         case .string(let value): hasher.combine(value)
         case .array(let value): hasher.combine(value)
         case .object(let value): hasher.combine(value)
+        case .fragment(let value): hasher.combine(value)
         }
     }
 }

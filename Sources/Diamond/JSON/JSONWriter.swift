@@ -2,7 +2,8 @@
 /// escapes, numbers as in ECMAScript.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
-    /// Whether the text is canonical. It may not be with an integer beyond 2^53, which JCS rounds to a double.
+    /// Whether the text is canonical. It may not be with an integer beyond 2^53 and other numbers that JCS rounds to a
+    /// double.
     private(set) var isCanonical = true
 
     /// Returns the JSON text of a value.
@@ -23,7 +24,14 @@ struct JSONWriter {
         case .string(let value): write(quoting: value)
         case .array(let values): try write(values)
         case .object(let members): try write(members)
+        case .fragment(let part): write(part)
         }
+    }
+
+    private mutating func write(_ part: JSONFragment) {
+        let text = Array(part.text.utf8)
+        isCanonical = isCanonical && part.fault == nil && JSONNumber.roundTrips(text[...])
+        bytes += text
     }
 
     private mutating func write(literal: StaticString) {

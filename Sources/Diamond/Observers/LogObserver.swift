@@ -6,7 +6,8 @@ public import Logging
 ///
 /// A problem with the store, the queue or a redirect is a warning. The end of a request, an attempt or a refresh is
 /// `debug`, even with an error, because the caller handles errors. A job's transition, an unknown content coding and a
-/// resumed transfer are `debug` as well. The rest is `trace`.
+/// resumed transfer are `debug` as well. The rest is `trace`. The end of an interval has its `duration`, such as
+/// `0.012 seconds`.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
@@ -45,6 +46,7 @@ public struct LogObserver: ActivityObserver {
             level: isMain ? .debug : .trace,
             "\(interval.kind) ended",
             metadata: interval.metadata.merging(outcome.metadata) { $1 }
+                .merging(["duration": "\(ContinuousClock.now - interval.begin)"]) { $1 }
         )
     }
 

@@ -24,7 +24,6 @@ public import Metrics
 /// `other`.
 public final class MetricsObserver: ActivityObserver {
     private struct State {
-        var begins: [ActivityInterval.ID: ContinuousClock.Instant] = [:]
         var servers = BoundedLabels()
         var lanes = BoundedLabels()
     }
@@ -39,7 +38,7 @@ public final class MetricsObserver: ActivityObserver {
 
     public func receive(_ event: ActivityEvent) {
         switch event {
-        case .began(let interval): begin(interval)
+        case .began(let interval): countRetry(interval)
         case .ended(let interval, let outcome): end(interval, outcome: outcome)
         case .unknownContentCoding: count("diamond.codings.unknown")
         case .transferResumed: count("diamond.transfers.resumed")
@@ -56,25 +55,21 @@ public final class MetricsObserver: ActivityObserver {
         }
     }
 
-    private func begin(_ interval: ActivityInterval) {
+    private func countRetry(_ interval: ActivityInterval) {
         // Attempts are counted instead of the waits before them, because an immediate retry has no wait.
         if interval.kind == .attempt, interval.attempt ?? 1 > 1 {
             count("diamond.retries", dimensions: dimensions(of: interval))
         }
-        guard Self.timers[interval.kind] != nil else { return }
-        let now = ContinuousClock.now
-        state.withLock { $0.begins[interval.id] = now }
     }
 
     private func end(_ interval: ActivityInterval, outcome: ActivityOutcome) {
-        let begin = state.withLock { $0.begins.removeValue(forKey: interval.id) }
-        guard let begin, let label = Self.timers[interval.kind] else { return }
+        guard let label = Self.timers[interval.kind] else { return }
         var dimensions = self.dimensions(of: interval)
         if interval.kind != .queue {
             dimensions += [("http.request.method", interval.knownMethod)] + outcome.dimensions
         }
         let timer = Timer(label: label, dimensions: dimensions, factory: factory)
-        timer.recordNanoseconds((ContinuousClock.now - begin).nanoseconds)
+        timer.recordNanoseconds((.now - interval.begin).nanoseconds)
     }
 
     private static let timers: [ActivityInterval.Kind: String] = [

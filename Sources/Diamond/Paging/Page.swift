@@ -95,11 +95,22 @@ public struct PageFormat: Hashable, Sendable {
     ///
     /// - Throws: ``PagingError`` `noItems` if the body is not JSON, or has no array at the path of the items.
     public func page(of response: Response) throws(PagingError) -> Page {
+        try page(of: response, isolatesFaults: false)
+    }
+
+    /// Reads a page from a response.
+    ///
+    /// - Parameter isolatesFaults: Whether an item that two readers could read differently is kept as text. Without it,
+    ///   the whole page is refused.
+    package func page(of response: Response, isolatesFaults: Bool) throws(PagingError) -> Page {
         let body: JSONValue
         do {
-            body = try response.json() ?? .null
+            body = try response.json(isolatesFaults: isolatesFaults) ?? .null
         } catch {
             throw PagingError(.noItems, "the body is not JSON: \(error)")
+        }
+        if let fault = body.fault {
+            throw PagingError(.noItems, "the body is not JSON that all readers read alike: \(fault)")
         }
         guard case .array(let values)? = items.map({ $0.value(in: body) }) ?? body else {
             throw PagingError(

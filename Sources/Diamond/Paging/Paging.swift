@@ -235,6 +235,14 @@ extension Paging {
         guard let own = try? RequestURL(parsing: list), own.isOfSameOrigin(url) else { throw .otherOrigin }
     }
 
+    /// Whether the position of a page is a number. The response of a server that ignores it does not show that.
+    package var isCounted: Bool {
+        switch scheme {
+        case .offset, .number: true
+        case .whole, .cursor, .items, .link, .nextURL: false
+        }
+    }
+
     /// The path of the id by which newer items are requested; `nil` if the scheme does not support that.
     package var newerKey: JSONMemberPath? {
         if case .items(_, .some, let key) = scheme { key } else { nil }

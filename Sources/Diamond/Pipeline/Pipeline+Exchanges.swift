@@ -43,7 +43,7 @@ extension Pipeline {
 
     /// - Parameter report: receives the events of the exchange.
     @inline(never)
-    private func exchange(
+    func exchange(
         _ request: ExchangeRequest,
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
@@ -83,7 +83,9 @@ extension Pipeline {
         let meaning = plan.meaning(of: received)
         guard let meaning, !meaning.isForCaller else {
             if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: admitted) }
-            if !store.isForAll(received, to: plan.context) { report(.personal) }
+            let isForAll = store.isForAll(received, to: plan.context)
+            sharing.note(isForAll && !received.isPersonal, of: plan)
+            if !isForAll { report(.personal) }
             // Code of the app may send requests through this engine, and writing to disk needs no permit.
             permit.release()
             return .response(try await stored(received, admitted: admitted, resumeWriter: resumeWriter))
@@ -141,7 +143,10 @@ extension Pipeline {
             meaning == .confirm
             ? store.confirm(stored, by: received, admitted: admitted)
             : store.select(stored, by: received, admitted: admitted)
-        if !store.isForAll(confirmed, at: received.receivedAt) { report(.personal) }
+        let isForAll = store.isForAll(confirmed, at: received.receivedAt)
+        sharing.note(isForAll && !received.isPersonal, of: plan)
+        // The other clients of a gateway look up what was confirmed. Each reads its body at its own pace.
+        if !isForAll || plan.context.caller.sink is SharedBody { report(.personal) }
         defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
         permit.release()
@@ -152,7 +157,11 @@ extension Pipeline {
         } catch {
             return .unreadable(error)
         }
-        switch try await lookup.serve(candidate, as: .revalidated, for: plan.context, after: received.attempts) {
+        let reason = lookup.forwardReason(for: plan.context, stored: plan.stored?.response)
+        let forwarding = CacheForwarding(reason: reason, status: received.status.code)
+        switch try await lookup.serve(
+            candidate, as: .revalidated, for: plan.context, after: received.attempts, forwarding: forwarding)
+        {
         case .response(var response):
             response.metrics = received.metrics.value
             return .response(response)

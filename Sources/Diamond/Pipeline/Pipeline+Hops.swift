@@ -84,16 +84,15 @@ extension Pipeline {
             let fallback = lookup.fallback(for: context),
             fallback.kind != .disconnected || ServerFailure.isDisconnection(result)
         else { return try result.get() }
-        let attempts = result.attempts
+        let forwarding = CacheForwarding(
+            reason: lookup.forwardReason(for: context, stored: fallback.stored.response), status: result.status)
         guard
-            case .response(var response) = try await lookup.serve(
-                fallback.stored, as: fallback.source, for: context, after: attempts)
+            case .response(let response) = try await lookup.serve(
+                fallback.stored, as: fallback.source, for: context, after: result.attempts, forwarding: forwarding)
         else {
             // The failed request is not sent again.
             return try result.get()
         }
-        response.cacheStatus?.noteFailure(
-            as: lookup.forwardReason(for: context, stored: fallback.stored.response), status: result.status)
         return response
     }
 
@@ -196,15 +195,6 @@ extension Result where Success == Response, Failure == ConnectionError {
         case .success(let response): response.attempts
         case .failure(let error): error.attempts
         }
-    }
-}
-
-extension CacheStatus {
-    /// Notes that the response is served because the server has failed. It is no hit, because the request was sent.
-    fileprivate mutating func noteFailure(as reason: ForwardReason?, status: Int?) {
-        isHit = false
-        forwardReason = reason
-        forwardStatus = status
     }
 }
 

@@ -32,6 +32,13 @@ extension Pipeline {
         response.metrics = received.metrics.value
         response.secrets = received.secrets
         response.decoder = exchangeEnvironment.decoder
+        // The first request has asked only for the rest of a stored beginning.
+        if cache != nil, received.attempts.isEmpty, let status = received.partStatus {
+            var cacheStatus = CacheStatus()
+            cacheStatus.forwardStatus = status
+            response.cacheStatus = cacheStatus
+        }
+        if cache == nil, newAnswers.hasListeners { response.exchange = ExchangeMark() }
         return response
     }
 
@@ -90,7 +97,9 @@ extension Pipeline {
             store.store(entry, admitted: admitted)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
-        return response(from: received, to: context)
+        let response = response(from: received, to: context)
+        announce(response, received, to: context)
+        return response
     }
 
     @inline(never)
@@ -105,14 +114,19 @@ extension Pipeline {
         if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
             try await validate(response, for: context, resumeWriter: resumeWriter)
         }
-        guard store.isForCache(received, to: admitted.plan) else { return response }
+        guard store.isForCache(received, to: admitted.plan) else {
+            if response.exchange != nil, await mayStore(response, for: context) {
+                announce(response, received, to: context)
+            }
+            return response
+        }
         let mayStore = await mayStore(response, for: context)
         if mayStore, received.status == .partialContent { await storePart(received, admitted: admitted) }
         guard mayStore, let entry = store.entry(of: received, to: admitted) else {
             await resumeWriter?.discard()
             return response
         }
-        let isWritten = await resumeWriter?.finish(as: entry.stored) ?? false
+        let isWritten = await resumeWriter?.finish(as: entry) ?? false
         store.store(entry, admitted: admitted, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
     }
@@ -180,7 +194,8 @@ extension Response {
     /// The response, whose status says that it was stored.
     fileprivate func storing(_ stored: StoredResponse, for context: RequestContext) -> Response {
         var response = self
-        response.cacheStatus = CacheStatus(storing: stored, maxAge: context.policy.maxAge?.milliseconds)
+        response.cacheStatus = CacheStatus(
+            storing: stored, maxAge: context.policy.maxAge?.milliseconds, forwardStatus: cacheStatus?.forwardStatus)
         return response
     }
 }

@@ -43,6 +43,8 @@ final class Pipeline: Sendable {
     let reachability: any Reachability
     /// Reports the origins that have answered with success, for jobs that wait because they could not be reached.
     let answers = Broadcast<String>()
+    /// Reports the new responses of an engine without a cache, for observed queries.
+    let newAnswers = Broadcast<NewAnswer>()
 
     let time: RequestTime
     let resolver: RequestResolver
@@ -88,9 +90,11 @@ final class Pipeline: Sendable {
             now: exchangeEnvironment.now)
         lookup = CacheLookup(
             cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules,
-            servesDisconnected: usesHTTPRules, activity: activity, now: exchangeEnvironment.now)
+            servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
+            now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
-        sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
+        sharing = ExchangeSharing(
+            lookup: lookup, invalidations: invalidations, time: time, isGateway: environment.gateway != nil)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
@@ -219,7 +223,15 @@ final class Pipeline: Sendable {
             let limit = try ownTime(for: plan, progress: progress)
             let joinedAt = plan.begin ?? time.clock.uptime()
             let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
-            guard !progress.isAlone, let key = sharing.key(of: request) else {
+            guard !progress.isAlone else { return try await ownExchange(request, whenAdmitted: countMiss) }
+            if let sink = plan.context.caller.sink {
+                guard limit.value == nil, let key = sharing.streamKey(of: plan) else {
+                    return try await ownExchange(request, whenAdmitted: countMiss)
+                }
+                return await streamedOutcome(of: request, for: key, into: sink, whenJoined: countMiss)
+                    .joined(at: joinedAt, by: plan)
+            }
+            guard let key = sharing.key(of: request) else {
                 return try await ownExchange(request, whenAdmitted: countMiss)
             }
             let outcome = await plan.context.caller.whileWaiting {

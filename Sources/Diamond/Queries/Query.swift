@@ -16,11 +16,13 @@ final class Query<Value: Sendable>: AnyQuery {
     typealias Observer = AsyncStream<QueryState<Value>>.Continuation
     typealias Answer = QueryLife<Value>.Answer
 
-    private struct State {
+    fileprivate struct State {
         var life = QueryLife<Value>()
         var observers = Listeners<Observer>()
         var settings: [Int: QuerySettings] = [:]
         var task: Task<Void, Never>?
+        /// The newest response of any call, without a cache.
+        var newAnswer: NewAnswer?
     }
 
     private let state = Guarded(State())
@@ -94,6 +96,7 @@ final class Query<Value: Sendable>: AnyQuery {
     func note(_ signal: QuerySignal) {
         let hasWork = state.withLock { state in
             guard let event = signal.event(for: state.life, settings: state.settings.values) else { return false }
+            state.note(signal, causing: event)
             let hasWork = state.life.note(event)
             if event == .forgotten, state.life.isReady { state.observers.yield(state.life.state) }
             return hasWork
@@ -129,14 +132,16 @@ final class Query<Value: Sendable>: AnyQuery {
         let result: Result<Answer, ConnectionError>
         do throws(ConnectionError) {
             let request = source.request
-            let look = try await pipeline.look(at: request)
-            let (plan, planned) = state.withLock { state in
+            var look = try await pipeline.look(at: request)
+            let news = state.withLock { $0.news(for: look) }
+            if let news { look.stored = QueryLook.Stored(response: news.stored, condition: .stale) }
+            let (plan, planned) = state.withLock { [look] state in
                 (state.life.plan(for: need, mode: request.cache.mode, look: look), state.life.epoch)
             }
             epoch = planned
             var fetch = plan.fetch
             if plan.showsEntry, let stored = look.stored?.response,
-                try await !show(stored, of: request, isLast: fetch == nil, in: epoch)
+                try await !show(stored, news: news, of: request, isLast: fetch == nil, in: epoch)
             {
                 fetch = fetch ?? request.cache.mode.asking
             }
@@ -152,17 +157,21 @@ final class Query<Value: Sendable>: AnyQuery {
 
     /// Shows the stored response.
     ///
-    /// - Parameter isLast: whether no fetch follows. If one follows, a response that cannot be shown is no error.
+    /// - Parameters:
+    ///   - news: the response to show if there is no cache.
+    ///   - isLast: whether no fetch follows. If one follows, a response that cannot be shown is no error.
     /// - Returns: `false` if the response was not shown: it was removed after the look, it is a redirect whose target
     ///   is not stored, or it failed and a fetch follows.
     private func show(
-        _ stored: StoredResponse, of request: Request, isLast: Bool, in epoch: Int
+        _ stored: StoredResponse, news: NewAnswer?, of request: Request, isLast: Bool, in epoch: Int
     ) async throws(ConnectionError) -> Bool {
         do throws(ConnectionError) {
-            let answer = try await answer(to: request, mode: .cacheOnly)
+            let (value, response) =
+                if let news { try await source.read(news.response) } else {
+                    try await source.load(request.forQuery(.cacheOnly))
+                }
             let shown = Answer(
-                value: answer.value, response: answer.response, receivedAt: stored.storedAt,
-                originTime: stored.originTime)
+                value: value, response: response, receivedAt: stored.storedAt, originTime: stored.originTime)
             change(in: epoch) { [uptime] in $0.show(shown, isLast: isLast, at: uptime) }
             return true
         } catch {
@@ -172,20 +181,46 @@ final class Query<Value: Sendable>: AnyQuery {
     }
 
     private func answer(to request: Request, mode: CachePolicy.Mode) async throws(ConnectionError) -> Answer {
-        var request = request
-        request.cache.mode = mode
-        // A query is not queued.
-        request.replay = .never
-        let (value, response) = try await source.load(request)
+        let (value, response) = try await source.load(request.forQuery(mode))
         let now = now
         let age = response.age?.milliseconds ?? 0
         return Answer(value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age))
     }
 }
 
-/// The request of a query, and the function that sends and decodes it.
+extension Request {
+    /// Returns the request of a query, which is not queued.
+    fileprivate func forQuery(_ mode: CachePolicy.Mode) -> Request {
+        var request = self
+        request.cache.mode = mode
+        request.replay = .never
+        return request
+    }
+}
+
+extension Query.State {
+    /// Notes the response of another call, or that the known one is outdated.
+    fileprivate mutating func note(_ signal: QuerySignal, causing event: QueryEvent) {
+        if event == .outdated || event == .forgotten { newAnswer = nil }
+        guard case .answer(let answer) = signal else { return }
+        let isOlder = newAnswer.map { answer.stored.originTime < $0.stored.originTime } ?? false
+        if !isOlder { newAnswer = answer }
+    }
+
+    /// Returns the response of another call; `nil` if there is none, or the query has it already.
+    fileprivate func news(for look: QueryLook) -> NewAnswer? {
+        guard let newAnswer, newAnswer.key == look.subject.key,
+            newAnswer.response.exchange !== life.state.response?.exchange
+        else { return nil }
+        return newAnswer
+    }
+}
+
+/// The request of a query, and the functions that send and decode it.
 struct QuerySource<Value: Sendable>: Sendable {
     let request: Request
     /// Sends a request, and returns its value and response.
     let load: @Sendable (Request) async throws(ConnectionError) -> (Value, Response)
+    /// Returns the value and the response for a response that another call has received.
+    let read: @Sendable (Response) async throws(ConnectionError) -> (Value, Response)
 }

@@ -148,7 +148,7 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Parameter isLast: whether no fetch follows.
     mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
         take(answer)
-        isStored = true
+        isStored = answer.response.isInCache
         isOfOthers = true
         guard isLast else { return _ = beginFetch() }
         // Another caller has fetched it.
@@ -210,11 +210,6 @@ struct QueryLife<Value: Sendable>: Sendable {
         isReady = true
         endedAt = uptime
     }
-}
-
-extension StoredResponse {
-    /// The time when the request was sent, in milliseconds since 1970.
-    fileprivate var sentAt: Int64 { storedAt.addingSaturating(-duration) }
 }
 
 extension Response {

@@ -3,6 +3,8 @@ enum QuerySignal: Sendable {
     case invalidation(CacheInvalidation)
     /// Entries were changed on disk; `nil` if any may have changed.
     case change(ChangedNames?)
+    /// A call of an engine without a cache has a new response.
+    case answer(NewAnswer)
     /// Another process may have stored a response since the last poll.
     case poll
     case network(isReachable: Bool)
@@ -13,6 +15,7 @@ enum QuerySignal: Sendable {
         switch self {
         case .invalidation(let invalidation): life.event(of: invalidation)
         case .change(let names): life.isConcerned(by: names) ? .maybeChanged : nil
+        case .answer(let answer): life.lastLook?.subject.key == answer.key ? .maybeChanged : nil
         case .poll: .polled
         case .network(let isReachable):
             settings.include(.networkReturn) ? .network(isReachable: isReachable) : nil

@@ -6,6 +6,7 @@ final class QueryWatch: Sendable {
     private let pipeline: Pipeline
     private let invalidations: Int
     private let changes: Int?
+    private let answers: Int?
     private let tasks: [Task<Void, Never>]
     private let foreground: ForegroundWatch
 
@@ -14,6 +15,7 @@ final class QueryWatch: Sendable {
         self.pipeline = pipeline
         invalidations = pipeline.invalidations.addObserver { notify(.invalidation($0)) }
         changes = pipeline.cache?.changesOnDisk.add { notify(.change($0)) }
+        answers = pipeline.cache == nil ? pipeline.newAnswers.add { notify(.answer($0)) } : nil
         foreground = ForegroundWatch { notify(.foreground) }
         tasks = [Self.listen(to: pipeline.reachability, notify)] + Self.poll(pipeline, notify)
     }
@@ -21,6 +23,7 @@ final class QueryWatch: Sendable {
     func stop() {
         pipeline.invalidations.removeObserver(invalidations)
         if let changes { pipeline.cache?.changesOnDisk.remove(changes) }
+        if let answers { pipeline.newAnswers.remove(answers) }
         for task in tasks { task.cancel() }
         foreground.stop()
     }

@@ -76,8 +76,11 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     /// Whether an open queue may be used again later. This includes the case that the process has too many open files.
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }
 
-    package static let remedyOfDamage =
-        "keep the file, and recover its jobs with sqlite3's .recover, or replace it by a backup"
+    // Not sqlite3's .recover: that of Debian 12 recovers nothing, and loses the application id.
+    package static let remedyOfDamage = """
+        keep a copy, save what can be read with 'cachectl queue export', move replay.sqlite* away, and import the \
+        export; or replace the file by a backup
+        """
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,

@@ -12,8 +12,8 @@
 /// | `reload` | never | always, without validators | what HTTP allows |
 /// | `noStore` | never | always | never |
 ///
-/// If HTTP does not allow storing a new response (200, 203 or 204) to a GET or QUERY, the previously stored entry is
-/// removed, because it is outdated. Only `noStore` keeps it.
+/// If HTTP does not allow storing a new response to a GET or QUERY, the previously stored entry is removed, because it
+/// is outdated: after the statuses 200, 203, 204, 301, 308, 404 and 410. Only `noStore` keeps it.
 public struct CachePolicy: Hashable, Sendable {
     /// The policies without their `maxAge`, by the names that written requests and `cachectl --policy` use.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {

@@ -27,7 +27,7 @@ extension Request {
     }
 
     private func isHandled(like other: Request) -> Bool {
-        cache == other.cache && tags.isExactly(other.tags) && invalidates.isExactly(other.invalidates)
+        cache == other.cache && tags == other.tags && invalidates == other.invalidates
             && lane == other.lane && retry == other.retry && replay == other.replay && bodyLimit == other.bodyLimit
             && timeout == other.timeout
     }

@@ -63,12 +63,12 @@ public struct Request: Hashable, Sendable {
     public var cacheKey: String? { didSet { resetMemo() } }
     /// The app's names for the response's content, such as `cities`, by which stored responses are invalidated. Not
     /// part of the key.
-    public var tags: Set<String> = [] { didSet { resetMemo() } }
+    public var tags: Tags = [] { didSet { resetMemo() } }
     /// The tags of the stored responses that the request makes stale when it has succeeded, or may have. None by
     /// default. Only unsafe methods, such as POST, have this effect. It also applies when the request is sent from the
     /// queue, after a restart as well. A redirect that repeats the method (307, 308) is no success. Not part of the
     /// key.
-    public var invalidates: Set<String> = [] { didSet { resetMemo() } }
+    public var invalidates: Tags = [] { didSet { resetMemo() } }
     /// The lane that limits simultaneous exchanges. Not part of the key.
     public var lane = Lane.default { didSet { resetMemo() } }
     /// The policy for retrying a failed request; `nil`, the default, uses the engine's. Not part of the key.

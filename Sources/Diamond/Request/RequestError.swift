@@ -15,7 +15,7 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
         /// The text is not JSON (RFC 8259).
         public static let malformedJSON = Code(description: "malformedJSON")
         /// The text is JSON, but two readers could read it differently (RFC 7493): a name twice, a lone surrogate,
-        /// a number that no double holds.
+        /// a number that is larger than any double.
         public static let ambiguousJSON = Code(description: "ambiguousJSON")
         /// The JSON is not a request: a key is missing, unknown, or of the wrong type. Also: the request of an upload
         /// has a body of its own, or its body can be read only once and was read.

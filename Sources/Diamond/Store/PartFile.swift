@@ -57,7 +57,7 @@ package enum PartFile {
 
     // The name may be a link or a pipe: the flags avoid following the one and blocking on the other.
     private static func openUnlocked(_ path: String) -> Int32? {
-        let descriptor = Foundation.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = Foundation.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         return descriptor < 0 ? nil : descriptor
     }
 

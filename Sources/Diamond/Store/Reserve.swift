@@ -29,7 +29,8 @@ struct Reserve {
         if !Self.allocate(size, in: descriptor) { unlink(path) }
     }
 
-    private static func allocate(_ size: Int64, in descriptor: Int32) -> Bool {
+    /// Allocates the space of a file.
+    static func allocate(_ size: Int64, in descriptor: Int32) -> Bool {
         #if canImport(Darwin)
         var store = fstore_t(
             fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(size),

@@ -71,6 +71,9 @@ public struct Store: Hashable, Sendable {
     /// The path of the log of the sent requests that must not be sent twice.
     var sentPath: String { Self.path("replay.sent", in: replayDirectory) }
 
+    /// The path of the log of the answers whose jobs could not be updated.
+    var answersPath: String { Self.path("replay.answers", in: replayDirectory) }
+
     /// The path of a file that is touched when holds of the queue are set or released.
     var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 

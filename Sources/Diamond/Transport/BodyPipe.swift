@@ -58,21 +58,25 @@ struct BodyPipe: Sendable {
     func yield(_ data: Data) -> Demand {
         // The first piece is stored without a copy, because it is often the whole body. A slice is copied, because
         // readers may index from 0.
-        yield { buffer in if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) } }
+        yield(upTo: highWater) { buffer in
+            if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) }
+        }
     }
 
     /// Appends a piece.
     ///
+    /// - Parameter highWater: the number of buffered bytes from which the producer is asked to pause; `nil` for that of
+    ///   the pipe.
     /// - Returns: the demand for the next piece. After `pause` this piece is buffered nevertheless.
-    func yield(bytes: UnsafeRawBufferPointer) -> Demand {
-        yield { buffer in
+    func yield(bytes: UnsafeRawBufferPointer, highWater: Int? = nil) -> Demand {
+        yield(upTo: highWater ?? self.highWater) { buffer in
             if let start = bytes.baseAddress {
                 buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
             }
         }
     }
 
-    private func yield(_ append: (inout Data) -> Void) -> Demand {
+    private func yield(upTo highWater: Int, _ append: (inout Data) -> Void) -> Demand {
         let (demand, waiter, progress) = state.withLock { state -> (Demand, Waiter?, State.ProgressReport?) in
             guard state.end == nil else { return (.stop, nil, nil) }
             append(&state.buffer)

@@ -22,7 +22,7 @@ extension RequestURL {
         private mutating func readScheme(_ text: Span<UInt8>) throws(MalformedURL) -> Bool {
             let scheme = readPart(of: text) { $0 == UInt8(ascii: ":") }
             guard position < text.count, text[position] == UInt8(ascii: ":") else {
-                throw Self.failure(in: text, "it has no scheme: begin with https://")
+                throw Self.failure(in: text, "it has no scheme: begin with https://, or set the engine's baseURL")
             }
             position += 1
             let (http, https) = (text.isEqual(scheme, to: "http"), text.isEqual(scheme, to: "https"))

@@ -2,7 +2,11 @@ extension RequestURL {
     /// Returns the absolute URL of a reference (RFC 3986 section 5.2). An absolute reference is returned as it is. `/a`
     /// starts at the base's root. `a` replaces the base's last segment, so that a base usually ends with `/`. `?a`
     /// keeps the base's path. An empty reference and `#a` keep its path and query.
-    static func resolve(_ reference: String, against base: String) throws(MalformedURL) -> String {
+    ///
+    /// - Parameter isDirectory: whether the path of the base counts as a directory, even if no slash ends it.
+    static func resolve(
+        _ reference: String, against base: String, isDirectory: Bool = false
+    ) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
         let base = try RequestURL(parsing: base)
         let authority = base.userInfo.map { String(decoding: $0, as: UTF8.self) + "@" } ?? ""
@@ -15,12 +19,15 @@ extension RequestURL {
         switch reference.utf8.first.map(Unicode.Scalar.init) {
         case "?": return origin + path + reference
         case nil, "#": return origin + base.text().dropFirst(base.origin.count) + reference
-        default: return origin + path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+        default:
+            // By bytes: a combining character may follow the slash.
+            let isEnded = !isDirectory || path.utf8.last == UInt8(ascii: "/")
+            return origin + (isEnded ? path[...(path.lastIndex(of: "/") ?? path.startIndex)] : path + "/") + reference
         }
     }
 
     /// Returns the absolute URL of an app's reference. An absolute reference is returned as it is. A relative one must
-    /// not leave the base, because parts of it may be untrusted, as in `"cities/\(name)"`.
+    /// not leave the base, because parts of it may be untrusted, as in `"cities/\(name)"`. The base is a directory.
     ///
     /// - Throws: ``MalformedURL`` for a relative reference to another host (`//host/`), or with `..` in its path.
     ///   A backslash counts as a slash, and `..` may be escaped, because some servers treat them alike.
@@ -34,7 +41,7 @@ extension RequestURL {
         guard !isNetworkPath, !segments.contains(where: { $0.elementsEqual("..".utf8) }) else {
             throw leavesBase(reference, isNetworkPath: isNetworkPath)
         }
-        return try resolve(reference, against: base)
+        return try resolve(reference, against: base, isDirectory: true)
     }
 
     private static func leavesBase(_ reference: String, isNetworkPath: Bool) -> MalformedURL {

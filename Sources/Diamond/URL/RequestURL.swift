@@ -66,6 +66,16 @@ package struct RequestURL: Hashable {
         whole.withBytes { body($0.extracting(..<originEnd), $0.extracting(originEnd..<pathEnd)) }
     }
 
+    /// Whether the URL has the origin of a prefix, and its path or one below it. The prefix's query does not count.
+    func isBelow(_ prefix: RequestURL) -> Bool {
+        guard origin == prefix.origin else { return false }
+        let (path, directory) = (path, prefix.path)
+        guard path.starts(with: directory), directory.last != UInt8(ascii: "/") else {
+            return path.starts(with: directory)
+        }
+        return path.count == directory.count || path[directory.count] == UInt8(ascii: "/")
+    }
+
     private var hasQuery: Bool { pathEnd < whole.utf8.count }
 
     /// Returns the URL to send, with `items` after its own query, without user info and fragment.

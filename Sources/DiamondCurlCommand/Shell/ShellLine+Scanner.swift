@@ -44,6 +44,7 @@ extension ShellLine {
                 case "$" where consume("(printf '"): quoted += try printed(from: index - 1)
                 case "`": throw refusal(of: byte, at: index - 1)
                 case "$" where isExpansion: throw refusal(of: byte, at: index - 1)
+                case "!" where isHistory(quoted: true): throw refusal(of: byte, at: index - 1)
                 case "\\": quoted += escapedInDoubleQuotes()
                 default: quoted.append(byte)
                 }
@@ -66,6 +67,14 @@ extension ShellLine {
         private var isExpansion: Bool {
             guard let byte = peek() else { return false }
             return "{([_@*#?$!-".utf8.contains(byte) || Character(Unicode.Scalar(byte)).isShellLetter
+        }
+
+        /// Whether the text after a `!` makes it a line of the history at a prompt (bash manual, section 9.3).
+        ///
+        /// - Parameter isQuoted: whether the `!` is in double quotes, whose end leaves it as it is.
+        func isHistory(quoted isQuoted: Bool) -> Bool {
+            guard let byte = peek() else { return false }
+            return !" \t\r\n=".utf8.contains(byte) && !(isQuoted && byte == UInt8(ascii: "\""))
         }
 
         private mutating func escapedInDoubleQuotes() -> [UInt8] {
@@ -96,14 +105,21 @@ extension ShellLine {
         }
 
         func refusal(of byte: UInt8, at index: Int) -> RequestError {
+            failure(at: index, Self.reason(for: byte))
+        }
+
+        static func refusal(of byte: UInt8, in word: ShellWord) -> RequestError { word.failure(reason(for: byte)) }
+
+        private static func reason(for byte: UInt8) -> String {
             let character = Character(Unicode.Scalar(byte))
             let remedy =
                 switch character {
                 case "$": "insert the variable's value, or quote the text with '…' if it is literal"
                 case "`": "insert what the command between the backticks writes, or quote it with '…'"
+                case "~", "=", "{", "*", "?", "[", "!": "quote the word with '…'"
                 default: "quote the word with '…', or remove what does not belong to curl"
                 }
-            return failure(at: index, "a shell would act on '\(character)': \(remedy)")
+            return "a shell would act on '\(character)': \(remedy)"
         }
     }
 }

@@ -3,8 +3,8 @@ import Diamond
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
 /// It refuses everything else that the shell would interpret (variables, substitutions, pipes, redirections, comments,
-/// a second command), with two exceptions for bytes that are not plain text: the pipe `printf '…' | command`, and the
-/// substitution `"$(printf '…')"`.
+/// a second command, ``ShellExpansion``, lines of the history), with two exceptions for bytes that are not plain text:
+/// the pipe `printf '…' | command`, and the substitution `"$(printf '…')"`.
 struct ShellLine {
     private(set) var words: [ShellWord] = []
     /// The bytes that `printf` pipes into the command.
@@ -12,12 +12,14 @@ struct ShellLine {
     var scanner: Scanner
     /// The word being read; `nil` between words.
     private var word: ShellWord?
+    /// Whether each byte of the word is quoted or escaped.
+    private var isQuoted: [Bool] = []
 
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy.
     init(_ text: String) throws(RequestError) {
         scanner = Scanner(bytes: Array(text.utf8))
         while let byte = scanner.peek() { try read(byte) }
-        endWord()
+        try endWord()
     }
 
     /// The position of the text's end, for errors about missing text.
@@ -27,27 +29,32 @@ struct ShellLine {
         let start = scanner.index
         scanner.index += 1
         switch Unicode.Scalar(byte) {
-        case " ", "\t": endWord()
+        case " ", "\t": try endWord()
         case "\r", "\n": try endLine()
         case "'": append(try scanner.singleQuoted(), from: start)
         case "\"": append(try scanner.doubleQuoted(), from: start)
         case "$" where scanner.consume("'"): append(try scanner.dollarQuoted(), from: start)
         case "\\": try escape(from: start)
+        case "!" where scanner.isHistory(quoted: false): throw scanner.refusal(of: byte, at: start)
         case "|": try pipe(from: start)
         case "#" where word == nil: throw scanner.failure(at: start, "this is a comment: remove it, or quote the '#'")
         case "$", "`", ";", ">", "<", "&", "(", ")": throw scanner.refusal(of: byte, at: start)
-        default: append([byte], from: start)
+        default: append([byte], from: start, isQuoted: false)
         }
     }
 
-    private mutating func append(_ bytes: [UInt8], from start: Int) {
+    private mutating func append(_ bytes: [UInt8], from start: Int, isQuoted: Bool = true) {
         if word == nil { word = ShellWord(bytes: [], position: scanner.nextPosition(at: start)) }
         word?.bytes += bytes
+        self.isQuoted += repeatElement(isQuoted, count: bytes.count)
     }
 
-    private mutating func endWord() {
-        if let word { words.append(word) }
-        word = nil
+    private mutating func endWord() throws(RequestError) {
+        guard let word else { return }
+        if let byte = ShellExpansion(word, isQuoted: isQuoted).start { throw Scanner.refusal(of: byte, in: word) }
+        words.append(word)
+        self.word = nil
+        isQuoted = []
     }
 
     private mutating func escape(from start: Int) throws(RequestError) {
@@ -57,7 +64,7 @@ struct ShellLine {
     }
 
     private mutating func endLine() throws(RequestError) {
-        endWord()
+        try endWord()
         let blanks = Set(" \t\r\n".utf8)
         while let byte = scanner.peek(), blanks.contains(byte) { scanner.index += 1 }
         guard !words.isEmpty, scanner.peek() != nil else { return }
@@ -65,7 +72,7 @@ struct ShellLine {
     }
 
     private mutating func pipe(from start: Int) throws(RequestError) {
-        endWord()
+        try endWord()
         guard input == nil, words.count == 2, words[0].bytes.elementsEqual("printf".utf8) else {
             throw scanner.refusal(of: UInt8(ascii: "|"), at: start)
         }

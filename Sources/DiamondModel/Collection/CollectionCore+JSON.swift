@@ -163,13 +163,18 @@ extension CollectionCore {
 
     /// The models as a JSON array in insertion order. Rejected elements are at their indexes. If a member's rules have
     /// rejected an element, only the member is written.
-    var json: JSONValue {
+    var json: JSONValue { .array(values) }
+
+    /// The elements of the JSON array that an encoder can write.
+    var readableValues: [JSONValue] { values.filter { $0.fault == nil } }
+
+    private var values: [JSONValue] {
         var values = allModels.map(\.json)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {
             values.insert(rejection.json, at: min(rejection.index, values.count))
         }
-        return .array(values)
+        return values
     }
 
     // MARK: As a property of a model

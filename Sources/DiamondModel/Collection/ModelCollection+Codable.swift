@@ -27,10 +27,10 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Encodes all models including filtered ones, the names of filters and sort keys, and the position in the source.
+    /// Encodes all models including filtered ones, rejected elements that can be read, the names of filters and sort keys, and the position in the source.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(json, forKey: .models)
+        try container.encode(core.readableValues, forKey: .models)
         try container.encode(filters.keys.sorted(), forKey: .filters)
         try container.encode(sortKeys.map(\.name), forKey: .sortKeys)
         guard let pager = core.pagerIfAny, pager.state.loadedAt != nil else { return }

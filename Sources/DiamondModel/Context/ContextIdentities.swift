@@ -20,7 +20,7 @@ final class ContextIdentities: Sendable {
         mutating func admits(_ identity: String?, for subject: Subject) -> Bool {
             guard let identity else { return !owned.contains(subject) }
             let owner = owners[subject.origin] ?? identity
-            guard owner == identity else { return false }
+            guard owner.isExactly(identity) else { return false }
             owners[subject.origin] = owner
             owned.insert(subject)
             return true

@@ -42,7 +42,7 @@ public final class ModelContext {
     /// The queued calls that were reported as in need of review, with the time at which they were put there.
     var reviews: [ReplayJob.ID: Date] = [:]
     /// The objects whose deletions are queued, by the ordering keys of their calls.
-    var pendingDeletions: [String: DeletedModel] = [:]
+    var pendingDeletions: [ExactText: DeletedModel] = [:]
 
     /// Creates an empty context.
     ///

@@ -3,11 +3,12 @@ import Foundation
 
 /// The id of a model: a number or text from the server, or a local id of an object that has none yet.
 ///
-/// A number and its decimal text are one id: `7` and `"7"`, not `"07"`.
+/// A number of any size and its decimal text are one id: `7` and `"7"`, not `"07"`. Texts are compared byte by byte.
 public struct ModelID: Sendable {
     private enum Value: Hashable, Sendable {
         case number(Int64)
-        case text(String)
+        /// Text, or the digits of an integer beyond `Int64`.
+        case text(ExactText)
         case local(UUID)
     }
 
@@ -28,7 +29,7 @@ public struct ModelID: Sendable {
         if let number = Int64(text), String(number) == text {
             self.init(.number(number), isQuoted: isQuoted)
         } else {
-            self.init(.text(text))
+            self.init(.text(ExactText(text)), isQuoted: isQuoted)
         }
     }
 
@@ -36,12 +37,12 @@ public struct ModelID: Sendable {
     public init?(json: JSONValue) {
         switch json {
         case .integer(let number): self.init(number)
-        case .number(let number):
-            // Beyond 2^53 a double represents several integers.
-            guard let integer = Int64(exactly: number), integer.magnitude <= 1 << 53 else { return nil }
-            self.init(integer)
         case .string(let text) where !text.isEmpty: self.init(text)
-        default: return nil
+        default:
+            guard let digits = json.integerText else { return nil }
+            // Beyond 2^53 a double represents several integers. Larger ones stand for their shortest digits.
+            if case .number = json, let number = Int64(digits), number.magnitude > 1 << 53 { return nil }
+            self.init(digits, isQuoted: false)
         }
     }
 
@@ -62,7 +63,7 @@ public struct ModelID: Sendable {
     public var json: JSONValue {
         switch value {
         case .number(let number): isQuoted ? .string(String(number)) : .integer(number)
-        case .text(let text): .string(text)
+        case .text(let text): isQuoted ? .string(text.text) : JSONValue(number: text.text) ?? .string(text.text)
         case .local: .null
         }
     }
@@ -77,7 +78,7 @@ extension ModelID: CustomStringConvertible {
     public var description: String {
         switch value {
         case .number(let number): String(number)
-        case .text(let text): text
+        case .text(let text): text.text
         case .local(let id): "local:\(id.uuidString)"
         }
     }
@@ -93,13 +94,17 @@ extension ModelID: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(Int64.self) { self.init(number); return }
+        if (try? container.decode(Double.self)) != nil, let id = ModelID(json: try container.decode(JSONValue.self)) {
+            self = id
+            return
+        }
         let text = try container.decode(String.self)
         self = ModelID(local: text) ?? ModelID(text)
     }
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if case .number(let number) = value, !isQuoted { return try container.encode(number) }
+        if !isLocal, !isQuoted { return try container.encode(json) }
         try container.encode(description)
     }
 }

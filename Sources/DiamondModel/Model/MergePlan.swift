@@ -53,7 +53,7 @@ struct MergePlan {
     private mutating func noteInvalidID(in object: [String: JSONValue]) {
         let key = type(of: model).idKey
         guard newID == nil, !model.isNew, let found = object[key] else { return }
-        repairs.append(Repair(path: key, reason: found == .null ? .null : .wrongType, found: found, key: key))
+        repairs.append(Repair(path: key, reason: .init(refusing: found), found: found, key: key))
     }
 
     private mutating func plan(_ slot: PropertyVisitor.Slot, at index: Int, json: JSONValue, staging: Staging) {
@@ -67,7 +67,7 @@ struct MergePlan {
                 return log.merge(json, into: child) ? child : nil
             }
             if let value = property.decode(json, repairs: &log) { return value }
-            log.note(json == .null ? .null : .wrongType, found: json)
+            log.note(.init(refusing: json), found: json)
             return nil
         }
         repairs += log.repairs
@@ -162,10 +162,10 @@ extension [String: JSONValue] {
         var result = self
         for (name, value) in new {
             let deeper = paths.filter { $0.count > 1 && $0[0] == name }.map { Array<String>($0.dropFirst()) }
-            if !deeper.isEmpty, case .object(let new) = value, case .object(let old)? = self[name] {
-                result[name] = .object(old.merged(with: new, along: deeper))
+            if !deeper.isEmpty, case .object(let new) = value, case .object(let old)? = self.value(named: name) {
+                result.set(.object(old.merged(with: new, along: deeper)), named: name)
             } else {
-                result[name] = value
+                result.set(value, named: name)
             }
         }
         return result

@@ -9,7 +9,8 @@ extension Model {
         return value
     }
 
-    /// Changes a property, for its setter. A value equal to the old one changes nothing.
+    /// Changes a property, for its setter. A value equal to the old one changes nothing. Texts are equal if their bytes
+    /// are.
     ///
     /// - Parameters:
     ///   - property: The declaration of the property.
@@ -20,8 +21,9 @@ extension Model {
     public final func write<Owner: Model, Value: Equatable>(
         _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
     ) {
-        if old == new { return confirm(property, value: old) }
-        put(property, from: old, to: new, areSame: { $0 == $1 }, store: store)
+        let texts = property.form.texts
+        if old == new, texts?(old, new) ?? true { return confirm(property, value: old) }
+        put(property, from: old, to: new, areSame: { $0 == $1 && texts?($0, $1) ?? true }, store: store)
     }
 
     /// Changes a property that holds a nested model, for its setter.

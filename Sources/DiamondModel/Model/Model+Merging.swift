@@ -32,7 +32,7 @@ extension Model {
         core.replaceAll(with: values)
         tracking.repairs += core.rejected.map { rejection in
             Repair(
-                path: "\(property.key)[\(rejection.index)]", reason: rejection.json == .null ? .null : .wrongType,
+                path: "\(property.key)[\(rejection.index)]", reason: .init(refusing: rejection.json),
                 found: rejection.json, key: property.key)
         }
     }

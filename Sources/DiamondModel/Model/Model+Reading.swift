@@ -102,14 +102,15 @@ extension Model {
 
 extension JSONValue {
     init(modelText text: Data) throws {
-        do { try self.init(reading: text) } catch { throw ModelError(.malformed, "the text is not JSON: \(error)") }
+        do { try self.init(reading: text, isolatesFaults: true) } catch {
+            throw ModelError(.malformed, "the text is not JSON: \(error)")
+        }
     }
 
     func modelObject() throws -> [String: JSONValue] {
-        guard case .object(let object) = self else {
-            throw ModelError(.malformed, "a model needs a JSON object, and this is \(kindName)")
-        }
-        return object
+        if case .object(let object) = self { return object }
+        if let fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
+        throw ModelError(.malformed, "a model needs a JSON object, and this is \(kindName)")
     }
 
     func modelText() throws -> Data {

@@ -110,11 +110,14 @@ extension CollectionCore {
         case .more:
             let isShifted = pager.isShifted
             let position = pager.nextPosition(source)
-            let next = try source.paging.position(after: page, at: position)
+            var next = try source.paging.position(after: page, at: position)
             let changes = pager.sourceChanges
             upsert(page.items)
             // If an object was destroyed during the load, the page may lack a row: the same page is requested again.
-            if !isShifted, pager.sourceChanges == changes { pager.moveOn(to: next, from: position, total: page.total) }
+            if !isShifted, pager.sourceChanges == changes {
+                if isRepeated(page, of: source) { next = .end }
+                pager.moveOn(to: next, from: position, total: page.total)
+            }
         }
         pager.note(page)
     }
@@ -126,7 +129,15 @@ extension CollectionCore {
         replaceAll(with: page.items)
         guard pager.sourceChanges == changes else { return }
         pager.begin(at: next, total: page.total, destroyed: destroyed)
+        _ = isRepeated(page, of: source)
         pager.note(page)
+    }
+
+    /// Returns whether a page shows that the server ignores the position of counted pages.
+    private func isRepeated(_ page: Page, of source: PageSource) -> Bool {
+        guard source.paging.isCounted else { return false }
+        return pager.noteItems(
+            page.items.map { json in (try? id(of: json)).map(AnyHashable.init) ?? AnyHashable(json) })
     }
 
     /// Returns whether an item of a response was destroyed during the load.

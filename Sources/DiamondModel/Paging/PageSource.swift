@@ -68,7 +68,7 @@ public struct PageSource: Sendable {
                 try paging.checkOrigin(of: position, list: engine.url(of: list))
             }
             var result = try await engine.output(of: request) { response in
-                try page?(response) ?? format.page(of: response)
+                try page?(response) ?? format.page(of: response, isolatesFaults: true)
             }
             if result.url.isEmpty { result.url = url }
             result.sent = Page.SentRequest(request, url: url)

@@ -9,6 +9,11 @@ final class Pager {
     private(set) var total: Int?
     /// The loaded positions. A server that refers to one of them again has no further page.
     private var visited: Set<PagePosition> = []
+    /// The items of the last page: their ids, or the items themselves if they have none.
+    private var lastItems: [AnyHashable] = []
+    /// The number of times in a row that the last page was repeated.
+    private var repetitions = 0
+    private static let maximumRepetitions = 2
     /// The number of objects that were destroyed since the position was set.
     private var destroyed = 0
     private var destroyedAtRequest = 0
@@ -47,9 +52,21 @@ final class Pager {
     /// - Parameter destroyed: The number of its objects that were destroyed during the load.
     func begin(at position: PagePosition, total: Int?, destroyed: Int = 0) {
         visited = [.start]
+        lastItems = []
+        repetitions = 0
         self.destroyed = destroyed
         self.position = position
         self.total = total
+    }
+
+    /// Notes the items of a counted page.
+    ///
+    /// - Returns: whether the server ignores the position. It has repeated the page twice: once may be a coincidence,
+    ///   after as many new items as a page has.
+    func noteItems(_ items: [AnyHashable]) -> Bool {
+        repetitions = items == lastItems ? repetitions + 1 : 0
+        lastItems = items
+        return repetitions >= Self.maximumRepetitions
     }
 
     /// Sets the position after a page.

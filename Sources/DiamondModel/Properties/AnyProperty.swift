@@ -42,7 +42,8 @@ public class AnyProperty: @unchecked Sendable {
         self.isNested = isNested
         anyKeyPath = keyPath
         key = keys[0].text
-        onlyName = keys.count == 1 && keys[0].names.count == 1 && access != .transient ? keys[0].names[0] : nil
+        let isUsual = keys.count == 1 && keys[0].names.count == 1 && !keys[0].mayLookLikeOthers
+        onlyName = isUsual && access != .transient ? keys[0].names[0] : nil
         isPlain = !hasRules && !isNested
         isQuiet = isPlain && key != idKey
     }

@@ -38,30 +38,40 @@ extension Codec where Value: ModelValue {
 }
 
 extension Codec where Value == Date {
-    /// A date as ISO 8601 text, with or without fractional seconds. Written in UTC.
+    /// A date as text in the form of RFC 3339, a profile of ISO 8601. Written in UTC.
+    ///
+    /// Milliseconds and microseconds are read and written exactly; a date does not hold nanoseconds. A date that is not
+    /// finite is written as `null`.
     public static var iso8601: Codec {
         Codec(
             decode: { json in
                 guard case .string(let text) = json else { return nil }
-                return (try? Date(text, strategy: .iso8601))
-                    ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+                return InternetTime.date(text)
             },
-            encode: { date in
-                let isWhole = date.timeIntervalSince1970 == date.timeIntervalSince1970.rounded()
-                return .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole)))
-            })
+            encode: { date in InternetTime.text(date).map(JSONValue.string) ?? .null })
     }
 
-    /// A number of seconds since 1970.
-    public static var secondsSince1970: Codec { number(scale: 1) }
+    /// A number of seconds since 1970, with milliseconds or microseconds as fraction.
+    public static var secondsSince1970: Codec { number(unit: 1_000_000) }
 
-    /// A number of milliseconds since 1970.
-    public static var millisecondsSince1970: Codec { number(scale: 1000) }
+    /// A number of milliseconds since 1970, with microseconds as fraction.
+    public static var millisecondsSince1970: Codec { number(unit: 1000) }
 
-    private static func number(scale: Double) -> Codec {
-        Codec(
+    /// Returns the codec of a number of units since 1970.
+    ///
+    /// - Parameter unit: The length of the unit in microseconds.
+    private static func number(unit: Int64) -> Codec {
+        let scale = 1_000_000 / Double(unit)
+        return Codec(
             decode: { json in Double(json: json).map { Date(timeIntervalSince1970: $0 / scale) } },
-            encode: { .number($0.timeIntervalSince1970 * scale) })
+            encode: { date in
+                guard let instant = InternetTime.Instant(date) else {
+                    return .number(date.timeIntervalSince1970 * scale)
+                }
+                let (whole, rest) = instant.microseconds.quotientAndRemainder(dividingBy: unit)
+                let units = instant.seconds * (1_000_000 / unit) + whole
+                return rest == 0 ? .integer(units) : .number(Double(units) + Double(rest) / Double(unit))
+            })
     }
 }
 

@@ -1,8 +1,9 @@
 public import Diamond
+public import Foundation
 
 /// A value that a property can hold without a codec.
 ///
-/// Numbers, Booleans, strings, `JSONValue`, and arrays and string dictionaries of such values conform. An enum with raw
+/// Numbers, also `Decimal`, Booleans, strings, `JSONValue`, and arrays and string dictionaries of such values conform. An enum with raw
 /// values conforms by its declaration. A property of an optional value is declared with `Property(nullable:)`.
 public protocol ModelValue: Equatable, SendableMetatype {
     /// Creates the value from JSON, or returns `nil` for JSON of another type.
@@ -46,21 +47,39 @@ extension Double: ModelValue {
         switch json {
         case .number(let number): self = number
         case .integer(let integer): self = Double(integer)
-        default: return nil
+        default:
+            guard let double = Double(nearest: json) else { return nil }
+            self = double
         }
+    }
+
+    /// Creates the double that is nearest to a number with more digits.
+    @usableFromInline
+    init?(nearest json: JSONValue) {
+        guard let double = json.numberText.flatMap({ Double($0) }), double.isFinite else { return nil }
+        self = double
     }
 
     public var json: JSONValue { isFinite ? .number(self) : .null }
 }
 
 extension Float: ModelValue {
+    /// Creates the nearest number, or returns `nil` if the JSON is larger than any.
     @inlinable
     public init?(json: JSONValue) {
         guard let double = Double(json: json) else { return nil }
-        self = Float(double)
+        self.init(double)
+        if isInfinite { return nil }
     }
 
     public var json: JSONValue { isFinite ? .number(Double(self)) : .null }
+}
+
+extension Decimal: ModelValue {
+    /// Creates the exact number, or returns `nil` if it has more than 38 digits.
+    public init?(json: JSONValue) { self.init(exactly: json) }
+
+    public var json: JSONValue { JSONValue(self) ?? .null }
 }
 
 extension JSONValue: ModelValue {
@@ -74,12 +93,18 @@ extension ModelValue where Self: FixedWidthInteger {
     public init?(json: JSONValue) {
         switch json {
         case .integer(let integer): self.init(exactly: integer)
-        case .number(let number): self.init(exactly: number)
-        default: return nil
+        default:
+            guard let text = json.digits else { return nil }
+            self.init(text)
         }
     }
 
     public var json: JSONValue { JSONValue(self) }
+}
+
+extension JSONValue {
+    /// The digits of a number without a fraction; `nil` for other values.
+    @usableFromInline var digits: String? { integerText }
 }
 
 extension Int: ModelValue {}
@@ -101,6 +126,15 @@ extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
     }
 
     public var json: JSONValue { rawValue.json }
+}
+
+extension ModelValue where Self: RawRepresentable, RawValue == String {
+    /// Creates the value with a raw value that has the same bytes, or returns `nil` if there is none.
+    public init?(json: JSONValue) {
+        guard case .string(let text) = json else { return nil }
+        self.init(rawValue: text)
+        if !rawValue.isExactly(text) { return nil }
+    }
 }
 
 extension Array: ModelValue where Element: ModelValue {

@@ -22,6 +22,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         /// Whether two values are equal by value.
         let areEqual: @Sendable (Value, Value) -> Bool
         let duplicate: @Sendable (Value) -> Value
+        /// Whether the texts in equal values have equal bytes; `nil` for values without texts.
+        @usableFromInline var texts: (@Sendable (Value, Value) -> Bool)?
         var model: (@Sendable (Value) -> Model)?
         var collection: (@Sendable (Value) -> CollectionCore)?
     }
@@ -156,5 +158,10 @@ extension Property {
 
 extension Property.Form where Value: Equatable & SendableMetatype {
     @usableFromInline
-    static var values: Self { Self(areSame: { $0 == $1 }, areEqual: { $0 == $1 }, duplicate: { $0 }) }
+    static var values: Self {
+        let texts = ExactEquality.texts(of: Value.self)
+        guard let texts else { return Self(areSame: { $0 == $1 }, areEqual: { $0 == $1 }, duplicate: { $0 }) }
+        let areEqual: @Sendable (Value, Value) -> Bool = { $0 == $1 && texts($0, $1) }
+        return Self(areSame: areEqual, areEqual: areEqual, duplicate: { $0 }, texts: texts)
+    }
 }

@@ -24,14 +24,34 @@ public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension PropertyKey {
-    /// Returns the value at this key, or `nil` if the object has no such member.
+    /// Whether a member with another name, by its bytes, may look the same. Names of ASCII without three characters
+    /// that have equivalents never do.
+    var mayLookLikeOthers: Bool {
+        names.contains { $0.utf8.contains { $0 > 0x7F || "K;`".utf8.contains($0) } }
+    }
+
+    /// Returns the value at this key; `nil` if the object has no such member.
+    ///
+    /// It is `null` if the path ends at `null` or at another value that is no object.
     func value(in object: [String: JSONValue]) -> JSONValue? {
-        var value = object[names[0]]
+        var value = object.value(named: names[0])
         for name in names.dropFirst() {
-            guard case .object(let members)? = value else { return nil }
-            value = members[name]
+            guard let outer = value else { return nil }
+            guard case .object(let members) = outer else { return .null }
+            value = members.value(named: name)
         }
         return value
+    }
+
+    /// Whether the path ends at a value that is no object.
+    func isCut(in object: [String: JSONValue]) -> Bool {
+        var members = object
+        for name in names.dropLast() {
+            guard let value = members.value(named: name) else { return false }
+            guard case .object(let inner) = value else { return true }
+            members = inner
+        }
+        return false
     }
 
     /// Stores a value at this key, and creates the objects on its path. `nil` removes the member.
@@ -41,10 +61,14 @@ extension PropertyKey {
 
     private static func put(_ value: JSONValue?, at names: ArraySlice<String>, into object: inout [String: JSONValue]) {
         guard let name = names.first else { return }
-        if names.count == 1 { object[name] = value; return }
+        if names.count == 1 { return object.set(value, named: name) }
         var members: [String: JSONValue] = [:]
-        if case .object(let existing)? = object[name] { members = existing } else if value == nil { return }
+        if case .object(let existing)? = object.value(named: name) {
+            members = existing
+        } else if value == nil {
+            return
+        }
         put(value, at: names.dropFirst(), into: &members)
-        object[name] = .object(members)
+        object.set(.object(members), named: name)
     }
 }

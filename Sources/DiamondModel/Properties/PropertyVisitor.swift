@@ -157,7 +157,7 @@ extension RepairLog {
         reading(property.keys[0]) { log in
             guard let json else { log.note(.missing, found: nil); return nil }
             guard let value = property.codec.decode(json, &log) else {
-                log.note(json == .null ? .null : .wrongType, found: json)
+                log.note(.init(refusing: json), found: json)
                 return nil
             }
             log.repairViolations(found: json)
@@ -171,7 +171,7 @@ extension RepairLog {
     mutating func elements(of property: AnyProperty, in json: JSONValue?) -> [JSONValue]? {
         reading(property.keys[0]) { log in
             if case .array(let values)? = json { return values }
-            log.note(json == nil ? .missing : json == .null ? .null : .wrongType, found: json)
+            log.note(json.map(Repair.Reason.init(refusing:)) ?? .missing, found: json)
             return nil
         }
     }

@@ -12,6 +12,14 @@ public struct Repair: Hashable, Sendable {
         case wrongType
         /// The value breaks a rule, and the property rejects such values. Has the rule's name.
         case rule(String)
+        /// The object could be read differently by two readers: a name twice, a lone surrogate, a number larger than
+        /// any double. Or it is nested too deeply. Has the reason.
+        case unreadable(String)
+
+        /// The reason for which a property does not take JSON of the wrong type.
+        init(refusing json: JSONValue) {
+            self = json == .null ? .null : json.fault.map(Reason.unreadable) ?? .wrongType
+        }
     }
 
     /// The path of the value: the property's key, and the index or key within an array or object, such as `tags[3]`.
@@ -31,6 +39,7 @@ extension Repair: CustomStringConvertible {
         case .null: "\(path) is null"
         case .wrongType: "\(path) is \(found?.kindName ?? "nothing")"
         case .rule(let name): "\(path) breaks the rule \(name)"
+        case .unreadable(let reason): "\(path) cannot be read: \(reason)"
         }
     }
 }
@@ -74,7 +83,7 @@ public struct RepairLog {
         path += suffix
         defer { path = outer }
         if let value = body(&self) { return value }
-        note(json == .null ? .null : .wrongType, found: json)
+        note(.init(refusing: json), found: json)
         return nil
     }
 

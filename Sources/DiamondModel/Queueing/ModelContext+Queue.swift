@@ -22,9 +22,8 @@ extension ModelContext {
         // Unsaved changes of live objects are newer than their queued calls.
         var newer: [ObjectIdentifier: [AnyProperty]] = [:]
         for (job, isConsumed) in try queue.jobsStoringAnswers() where !isConsumed && !job.hasEnded {
-            guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
-                continue
-            }
+            guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity.isExactly(identity)
+            else { continue }
             addQueuedCall(job.id, of: subject, as: type)
             let live = existing(type, for: subject)
             if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
@@ -90,7 +89,7 @@ extension ModelContext {
         for type in types {
             let identity = try await identity(for: type)
             let collector = SaveCollector(context: self, type: type, queue: queue) {
-                $0.identity == identity && isIncluded($0)
+                $0.identity.isExactly(identity) && isIncluded($0)
             }
             saves += try await collector.collect()
         }
@@ -112,7 +111,7 @@ extension ModelContext {
     /// Returns the live instance that a queued call belongs to.
     func existing(_ type: Model.Type, for subject: QueuedSubject) -> Model? {
         subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
-            live.listName.isEmpty || live.listName == subject.list
+            live.listName.isEmpty || live.listName.isExactly(subject.list)
         }
     }
 
@@ -176,18 +175,19 @@ extension ModelContext {
     func addPendingDeletion(_ deleted: DeletedModel, at key: String) {
         order.deleted.insert(ModelKey(type(of: deleted.model), deleted.model.modelID))
         // At a second deletion the object is in no collection any more.
+        let key = ExactText(key)
         if pendingDeletions[key] == nil { pendingDeletions[key] = deleted }
     }
 
     /// Restores an object that the server has not deleted.
     func revertDeletion(_ key: String) {
-        guard let deleted = pendingDeletions[key] else { return }
+        guard let deleted = pendingDeletions[ExactText(key)] else { return }
         endDeletion(key, isDestroyed: false)
         for position in deleted.positions.reversed() { position.restore(deleted.model) }
     }
 
     func endDeletion(_ key: String, isDestroyed: Bool) {
-        guard let deleted = pendingDeletions.removeValue(forKey: key) else { return }
+        guard let deleted = pendingDeletions.removeValue(forKey: ExactText(key)) else { return }
         let model = ModelKey(type(of: deleted.model), deleted.model.modelID)
         order.deleted.remove(model)
         if isDestroyed { order.noteDestroyed(model) }

@@ -24,7 +24,7 @@ struct ModelQueue {
     ///   `otherIdentity`. `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
         let first = try await queue(of: model)
-        await first.context.collectForLater([type(of: model)]) { $0.orderingKey == first.key }
+        await first.context.collectForLater([type(of: model)]) { $0.orderingKey.isExactly(first.key) }
         // The answers may have assigned the server's id, which changes the key.
         let queue = try await queue(of: model)
         queue.context.setQueuedCalls(try queue.uncollectedCalls().map(\.job.id), of: model)
@@ -53,7 +53,7 @@ struct ModelQueue {
         guard let id = model.serverID else { return "\(list)/\(model.localID)" }
         // Calls from before the server assigned the id may still wait, and are sent first.
         let earlier = try queue.jobsStoringAnswers().first { job, isConsumed in
-            guard !isConsumed, job.identity == identity, let subject = QueuedSubject(job) else { return false }
+            guard !isConsumed, job.identity.isExactly(identity), let subject = QueuedSubject(job) else { return false }
             return subject.isSame(as: model) && subject.serverID == id
         }
         return earlier?.job.orderingKey ?? "\(list)/\(id)"
@@ -62,7 +62,7 @@ struct ModelQueue {
     /// Returns the object's calls that were not answered, or whose answers were not collected.
     func uncollectedCalls() throws -> [UncollectedCall] {
         try queue.jobsStoringAnswers().compactMap { job, isConsumed in
-            guard !isConsumed, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
+            guard !isConsumed, job.orderingKey.isExactly(key), let subject = QueuedSubject(job) else { return nil }
             return UncollectedCall(job: job, subject: subject)
         }
     }
@@ -150,7 +150,7 @@ struct QueuedCall {
     nonisolated(nonsending) func finish() async throws {
         let failure = await sending?.value
         let isAnswered = sending != nil && failure?.code != .queued
-        await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey == key }
+        await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey.isExactly(key) }
         guard let failure, failure.code != .queued, !failure.saysGone || call != .destroy else { return }
         throw failure
     }

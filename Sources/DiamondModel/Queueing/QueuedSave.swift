@@ -64,7 +64,7 @@ struct QueuedSubject {
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
-    func isSame(as model: Model) -> Bool { type == Swift.type(of: model).queueName && list == model.listName }
+    func isSame(as model: Model) -> Bool { type == Swift.type(of: model).queueName && list.isExactly(model.listName) }
 }
 
 extension Model {

@@ -185,7 +185,7 @@ struct SaveCollector {
     /// Returns the server's id of an object, from its live instance or from the answer to the call that has created it.
     private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
         if let id = context.existing(type, for: subject)?.serverID { return id }
-        for (job, _) in try jobs() where job.orderingKey == key && job.state == .done {
+        for (job, _) in try jobs() where job.orderingKey.isExactly(key) && job.state == .done {
             guard QueuedSubject(job)?.call == .create, let stored = try queue.answeredJob(job.id),
                 let response = try? response(of: stored)
             else { continue }
@@ -197,7 +197,7 @@ struct SaveCollector {
     /// Returns whether the call that creates an object waits or is being sent.
     private func isBeingCreated(in key: String?) throws -> Bool {
         try jobs().contains { job, _ in
-            job.orderingKey == key && !job.hasEnded && QueuedSubject(job)?.call == .create
+            job.orderingKey.isExactly(key) && !job.hasEnded && QueuedSubject(job)?.call == .create
         }
     }
 

@@ -1,3 +1,4 @@
+import Diamond
 public import Observation
 
 /// A value at a URL, such as the image of a model. It is loaded on request, and dropped when the URL changes.
@@ -55,7 +56,7 @@ public final class RemoteValue<Value: Sendable> {
     /// The state of the current URL's value.
     public var state: State {
         let url = url
-        let progress = progress?.url == url ? progress?.progress : nil
+        let progress = (progress?.url).isExactly(url) ? progress?.progress : nil
         if let value = url.isEmpty ? nil : loader.existing(url) { return .loaded(value) }
         switch progress {
         case .loading: return .loading
@@ -75,7 +76,7 @@ public final class RemoteValue<Value: Sendable> {
     @discardableResult
     public nonisolated(nonsending) func load() async throws -> Value {
         let url = url
-        for load in tasks where load.url != url { load.task.cancel() }
+        for load in tasks where !load.url.isExactly(url) { load.task.cancel() }
         guard !url.isEmpty else { return defaultValue }
         if let value = loader.existing(url) {
             // If another caller of the loader has loaded it, observers of this value were not notified yet.
@@ -95,8 +96,8 @@ public final class RemoteValue<Value: Sendable> {
     }
 
     private func finish(_ result: Result<Value, any Error>, of url: String) throws -> Value {
-        guard self.url == url else { return defaultValue }
-        let isLoading = tasks.contains { $0.url == url }
+        guard self.url.isExactly(url) else { return defaultValue }
+        let isLoading = tasks.contains { $0.url.isExactly(url) }
         switch result {
         case .success: progress = (url, .loaded)
         case .failure(is CancellationError): progress = isLoading ? (url, .loading) : nil

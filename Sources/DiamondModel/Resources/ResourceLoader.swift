@@ -12,8 +12,8 @@ public import Foundation
 /// ```
 public final class ResourceLoader<Value: Sendable>: Sendable {
     private struct State {
-        var memory: Sieve<String, Value>
-        var flights: [String: LoadFlight] = [:]
+        var memory: Sieve<ExactText, Value>
+        var flights: [ExactText: LoadFlight] = [:]
     }
 
     private let engine: Engine
@@ -44,7 +44,7 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
     }
 
     /// Returns the value of a URL from memory; `nil` if it is not there.
-    public func existing(_ url: String) -> Value? { state.withLock { $0.memory.use(url)?.value } }
+    public func existing(_ url: String) -> Value? { state.withLock { $0.memory.use(ExactText(url))?.value } }
 
     /// Returns the value of a URL from memory, otherwise from the engine. Canceling the last waiting caller cancels the
     /// request.
@@ -54,7 +54,8 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
         if let value = existing(url) { return value }
         let flight = flight(to: url)
         let completion = await flight.completion()
-        state.withLock { if $0.flights[url] === flight, flight.isOver { $0.flights[url] = nil } }
+        let key = ExactText(url)
+        state.withLock { if $0.flights[key] === flight, flight.isOver { $0.flights[key] = nil } }
         switch completion {
         // The last earlier caller was canceled before this one had joined.
         case .canceled where !Task.isCancelled: return try await value(of: url)
@@ -67,16 +68,16 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
     }
 
     /// Removes the value of a URL from memory. The engine's cached response stays.
-    public func removeValue(of url: String) { state.withLock { $0.memory.remove(url) } }
+    public func removeValue(of url: String) { state.withLock { $0.memory.remove(ExactText(url)) } }
 
     /// Removes all values from memory, for example after a memory warning.
     public func removeAll() { state.withLock { $0.memory.removeAll() } }
 
     private func flight(to url: String) -> LoadFlight {
         state.withLock { state in
-            if let flight = state.flights[url], !flight.isOver { return flight }
+            if let flight = state.flights[ExactText(url)], !flight.isOver { return flight }
             let flight = LoadFlight(Load(), time: 0) { try await self.load(url) }
-            state.flights[url] = flight
+            state.flights[ExactText(url)] = flight
             return flight
         }
     }
@@ -87,7 +88,7 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
             return (value, cost(value, response.body))
         }
         try Task.checkCancellation()
-        state.withLock { $0.memory.insert(value, under: url, cost: max(cost, 1)) }
+        state.withLock { $0.memory.insert(value, under: ExactText(url), cost: max(cost, 1)) }
         return value
     }
 }

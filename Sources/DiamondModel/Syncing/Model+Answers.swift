@@ -5,8 +5,19 @@ extension Tracking {
     func removeNewer(than time: Int, from object: inout [String: JSONValue], properties: [AnyProperty]) {
         guard let answerTimes else { return }
         for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
-            for key in property.keys { key.put(nil, into: &object) }
+            for key in property.keys {
+                if key.isCut(in: object) { Self.writeNulls(besides: key, into: &object, properties: properties) }
+                key.put(nil, into: &object)
+            }
         }
+    }
+
+    /// Replaces a value that is no object, but contains properties by their paths, by an object with `null` for each.
+    private static func writeNulls(
+        besides key: PropertyKey, into object: inout [String: JSONValue], properties: [AnyProperty]
+    ) {
+        let keys = properties.flatMap(\.keys).filter { $0.names[0] == key.names[0] && $0.isCut(in: object) }
+        for key in keys { key.put(.null, into: &object) }
     }
 }
 

@@ -70,6 +70,11 @@ extension Response {
     var age: Duration { headers[.age].flatMap { Int64($0) }.map { .seconds(max($0, 0)) } ?? .zero }
 
     func bodyAsJSON() throws -> JSONValue? {
-        do { return try json() } catch { throw ModelError(.malformed, "the body is not JSON: \(error)") }
+        let json: JSONValue?
+        do { json = try self.json(isolatesFaults: true) } catch {
+            throw ModelError(.malformed, "the body is not JSON: \(error)")
+        }
+        if let fault = json?.fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
+        return json
     }
 }

@@ -40,8 +40,8 @@ public enum SaveMethod: Hashable, Sendable {
 extension ModelObject where Self: Model {
     /// Makes changes and saves the object.
     ///
-    /// A failed save restores the earlier values of the object and its nested objects. Values that were set in the
-    /// meantime stay. The saves of an object run one after another. Values that are set during a save stay, and the
+    /// A failed save restores the earlier values of the object and its nested objects: those that the server has
+    /// confirmed, or that were not saved yet. Values that were set in the meantime stay. The saves of an object run one after another. Values that are set during a save stay, and the
     /// next save sends them. If nothing has changed, nothing is sent. While calls of an object wait in the queue, all
     /// its saves are queued.
     ///
@@ -58,7 +58,8 @@ extension ModelObject where Self: Model {
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, change: ((Self) -> Void)? = nil
     ) async throws {
         let waits = mode == .wait && !hasQueuedSaves
-        var visible = waits ? nil : change.map { VisibleChange(of: self, $0) }
+        var visible = waits ? nil : change.map { makeVisible($0) }
+        defer { if let visible { syncing.end(visible) } }
         var isConfirmed = false
         do {
             try visible?.check()
@@ -66,7 +67,7 @@ extension ModelObject where Self: Model {
             try await lock.acquire()
             if mode.isQueued || hasQueuedSaves {
                 // Calls may have been queued during the wait. Then the change is visible from now on.
-                if waits { visible = change.map { VisibleChange(of: self, $0) } }
+                if waits { visible = change.map { makeVisible($0) } }
                 return try await queueSave(mode, as: method, of: visible, releasing: lock)
             }
             defer { lock.release() }
@@ -80,5 +81,11 @@ extension ModelObject where Self: Model {
             if !isConfirmed { visible?.rollBack(self) }
             throw error
         }
+    }
+
+    private func makeVisible(_ change: (Self) -> Void) -> VisibleChange {
+        let visible = VisibleChange(of: self, change)
+        syncing.changes.append(visible)
+        return visible
     }
 }

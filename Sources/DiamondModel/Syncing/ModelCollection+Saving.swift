@@ -38,6 +38,11 @@ extension ModelCollection {
         context?.pendingDeletions.values.contains { $0.model === model } ?? false
     }
 
+    /// Returns whether the deletion of an object is being sent. The server may have deleted it already.
+    private func isBeingDestroyed(_ model: Object) -> Bool {
+        context?.order.destroying.contains(ModelKey(Object.self, model.modelID)) ?? false
+    }
+
     /// Removes an object from every collection. The next ``upload()`` or ``sync()`` deletes it on the server.
     ///
     /// ``undelete(_:)`` undoes the deletion. No load adds the object again.
@@ -52,10 +57,11 @@ extension ModelCollection {
 
     /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server.
     ///
-    /// - Returns: Whether there was a deletion to undo: one made here that is neither queued nor confirmed.
+    /// - Returns: Whether there was a deletion to undo: one made here that is neither queued, nor being sent, nor
+    ///   confirmed.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
-        guard isDeleted(model), !isDeletionQueued(model),
+        guard isDeleted(model), !isDeletionQueued(model), !isBeingDestroyed(model),
             let index = core.pager.deleted.firstIndex(where: { $0.model === model })
         else {
             return false
@@ -83,6 +89,8 @@ extension ModelCollection {
             do {
                 let key = ModelKey(Object.self, model.modelID)
                 let hasServerID = !model.isNew
+                context?.order.destroying.insert(key)
+                defer { context?.order.destroying.remove(key) }
                 try await model.destroy()
                 if isDeletionQueued(model) { continue }
                 context?.order.deleted.remove(key)

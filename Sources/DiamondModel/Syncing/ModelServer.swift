@@ -28,6 +28,8 @@ final class ModelSyncing {
 
     /// The id for URLs while a call is being queued and the server has not assigned an id.
     var urlID: ModelID?
+    /// The visible changes whose saves were not answered, in order.
+    var changes: [VisibleChange] = []
     /// The time of the last response that was merged while calls waited in the queue.
     var mergedAt = Date.distantPast
 

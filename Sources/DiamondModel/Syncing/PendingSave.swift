@@ -11,6 +11,8 @@ struct PendingSave {
         let json: JSONValue
         /// The object's value when the request was created. If the change becomes visible later, it is the old value.
         let current: Any
+        /// The members of a nested collection when the request was created.
+        var members: [Model] = []
     }
 
     private let engine: Engine
@@ -41,7 +43,8 @@ struct PendingSave {
             let isSent = call == .update ? subject.isChanged(sent) : sent.property.access == .user
             guard isSent else { return nil }
             return Value(
-                property: sent.property, value: sent.value, json: sent.property.encode(sent.value), current: own.value)
+                property: sent.property, value: sent.value, json: sent.property.encode(sent.value), current: own.value,
+                members: sent.property.nestedCollection(in: sent.value)?.allModels ?? [])
         }
         order = model.context?.order ?? SyncOrder()
         time = order.begin()
@@ -62,7 +65,14 @@ struct PendingSave {
         self.request = request
         self.isOutdated = isOutdated
         engine = try model.requiredEngine()
-        values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
+        values = Self.values(in: sent, of: model, isNew: isNew)
+        order = model.context?.order ?? SyncOrder()
+        time = order.begin()
+    }
+
+    /// Returns the values of an object that were sent as JSON.
+    private static func values(in sent: [String: JSONValue], of model: Model, isNew: Bool) -> [Value] {
+        PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
             let property = slot.property
             guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
             // A value that is not an unsaved change has been replaced by the server's value since.
@@ -72,8 +82,6 @@ struct PendingSave {
             let value: Any? = property.isNested ? slot.value : property.decode(json, repairs: &log)
             return value.map { Value(property: property, value: $0, json: json, current: $0) }
         }
-        order = model.context?.order ?? SyncOrder()
-        time = order.begin()
     }
 
     /// Ends the call in the order of loads and saves.
@@ -94,7 +102,7 @@ struct PendingSave {
         model.transact(source: .server) {
             if let id = answer.id { model.setServerID(id) }
             model.acknowledge(keys)
-            for value in values { acknowledge(value, on: model) }
+            for value in values { acknowledge(value, on: model, later: model.syncing.changes) }
         }
         defer {
             model.noteAnswer(at: order.next(), for: keys)
@@ -167,14 +175,18 @@ struct PendingSave {
 
     // MARK: Confirmed values
 
-    private func acknowledge(_ sent: Value, on model: Model) {
+    /// Makes a sent value of an object a saved one.
+    ///
+    /// - Parameter later: The visible changes of the saved object that were not answered.
+    private func acknowledge(_ sent: Value, on model: Model, later: [VisibleChange]) {
+        for change in later { change.confirm(sent.value, of: sent.property, on: model) }
         var source = model.tracking.source ?? [:]
         sent.property.writeKey(in: source).put(sent.json, into: &source)
         model.tracking.source = source
         guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === sent.property }) else {
             return
         }
-        if slot.property.isNested { return acknowledgeNested(slot, sent: sent, on: model) }
+        if slot.property.isNested { return acknowledgeNested(slot, sent: sent, on: model, later: later) }
         let wasDirty = model.isDirty(sent.property)
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
@@ -193,24 +205,47 @@ struct PendingSave {
         }
     }
 
-    private func acknowledgeNested(_ slot: PropertyVisitor.Slot, sent: Value, on model: Model) {
+    private func acknowledgeNested(
+        _ slot: PropertyVisitor.Slot, sent: Value, on model: Model, later: [VisibleChange]
+    ) {
         let isUnchanged = slot.property.encode(slot.value) == sent.json
         if isUnchanged { model.tracking.dirty.removeAll { $0.property === sent.property } }
         if let child = slot.property.nestedModel(in: slot.value) {
             if isUnchanged { return child.markSynced() }
-            guard let copy = slot.property.nestedModel(in: sent.value), copy !== child else { return }
-            child.applyChanges(of: copy)
+            guard let copy = slot.property.nestedModel(in: sent.value) else { return }
+            if copy !== child { return child.applyChanges(of: copy) }
+            acknowledge(sent.json, sentFor: child, later: later)
         } else if let core = slot.property.nestedCollection(in: slot.value) {
             if isUnchanged { return core.markSynced() }
-            guard let copy = slot.property.nestedCollection(in: sent.value), copy !== core else { return }
-            core.applyChanges(of: copy)
+            guard let copy = slot.property.nestedCollection(in: sent.value) else { return }
+            if copy !== core { return core.applyChanges(of: copy) }
+            acknowledge(sent, sentFor: core, later: later)
+        }
+    }
+
+    /// Makes sent values of a nested object saved ones. Others were set during the save.
+    private func acknowledge(_ json: JSONValue, sentFor child: Model, later: [VisibleChange]) {
+        guard case .object(let sent) = json else { return }
+        child.transact(source: .server) {
+            for value in Self.values(in: sent, of: child, isNew: false) { acknowledge(value, on: child, later: later) }
+        }
+    }
+
+    /// Makes sent values of the members of a nested collection saved ones, and the sent members the saved ones.
+    private func acknowledge(_ sent: Value, sentFor core: CollectionCore, later: [VisibleChange]) {
+        for change in later { change.confirm(sent.members, of: core) }
+        if core.allModels.elementsEqual(sent.members, by: ===) { core.hasChangedMembers = false }
+        guard case .array(let elements) = sent.json else { return }
+        for element in elements {
+            guard let id = try? core.id(of: element), let member = core.entries[id]?.model else { continue }
+            acknowledge(element, sentFor: member, later: later)
         }
     }
 }
 
 extension ModelID {
     /// The id as JSON: a number if it is one, otherwise text.
-    fileprivate var number: JSONValue { Int64(description).map(JSONValue.integer) ?? json }
+    fileprivate var number: JSONValue { UInt64(description).map { JSONValue($0) } ?? json }
 }
 
 extension Model {

@@ -2,20 +2,34 @@ import Diamond
 
 /// A snapshot of an object and its nested objects, to roll back a failed save: the values, and which of them are dirty.
 final class SaveState {
-    let slots: [PropertyVisitor.Slot]
-    let dirty: ContiguousArray<DirtyProperty>
+    /// The snapshots before and after a change.
+    struct Pair {
+        let before: SaveState
+        let after: SaveState
+    }
+
+    /// The members of a nested collection.
+    struct Members {
+        let core: CollectionCore
+        var models: [Model]
+        var hasChangedMembers: Bool
+    }
+
+    private let model: Model
+    var slots: [PropertyVisitor.Slot]
+    var dirty: ContiguousArray<DirtyProperty>
     let repairs: [Repair]
     let rejections: [Violation]
     let serverID: ModelID?
     /// The states of nested models and of the members of nested collections.
-    private var nested: [(model: Model, state: SaveState)] = []
-    /// The members of nested collections.
-    private var collections: [(core: CollectionCore, members: [Model], hasChangedMembers: Bool)] = []
+    private(set) var nested: [SaveState] = []
+    var collections: [Members] = []
 
     /// Takes a snapshot.
     ///
     /// - Parameter before: The snapshot before a change. Its nested models become a part of this one, too.
     init(of model: Model, after before: SaveState? = nil) {
+        self.model = model
         slots = PropertyVisitor.slots(of: model)
         dirty = model.tracking.dirty
         repairs = model.tracking.repairs
@@ -26,48 +40,59 @@ final class SaveState {
         model.tracking.isVisiting = true
         defer { model.tracking.isVisiting = false }
         for slot in slots where slot.property.isNested { addNested(slot) }
-        for (model, state) in before?.nested ?? [] where !nested.contains(where: { $0.model === model }) {
-            nested.append((model, SaveState(of: model, after: state)))
+        for state in before?.nested ?? [] where !nested.contains(where: { $0.model === state.model }) {
+            nested.append(SaveState(of: state.model, after: state))
         }
     }
 
     private func addNested(_ slot: PropertyVisitor.Slot) {
-        if let child = slot.property.nestedModel(in: slot.value) { nested.append((child, SaveState(of: child))) }
+        if let child = slot.property.nestedModel(in: slot.value) { nested.append(SaveState(of: child)) }
         guard let core = slot.property.nestedCollection(in: slot.value) else { return }
         let members = core.allModels
-        collections.append((core, members, core.hasChangedMembers))
-        for member in members { nested.append((member, SaveState(of: member))) }
+        collections.append(Members(core: core, models: members, hasChangedMembers: core.hasChangedMembers))
+        for member in members { nested.append(SaveState(of: member)) }
+    }
+
+    /// Returns the state of the object itself, or of a nested one.
+    func state(of model: Model) -> SaveState? {
+        if model === self.model { return self }
+        return nested.lazy.compactMap { $0.state(of: model) }.first
     }
 
     /// Rolls a change back. Restores each value of the snapshot, unless it was set after the change.
     ///
-    /// - Parameter after: The snapshot after the change.
-    func restore(_ model: Model, where after: SaveState) {
+    /// - Parameters:
+    ///   - after: The snapshot after the change.
+    ///   - later: The snapshots of later changes, in order. Values of this change in them are replaced.
+    func restore(_ model: Model, where after: SaveState, later: [Pair]) {
+        let own = later.compactMap { pair -> Pair? in
+            guard let before = pair.before.state(of: model), let after = pair.after.state(of: model) else { return nil }
+            return Pair(before: before, after: after)
+        }
         model.transact(source: .rollback) {
-            restoreValues(of: model, where: after)
+            restoreValues(of: model, where: after, later: own)
             if model.serverID == after.serverID, serverID != after.serverID { model.setServerID(serverID) }
         }
-        for (model, state) in nested {
-            guard let changed = after.nested.first(where: { $0.model === model })?.state else { continue }
-            state.restore(model, where: changed)
+        for state in nested {
+            guard let changed = after.nested.first(where: { $0.model === state.model }) else { continue }
+            state.restore(state.model, where: changed, later: later)
         }
-        for (core, members, hasChangedMembers) in collections {
-            guard let changed = after.collections.first(where: { $0.core === core }) else { continue }
-            if members.elementsEqual(changed.members, by: ===) { continue }
-            guard core.allModels.elementsEqual(changed.members, by: ===) else { continue }
-            try? core.setModels(members)
-            core.hasChangedMembers = hasChangedMembers
+        for members in collections {
+            guard let changed = after.members(of: members.core) else { continue }
+            members.restore(where: changed, later: later)
         }
     }
 
-    private func restoreValues(of model: Model, where after: SaveState) {
+    private func restoreValues(of model: Model, where after: SaveState, later: [Pair]) {
         let current = PropertyVisitor.slots(of: model)
         var back: [PropertyVisitor.Slot] = []
         for (index, slot) in slots.enumerated() {
             let property = slot.property
             let isChanged =
                 !property.areSame(slot.value, after.slots[index].value) || entry(property) != after.entry(property)
-            guard isChanged, property.areSame(current[index].value, after.slots[index].value) else { continue }
+            guard isChanged else { continue }
+            if isReplaced(at: index, where: after, in: later) { continue }
+            guard property.areSame(current[index].value, after.slots[index].value) else { continue }
             // A value that was loaded since is newer than the snapshot.
             let present = model.tracking.dirty.first { $0.property === property }
             if entry(property) == nil {

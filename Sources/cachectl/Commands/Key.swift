@@ -117,12 +117,4 @@ private struct Comparison: Encodable {
 extension CanonicalForm {
     fileprivate var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
-
-extension CollectionDifference<String>.Change {
-    fileprivate var line: String {
-        switch self {
-        case .insert(_, let line, _), .remove(_, let line, _): line
-        }
-    }
-}
 #endif

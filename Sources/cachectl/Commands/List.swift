@@ -62,14 +62,16 @@ struct List: ParsableCommand {
         // Sealed names can be searched only with the key.
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
         var listings: [CacheListing]
+        let urls: [String]
         do throws(CacheError) {
             listings = try cache.list(selections, by: by, after: after, limit: limit.oneMore)
+            urls = try listings.prefix(limit.count).map { (listing) throws(CacheError) in try listing.url(in: cache) }
         } catch {
             throw Failure.report(error)
         }
         let isMore = listings.count > limit.count
         listings = Array(listings.prefix(limit.count))
-        show(listings.map { EntryRow($0, cursor: CacheCursor(after: $0, by: by), now: now) })
+        show(zip(listings, urls).map { EntryRow($0, url: $1, cursor: CacheCursor(after: $0, by: by), now: now) })
         if isMore, !store.json, let last = listings.last {
             Output.note("there is more: --after \(CacheCursor(after: last, by: by))")
         }
@@ -96,6 +98,14 @@ struct List: ParsableCommand {
 
 extension CacheOrder: ExpressibleByArgument {}
 
+extension CacheListing {
+    /// Returns the URL as it was sent: byte for byte, if a proxy has forwarded it so.
+    func url(in cache: Cache) throws(CacheError) -> String {
+        guard !isLocked, let form = try cache.canonicalForm(of: key) else { return url }
+        return ForwardedURL(inForm: form)?.text ?? url
+    }
+}
+
 /// An entry, as an object of `list --json` and as a row of the table.
 struct EntryRow: Encodable {
     var key: String
@@ -116,13 +126,14 @@ struct EntryRow: Encodable {
     var partial: Bool?
     private var milliseconds: (age: Int64, fresh: Int64?)
 
-    init(_ listing: CacheListing, cursor: CacheCursor? = nil, now: Int64) {
+    /// - Parameter url: the URL as it was sent.
+    init(_ listing: CacheListing, url: String, cursor: CacheCursor? = nil, now: Int64) {
         let age = listing.initialAge + max(0, now - listing.storedAt)
         milliseconds = (age, listing.freshness(at: now))
         key = listing.key.description
         method = listing.method
         status = listing.status
-        url = listing.url
+        self.url = url
         bytes = listing.bodySize
         pinned = listing.flags.contains(.pinned)
         self.cursor = cursor?.description

@@ -13,7 +13,7 @@ struct Send: AsyncParsableCommand {
             because it cannot be sent now, exits with 6. --json then prints the job's id.
 
             EXAMPLE
-              cachectl send -H 'Accept: application/json' https://api.example.com/items -p page=2
+              cachectl send https://api.example.com/items -H 'Accept: text/csv' -p page=2
             """,
         aliases: ["get"]
     )

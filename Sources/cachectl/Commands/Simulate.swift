@@ -14,8 +14,9 @@ struct Simulate: ParsableCommand {
             Beyond the recommended size, each doubling saves less than another 1 % of all bytes.
 
             A store records nothing by default. Switch recording on, let programs use the store for some days, and \
-            simulate:
+            simulate.
 
+            EXAMPLE
               cachectl simulate --record
               cachectl simulate --sizes 64MB,256MiB,1GB
             """

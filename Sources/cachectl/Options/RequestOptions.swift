@@ -48,6 +48,18 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Maximum time without progress.", valueName: "SECONDS"))
     var timeout: Double?
 
+    /// The key, if the source is one, and not a file: hexadecimal digits.
+    var key: KeyArgument? {
+        let isKey = !source.isEmpty && source.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+        return isKey && !FileManager.default.fileExists(atPath: source) ? KeyArgument(source) : nil
+    }
+
+    /// Whether options change the request of the source.
+    var changesRequest: Bool {
+        !p.isEmpty || !headers.isEmpty || [method, jsonBody, policy, identity].contains { $0 != nil }
+            || maxAge != nil || timeout != nil
+    }
+
     func request() throws -> Request { try request(source) }
 
     /// Returns the request of another source, changed by the same options.

@@ -14,7 +14,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Entries of a host, whatever the scheme and port.", valueName: "HOST"))
     var host: String?
 
-    @Option(help: ArgumentHelp("Entries whose URLs, as printed by list, have this prefix.", valueName: "URL"))
+    @Option(help: ArgumentHelp("Entries whose URLs in normal form have this prefix.", valueName: "URL"))
     var prefix: String?
 
     @Option(help: ArgumentHelp("Entries of an identity.", valueName: "NAME"))

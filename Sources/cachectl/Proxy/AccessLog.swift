@@ -2,44 +2,116 @@
 import Diamond
 import Foundation
 import HTTPTypes
+import NIOHTTP1
 
 /// The values of a response in the access log.
 struct AccessRecord: Sendable {
     var status = 0
     var bytes = 0
     var source = "none"
+    /// The reason for the response: the cache's part in it, or the failure.
+    var reason = "-"
 
     mutating func begin(_ response: Response) {
         status = response.status.code
         source = response.source.rawValue
+        if let status = response.cacheStatus {
+            reason = String(status.member(for: "diamond").trimmingPrefix("diamond").trimmingPrefix("; "))
+        }
     }
 }
 
-/// The access log: a line on standard output for each request.
+/// The access log: a line for each request, on standard output or in a file.
 struct AccessLog: Sendable {
     /// Whether nothing is written.
     let isQuiet: Bool
+    /// Whether each line is a JSON object.
+    let isJSON: Bool
+    /// The file; `nil` for standard output.
+    let file: LogFile?
 
     /// Writes the line of a request that could not be read.
-    func writeRefusal(_ problem: ProxyProblem) {
+    ///
+    /// - Parameter peer: the address of the client.
+    func write(
+        _ problem: ProxyProblem, for failure: RequestFailure, at site: ProxySite, from peer: String, bytes: Int
+    ) {
         guard !isQuiet else { return }
-        _ = Output.attempt(
-            line: "- - \(problem.status.code) \(problem.response.body.count) generated: \(problem.detail)")
+        let head = failure.head
+        // A malformed target may have secrets where no rule looks for them.
+        let target = head.map { String($0.uri.prefix { $0 != "?" && $0 != "#" }) }
+        let path = target.map { SecretNames.masked($0.hasPrefix("/") ? site.origin + $0 : $0) }
+        write(
+            AccessLine(
+                time: Date(), client: peer, method: failure.method.isEmpty ? "-" : failure.method, url: path ?? "-",
+                record: AccessRecord(
+                    status: problem.status.code, bytes: bytes, source: "generated", reason: problem.reason),
+                duration: .zero, agent: head?.headers.first(name: "User-Agent")))
     }
 
     /// Writes the line of a request.
     ///
     /// - Parameters:
-    ///   - url: the URL of the request. Its secrets are masked in the line.
+    ///   - peer: the address of the client.
     ///   - start: the time when the request arrived.
     func write(
-        _ record: AccessRecord, method: HTTPRequest.Method, url: @autoclosure () -> String,
+        _ record: AccessRecord, of request: ProxyRequest, at site: ProxySite, from peer: String,
         since start: ContinuousClock.Instant
     ) {
         guard !isQuiet else { return }
-        let time = Quantity.time(ContinuousClock.now - start)
-        let line = "\(method) \(SecretNames.masked(url())) \(record.status) \(record.bytes) \(record.source) \(time)"
-        _ = Output.attempt(line: line)
+        write(
+            AccessLine(
+                time: Date(), client: peer, method: request.method.rawValue,
+                url: ForwardedURL.masked(site.origin + request.target), record: record,
+                duration: ContinuousClock.now - start, agent: request.agent))
+    }
+
+    private func write(_ line: AccessLine) {
+        let text = isJSON ? Output.text(of: line) : line.text
+        if let file { file.write(line: text) } else { _ = Output.attempt(line: text) }
+    }
+}
+
+/// A line of the access log.
+private struct AccessLine: Encodable {
+    let time: String
+    let client: String
+    let method: String
+    /// The URL, with its secrets masked.
+    let url: String
+    let status: Int
+    let bytes: Int
+    let source: String
+    let milliseconds: Double
+    let agent: String?
+    let reason: String
+    private let duration: Duration
+
+    private enum CodingKeys: String, CodingKey {
+        case time, client, method, url, status, bytes, source, milliseconds, agent, reason
+    }
+
+    init(
+        time: Date, client: String, method: String, url: String, record: AccessRecord, duration: Duration,
+        agent: String?
+    ) {
+        self.time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        self.client = client
+        self.method = method
+        self.url = url
+        status = record.status
+        bytes = record.bytes
+        source = record.source
+        reason = record.reason
+        self.duration = duration
+        milliseconds = (duration / .microseconds(1)).rounded() / 1000
+        self.agent = agent
+    }
+
+    var text: String {
+        let agent = (agent ?? "-").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        let values = "\(method) \(url) \(status) \(bytes) \(source) \(Quantity.time(duration))"
+        return "\(time) \(client) \(values) \"\(agent)\" \(reason)"
     }
 }
 #endif

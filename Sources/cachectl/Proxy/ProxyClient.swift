@@ -18,6 +18,8 @@ actor ProxyClient: GatewayClient {
     private let site: ProxySite
     private let outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>
     private let phase: ConnectionPhase
+    private let window: WriteWindow
+    private let expectations: OriginExpectations
     private let now: @Sendable () -> Int64
     private var state = State.waiting
     /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
@@ -27,16 +29,14 @@ actor ProxyClient: GatewayClient {
     /// The values of the response in the access log.
     private(set) var record = AccessRecord()
 
-    init(
-        _ request: ProxyRequest, site: ProxySite, outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>,
-        phase: ConnectionPhase,
-        now: @escaping @Sendable () -> Int64
-    ) {
+    init(_ request: ProxyRequest, of connection: ProxyConnection) {
         self.request = request
-        self.site = site
-        self.outbound = outbound
-        self.phase = phase
-        self.now = now
+        site = connection.proxy.site
+        outbound = connection.outbound
+        phase = connection.phase
+        window = connection.window
+        expectations = connection.proxy.expectations
+        now = connection.proxy.now
         hasWholeRequest = request.content == .none
     }
 
@@ -44,6 +44,8 @@ actor ProxyClient: GatewayClient {
     var keepsAlive: Bool { if case .ended(let keepsAlive) = state { keepsAlive } else { false } }
 
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
+
+    var hasSentBody: Bool { hasWholeRequest }
 
     func noteWholeRequest() { hasWholeRequest = true }
 
@@ -63,10 +65,11 @@ actor ProxyClient: GatewayClient {
         // The only response that the engine generates: the cache alone may answer, and cannot (RFC 9111 section
         // 5.2.1.7).
         guard head.source != .generated || head.status != .gatewayTimeout || !head.body.isEmpty else {
-            return try await send(ProxyProblem.nothingStored.response)
+            return try await send(ProxyProblem.nothingStored)
         }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
         let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive, now: now())
+        if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal() }
         record.begin(head)
         isStored = head.cacheStatus?.isStored == true
         var missing: Int?
@@ -98,6 +101,12 @@ actor ProxyClient: GatewayClient {
         try await outbound.write(ResponsePiece(bytes: end, isLast: response.keepsAlive))
     }
 
+    /// Answers with a problem, and logs its reason.
+    func send(_ problem: ProxyProblem) async throws {
+        defer { record.reason = problem.reason }
+        try await send(problem.response)
+    }
+
     /// Writes a whole response.
     func send(_ whole: Response) async throws {
         try await begin(whole)
@@ -105,7 +114,13 @@ actor ProxyClient: GatewayClient {
         try await end()
     }
 
-    private func write(_ bytes: ByteBuffer) async throws { try await outbound.write(ResponsePiece(bytes: bytes)) }
+    private func write(_ bytes: ByteBuffer) async throws {
+        await window.add(bytes.readableBytes)
+        do { try await outbound.write(ResponsePiece(bytes: bytes, window: window)) } catch {
+            window.remove(bytes.readableBytes)
+            throw error
+        }
+    }
 
     /// The bytes of one write. Each write that reaches a slow client counts as progress.
     private static let pieceSize = 64 << 10

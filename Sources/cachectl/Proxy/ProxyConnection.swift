@@ -13,7 +13,23 @@ struct ProxyConnection: Sendable {
     let channel: any Channel
     let phase: ConnectionPhase
     let presence: ClientPresence
+    let peer: ProxyPeer
     let outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>
+    let window: WriteWindow
+    private let linger: ConnectionLinger
+
+    init(_ value: ProxyChannel.Value, proxy: ReverseProxy, outbound: NIOAsyncChannelOutboundWriter<ResponsePiece>) {
+        self.proxy = proxy
+        channel = value.channel
+        phase = value.phase
+        presence = value.presence
+        peer = value.peer
+        self.outbound = outbound
+        let window = WriteWindow(proxy.budget)
+        self.window = window
+        linger = ConnectionLinger(channel, limit: proxy.clientTimeout)
+        channel.closeFuture.whenComplete { _ in window.close() }
+    }
 
     /// Serves requests until the client leaves or the connection cannot serve another one.
     @concurrent
@@ -26,31 +42,39 @@ struct ProxyConnection: Sendable {
                 }
             }
         } catch {
-            await refuse(error)
+            await refuse(RequestFailure(error))
         }
-        await close()
+        await close(&parts)
     }
 
     /// Answers a request that cannot be read.
-    private func refuse(_ error: any Error) async {
-        guard let problem = ProxyProblem(reading: error) else { return }
+    private func refuse(_ failure: RequestFailure) async {
+        guard let problem = failure.problem else { return }
+        let body = problem.response.body
         let response = ProxyResponse(
-            problem.response, to: nil, of: proxy.site, keepsAlive: false, now: proxy.now())
-        var buffer = response.bytes
-        buffer.writeBytes(problem.response.body)
-        try? await outbound.write(ResponsePiece(bytes: buffer))
-        proxy.log.writeRefusal(problem)
+            problem.response, to: nil, of: proxy.site, isForHead: failure.isForHead, keepsAlive: false,
+            now: proxy.now())
+        guard let bytes = response.bytes(with: body) else { return }
+        try? await outbound.write(ResponsePiece(bytes: bytes))
+        let count = failure.isForHead ? 0 : body.count
+        proxy.log.write(problem, for: failure, at: proxy.site, from: peer.address, bytes: count)
     }
 
     // Reads what the client has sent meanwhile. Otherwise closing the socket would reset the connection, and the client
     // would lose the response.
-    private func close() async {
+    @concurrent
+    private func close(_ parts: inout Parts) async {
+        await endOutput()
+        while (try? await parts.next()) != nil, linger.isOpen { linger.extend() }
+        try? await channel.closeFuture.get()
+    }
+
+    /// Tells the client that nothing follows the response, and begins the time in which it may close the connection.
+    private func endOutput() async {
         // Waits until all writes have reached the socket. `ClientLimits` ends this if the client makes no progress.
         try? await channel.writeAndFlush(ResponsePiece()).get()
         outbound.finish()
-        let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
-        try? await channel.closeFuture.get()
-        timer.cancel()
+        linger.extend()
     }
 
     /// Serves a request.
@@ -58,10 +82,20 @@ struct ProxyConnection: Sendable {
     /// - Returns: whether the connection may serve another one.
     @concurrent
     private func serve(_ head: HTTPRequestHead, parts: inout Parts) async throws -> Bool {
+        do {
+            guard !peer.isSurplus else { throw ProxyProblem.tooManyClients }
+            return try await serve(ProxyRequest(head, site: proxy.site), parts: &parts)
+        } catch {
+            throw RequestFailure(error, head: head)
+        }
+    }
+
+    @concurrent
+    private func serve(_ received: ProxyRequest, parts: inout Parts) async throws -> Bool {
         let start = ContinuousClock.now
-        var request = try ProxyRequest(head, site: proxy.site)
-        let client = ProxyClient(
-            request, site: proxy.site, outbound: outbound, phase: phase, now: proxy.now)
+        var request = received
+        request.addForwarded(from: peer.address)
+        let client = ProxyClient(request, of: self)
         defer { withExtendedLifetime(client) {} }
         let answer = request.ownAnswer()
         if request.content == .none {
@@ -71,8 +105,7 @@ struct ProxyConnection: Sendable {
         } else {
             try await receive(request, own: answer, client: client, parts: &parts)
         }
-        proxy.log.write(
-            await client.record, method: request.method, url: proxy.site.origin + request.target, since: start)
+        proxy.log.write(await client.record, of: request, at: proxy.site, from: peer.address, since: start)
         return await client.keepsAlive
     }
 
@@ -122,19 +155,22 @@ struct ProxyConnection: Sendable {
     ) async {
         defer { pipe?.stop() }
         do {
-            guard !request.hasLooped else { return try await client.send(ProxyProblem.loop.response) }
+            guard !request.hasLooped else { return try await client.send(ProxyProblem.loop) }
             if let answer { return try await client.send(answer.response) }
             try await forward(request, upload: pipe, client: client)
         } catch let error as ConnectionError {
             guard await client.isWaiting, error.code != .cancelled else { return abort() }
             // `receive` throws the reason why the body ends early.
             guard !error.isOfBody else { return }
-            try? await client.send(await problem(of: error, with: request).response)
+            try? await client.send(await problem(of: error, with: request))
         } catch {
             abort()
         }
         // The body was not read to its end, so the connection closes after the response.
-        if let pipe, await !client.keepsAlive { endInput(pipe) }
+        if let pipe, await !client.keepsAlive {
+            pipe.stop()
+            await endOutput()
+        }
     }
 
     /// Returns the problem that answers a failed request. Its status is 504 if a response is stored that may not be
@@ -143,7 +179,7 @@ struct ProxyConnection: Sendable {
         let problem = ProxyProblem(error)
         let preview = try? await proxy.engine.preview(of: proxy.request(request))
         guard problem.status == .badGateway, preview?.stored != nil else { return problem }
-        return ProxyProblem(.gatewayTimeout, problem.detail)
+        return ProxyProblem(.gatewayTimeout, problem.detail, reason: problem.reason)
     }
 
     private func forward(_ request: ProxyRequest, upload pipe: UploadPipe?, client: ProxyClient) async throws {
@@ -161,11 +197,6 @@ struct ProxyConnection: Sendable {
 
     /// Closes the connection at once, so that the client notices that the response is incomplete.
     private func abort() { channel.close(promise: nil) }
-
-    private func endInput(_ pipe: UploadPipe) {
-        pipe.stop()
-        channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
-    }
 }
 
 extension ConnectionError {

@@ -7,21 +7,40 @@ import NIOHTTP1
 /// A failure that the proxy answers itself, with a body in `application/problem+json` (RFC 9457).
 struct ProxyProblem: Error {
     let status: HTTPResponse.Status
+    /// The explanation for the client.
     let detail: String
+    /// The explanation for the log, which may name the origin.
+    let reason: String
     /// Further fields of the response.
     var fields: HTTPFields = [:]
     /// Whether the connection is closed, because the proxy cannot know where the next request begins.
     var closes = false
 
-    init(_ status: HTTPResponse.Status, _ detail: String, fields: HTTPFields = [:], closes: Bool = false) {
+    init(
+        _ status: HTTPResponse.Status, _ detail: String, reason: String? = nil, fields: HTTPFields = [:],
+        closes: Bool = false
+    ) {
         self.status = status
         self.detail = detail
+        self.reason = reason ?? detail
         self.fields = fields
         self.closes = closes
     }
 
     /// A request that is malformed, or whose end is ambiguous.
     static func badRequest(_ detail: String) -> ProxyProblem { ProxyProblem(.badRequest, detail, closes: true) }
+
+    /// A request whose head is too large.
+    static func tooLarge(_ status: HTTPResponse.Status, _ detail: String) -> ProxyProblem {
+        ProxyProblem(status, detail, closes: true)
+    }
+
+    /// A request of another version than HTTP/1.
+    static let version = ProxyProblem(.httpVersionNotSupported, "the version is not HTTP/1", closes: true)
+
+    /// A connection beyond the maximum number of clients.
+    static let tooManyClients = ProxyProblem(
+        .serviceUnavailable, "the proxy has its maximum number of clients", fields: [.retryAfter: "1"], closes: true)
 
     /// A client that sends its request too slowly.
     static let slowClient = ProxyProblem(.requestTimeout, "the request did not arrive in time", closes: true)
@@ -34,12 +53,13 @@ struct ProxyProblem: Error {
     static let nothingStored = ProxyProblem(
         .gatewayTimeout, "nothing stored may be served, and the server may not be asked")
 
-    /// Creates the problem of a forwarded request.
+    /// Creates the problem of a forwarded request. Only the log gets the error, because it may name the origin.
     init(_ error: ConnectionError) {
+        let reason = error.message
         switch error.code {
-        case .timedOut: self.init(.gatewayTimeout, error.message)
-        case .badRequest: self.init(.badRequest, error.message)
-        default: self.init(.badGateway, error.message)
+        case .timedOut: self.init(.gatewayTimeout, "the server did not answer in time", reason: reason)
+        case .badRequest: self.init(.badRequest, "the request cannot be forwarded", reason: reason)
+        default: self.init(.badGateway, "the server has not answered as HTTP requires", reason: reason)
         }
     }
 
@@ -53,7 +73,7 @@ struct ProxyProblem: Error {
         switch error {
         case .headerOverflow: self.init(.requestHeaderFieldsTooLarge, "the head is too large", closes: true)
         case .invalidMethod: self = .badRequest("the method is malformed")
-        case .invalidVersion: self.init(.httpVersionNotSupported, "the version is not HTTP/1", closes: true)
+        case .invalidVersion: self = .version
         case .invalidEOFState, .closedConnection: return nil
         default: self = .badRequest("the request is malformed")
         }

@@ -26,6 +26,9 @@ struct ProxyRequest: Sendable {
     let keepsAlive: Bool
     /// Whether the request has passed this proxy before.
     let hasLooped: Bool
+    /// The target as it was received.
+    private let uri: String
+    private let trustsForwarded: Bool
     /// The fields as they were received, for TRACE.
     private let received: HTTPFields
 
@@ -46,8 +49,12 @@ struct ProxyRequest: Sendable {
         expectsContinue = isHTTP11 && received[.expect]?.lowercased() == "100-continue"
         // After a request to upgrade, swift-nio reads no other request.
         keepsAlive = head.isKeepAlive && !received.contains(.upgrade)
+        uri = head.uri
+        let trustsForwarded = site.trustsForwarded
+        self.trustsForwarded = trustsForwarded
         fields = HopFields.removed(from: received).filter {
             ![.contentLength, .expect].contains($0.name) && $0.name.canonicalName != "host"
+                && (trustsForwarded || !ForwardedFields.includes($0.name))
         }
         hasLooped = site.hasForwarded(received)
         fields.append(site.via(version: isHTTP11 ? "1.1" : "1.0"))
@@ -61,6 +68,29 @@ struct ProxyRequest: Sendable {
             fields.append(HTTPField(name: name, lenientValue: value.receivedBytes))
         }
         return fields
+    }
+
+    /// The scheme and authority of the client's URLs; `nil` if it has sent no `Host`.
+    var base: String? {
+        let scheme = (trustsForwarded ? ForwardedFields.scheme(in: received) : nil) ?? "http"
+        return authority.map { "\(scheme)://\($0)" }
+    }
+
+    /// The host and port by which the client, or a trusted proxy's client, has addressed the proxy.
+    private var authority: String? {
+        (trustsForwarded ? ForwardedFields.authority(in: received) : nil) ?? RequestTarget.authority(of: uri) ?? host
+    }
+
+    /// The program of the client, by its own account; `nil` if it has named none.
+    var agent: String? { fields.first { $0.name == .userAgent }?.value }
+
+    /// Adds the fields that tell the origin about the client.
+    mutating func addForwarded(from peer: String) {
+        ForwardedFields.add(to: &fields, peer: peer, authority: authority)
+    }
+
+    private var host: String? {
+        received.first { $0.name.canonicalName == "host" }.flatMap { $0.value.isEmpty ? nil : $0.value }
     }
 
     // RFC 9112 section 3.2.

@@ -23,18 +23,20 @@ struct ProxyResponse: Sendable {
     /// - Parameters:
     ///   - response: the response from the engine, or the proxy's own.
     ///   - request: the request; `nil` if it could not be read.
+    ///   - isForHead: whether a request that could not be read was a HEAD.
     ///   - isWhole: whether the response has all of its body.
     ///   - keepsAlive: whether the connection may serve another request.
     ///   - now: the time, in milliseconds since 1970.
     init(
-        _ response: Response, to request: ProxyRequest?, of site: ProxySite, isWhole: Bool = false, keepsAlive: Bool,
-        now: Int64
+        _ response: Response, to request: ProxyRequest?, of site: ProxySite, isForHead: Bool = false,
+        isWhole: Bool = false, keepsAlive: Bool, now: Int64
     ) {
         status = response.status
         fields = HopFields.removed(from: response.headers)
+        fields.replaceLocations { site.clientURL(of: $0, base: request?.base) }
         let isHTTP11 = request?.isHTTP11 ?? true
         let framing = Self.framing(
-            of: response, isWhole: isWhole, isHead: request?.method == .head, isHTTP11: isHTTP11)
+            of: response, isWhole: isWhole, isHead: isForHead || request?.method == .head, isHTTP11: isHTTP11)
         self.framing = framing
         self.keepsAlive = keepsAlive && framing != .close
         switch framing {
@@ -45,7 +47,7 @@ struct ProxyResponse: Sendable {
         case .close: fields[.contentLength] = nil
         case .none: if response.status == .noContent { fields[.contentLength] = nil }
         }
-        if fields[.date] == nil { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
+        if !fields.hasDate(at: now) { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
         if response.source != .generated || request != nil { fields.append(site.via(version: "1.1")) }
         if request != nil, let status = HopFields.cacheStatus(of: response) { fields.append(status) }
         if !self.keepsAlive {
@@ -55,7 +57,7 @@ struct ProxyResponse: Sendable {
         }
     }
 
-    // RFC 9110 section 6.6.1: a message without Date gets the time of its receipt.
+    // RFC 9110 section 6.6.1: a message without a valid Date gets the time of its receipt.
     private static func time(of response: Response, now: Int64) -> Int64 {
         let age = response.source == .network ? nil : response.headers[.age].flatMap { Int64($0) }
         return now - (age ?? 0) * 1000
@@ -117,6 +119,17 @@ struct ProxyResponse: Sendable {
         }
         buffer.writeStaticString("\r\n")
         return buffer
+    }
+}
+
+extension HTTPFields {
+    /// Whether there is a `Date` that can be read.
+    ///
+    /// - Parameter now: milliseconds since 1970; only for years of two digits.
+    fileprivate func hasDate(at now: Int64) -> Bool {
+        let dates = self[values: .date]
+        guard let date = dates.first, dates.count == 1 else { return false }
+        return HTTPDate.milliseconds(of: date, now: now) != nil
     }
 }
 #endif

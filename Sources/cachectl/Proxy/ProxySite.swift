@@ -1,4 +1,5 @@
 #if Tools
+import ArgumentParser
 import Diamond
 import HTTPTypes
 
@@ -8,28 +9,50 @@ struct ProxySite: Sendable {
     let origin: String
     /// The name of this proxy in `Via`, which no other proxy has (RFC 9110 section 7.6.3).
     let pseudonym = "diamond-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-    /// The authorities of absolute-form targets that are for this proxy, in lower case.
-    private let authorities: Set<String>
+    /// Whether the client is another proxy, whose fields about its client are passed on.
+    let trustsForwarded: Bool
+    /// The scheme of the origin, with `://`.
+    private let scheme: String
+    /// The authorities of the origin, in lower case.
+    private let originAuthorities: Set<String>
+    /// The authorities of the proxy, in lower case.
+    private let ownAuthorities: Set<String>
 
     /// Creates a site; `nil` if the text is not an `http` or `https` origin, or names the proxy itself.
     ///
     /// - Parameters:
     ///   - text: the URL of the origin, without path, query and user info.
     ///   - listening: the host and port that the proxy listens on.
-    init?(origin text: String, listening: ListenAddress) {
+    ///   - trustsForwarded: whether the fields of the client about its own client are passed on.
+    init?(origin text: String, listening: ListenAddress, trustsForwarded: Bool = false) {
         let origin = text.hasSuffix("/") ? String(text.dropLast()) : text
         let lower = origin.lowercased()
         guard let scheme = ["http://", "https://"].first(where: lower.hasPrefix) else { return nil }
         let authority = String(lower.dropFirst(scheme.count))
-        let isAuthority =
-            !authority.isEmpty && authority.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }
-        guard isAuthority, !listening.names.contains(where: { authority == "\($0):\(listening.port)" }) else {
+        guard Self.isAuthority(authority), !listening.names.contains(where: { authority == "\($0):\(listening.port)" })
+        else {
             return nil
         }
-        self.origin = lower
+        self.trustsForwarded = trustsForwarded
+        self.scheme = scheme
         let standard = scheme == "https://" ? ":443" : ":80"
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
-        authorities = Set([authority, short, short + standard] + listening.names.map { "\($0):\(listening.port)" })
+        self.origin = scheme + short
+        originAuthorities = [authority, short, short + standard]
+        ownAuthorities = Set(listening.names.map { "\($0):\(listening.port)" })
+    }
+
+    /// Whether a text is a host, with or without a port.
+    private static func isAuthority(_ text: String) -> Bool {
+        let isInBrackets = text.hasPrefix("[")
+        let end = isInBrackets ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
+        guard let end = end ?? (isInBrackets ? nil : text.endIndex), end > text.startIndex else { return false }
+        let rest = text[end...]
+        let hasPort =
+            rest.first == ":" && rest.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
+            && (UInt16(rest.dropFirst()) ?? 0) > 0
+        return (rest.isEmpty || hasPort)
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }
     }
 
     /// Returns the `Via` field of this proxy.
@@ -43,7 +66,40 @@ struct ProxySite: Sendable {
     }
 
     /// Whether an absolute-form target with this authority is for the proxy.
-    func isAddressed(by authority: some StringProtocol) -> Bool { authorities.contains(authority.lowercased()) }
+    func isAddressed(by authority: some StringProtocol) -> Bool {
+        let authority = authority.lowercased()
+        return originAuthorities.contains(authority) || ownAuthorities.contains(authority)
+    }
+
+    // MARK: URLs in responses
+
+    /// Returns the client's form of a URL at the origin; `nil` for any other URL, and for a path.
+    ///
+    /// - Parameter base: the scheme and authority by which the client has addressed the proxy; `nil` if it has sent no
+    ///   `Host`.
+    func clientURL(of url: String, base: String?) -> String? {
+        guard let rest = Self.rest(of: url, after: [scheme, "//"], authorities: originAuthorities) else { return nil }
+        guard let base else { return rest.hasPrefix("/") && !rest.hasPrefix("//") ? String(rest) : nil }
+        return base + rest
+    }
+
+    /// Returns the origin's form of a URL at the proxy; `nil` for any other URL, and for a path.
+    ///
+    /// - Parameter authority: the authority by which the client has addressed the proxy; `nil` if it has sent no `Host`.
+    func originURL(of url: String, authority: String?) -> String? {
+        let authorities = ownAuthorities.union(authority.map { [$0.lowercased()] } ?? [])
+        let rest = Self.rest(of: url, after: ["http://", "https://", "//"], authorities: authorities)
+        return rest.map { origin + $0 }
+    }
+
+    /// Returns the path, query and fragment of a URL if it has one of some schemes and one of some authorities.
+    private static func rest(of url: String, after schemes: [String], authorities: Set<String>) -> Substring? {
+        let beginning = url.prefix(8).lowercased()
+        guard let scheme = schemes.first(where: beginning.hasPrefix) else { return nil }
+        let named = url.utf8.dropFirst(scheme.utf8.count)
+        let authority = Substring(named.prefix { !"/?#".utf8.contains($0) })
+        return authorities.contains(authority.lowercased()) ? Substring(named[authority.endIndex...]) : nil
+    }
 }
 
 /// The host and port of `--listen`.
@@ -65,6 +121,18 @@ struct ListenAddress: Sendable, Hashable {
         }
         if !host.isEmpty { self.host = host }
         self.port = Int(port)
+    }
+
+    /// Reads the argument of an option.
+    init(argument: String) throws {
+        guard let address = ListenAddress(argument) else { throw ValidationError("write HOST:PORT") }
+        self = address
+    }
+
+    func with(port: Int) -> ListenAddress {
+        var address = self
+        address.port = port
+        return address
     }
 
     /// The names of the host in URLs.

@@ -16,6 +16,12 @@ enum RequestTarget {
         return try path(ofAbsolute: text, method: method, site: site)
     }
 
+    /// Returns the authority of an absolute-form target; `nil` for any other target.
+    static func authority(of target: String) -> String? {
+        guard target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") else { return nil }
+        return String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
+    }
+
     private static func path(
         ofAbsolute text: String, method: HTTPRequest.Method, site: ProxySite
     ) throws(ProxyProblem) -> String {

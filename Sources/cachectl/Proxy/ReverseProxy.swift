@@ -7,6 +7,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Synchronization
 
 /// A caching reverse proxy in front of one origin.
 struct ReverseProxy: Sendable {
@@ -19,8 +20,9 @@ struct ReverseProxy: Sendable {
     let timeout: Duration
     /// The time without progress after which a client's connection is closed.
     let clientTimeout: Duration
-    /// The maximum number of clients' connections.
-    let width: Int
+    let clients: ClientCount
+    let expectations = OriginExpectations()
+    let budget = WriteBudget()
     let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
     /// The maximum size of a request's head, in bytes.
@@ -32,8 +34,12 @@ struct ReverseProxy: Sendable {
     func request(_ request: ProxyRequest) -> Diamond.Request {
         var forwarded = Diamond.Request(
             forwarding: request.method, origin: site.origin, target: request.target, headers: request.fields)
+        if request.expectsContinue, request.method != .head, expectations.areForwarded {
+            forwarded.headers[.expect] = "100-continue"
+        }
         forwarded.timeout = timeout
-        if isOffline { forwarded.cache = .cacheOnly }
+        // A disconnected cache serves stale responses, except those that the server forbids (RFC 9111 section 4.2.4).
+        if isOffline { forwarded.headers[.cacheControl] = "only-if-cached, max-stale" }
         return forwarded
     }
 
@@ -48,7 +54,7 @@ struct ReverseProxy: Sendable {
             childChannelSetup: ProxyChannel(proxy: self),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(width)),
+                availableConnectionsDelegate: MaximumAvailableConnections(clients.maximum + ClientCount.surplus)),
             onServerRunning: { whenListening($0.localAddress?.port ?? address.port) },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger)
@@ -61,6 +67,7 @@ struct ProxyChannel: ServerChildChannel {
         let connection: NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>
         let phase: ConnectionPhase
         let presence: ClientPresence
+        let peer: ProxyPeer
         var channel: any Channel { connection.channel }
     }
 
@@ -70,28 +77,38 @@ struct ProxyChannel: ServerChildChannel {
         channel.eventLoop.makeCompletedFuture {
             let phase = ConnectionPhase()
             let presence = ClientPresence()
+            let peer = ProxyPeer(channel, isSurplus: proxy.clients.add(channel))
             let methods = RequestMethods()
-            var limits = NIOHTTPDecoderLimitConfiguration()
-            limits.maxHeaderFieldSize = ReverseProxy.headLimit
-            limits.maxHeaderListSize = ReverseProxy.headLimit
-            limits.maxHeaderFieldCount = ReverseProxy.fieldLimit
+            var sizes = NIOHTTPDecoderLimitConfiguration()
+            sizes.maxHeaderFieldSize = ReverseProxy.headLimit
+            sizes.maxHeaderListSize = ReverseProxy.headLimit
+            sizes.maxHeaderFieldCount = ReverseProxy.fieldLimit
             try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(ClientLimits(phase, presence, limit: .nanoseconds(proxy.clientTimeout.nanoseconds)))
+            try pipeline.addHandler(limits(phase, presence, peer))
             try pipeline.addHandler(RequestHeadPreparer(methods, limit: ReverseProxy.headLimit))
-            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: sizes)))
             try pipeline.addHandler(methods)
-            try pipeline.addHandler(HitResponder(proxy, phase))
+            try pipeline.addHandler(HitResponder(proxy, phase, peer))
             let connection = try NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>(
-                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-            return Value(connection: connection, phase: phase, presence: presence)
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    // The elements of a body have up to 64 KiB each.
+                    backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2), isOutboundHalfClosureEnabled: true))
+            return Value(connection: connection, phase: phase, presence: presence, peer: peer)
         }
+    }
+
+    // A connection beyond the maximum gets little time: others wait until it is closed.
+    private func limits(_ phase: ConnectionPhase, _ presence: ClientPresence, _ peer: ProxyPeer) -> ClientLimits {
+        let limit = TimeAmount.nanoseconds(proxy.clientTimeout.nanoseconds)
+        guard peer.isSurplus else { return ClientLimits(phase, presence, limit: limit) }
+        return ClientLimits(phase, presence, limit: min(limit, .seconds(2)), idleTime: .seconds(2))
     }
 
     func handle(value: Value, logger: Logger) async {
         try? await value.connection.executeThenClose { inbound, outbound in
-            let connection = ProxyConnection(
-                proxy: proxy, channel: value.channel, phase: value.phase, presence: value.presence, outbound: outbound)
+            let connection = ProxyConnection(value, proxy: proxy, outbound: outbound)
             // Not on the event loop: it reads and writes files.
             await connection.run(inbound)
         }
@@ -101,7 +118,33 @@ struct ProxyChannel: ServerChildChannel {
 extension Duration {
     fileprivate var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        return min(seconds, 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
+}
+
+/// The client at the other end of a connection.
+struct ProxyPeer: Sendable {
+    /// The IP address.
+    let address: String
+    /// Whether the connection is beyond the maximum number of clients.
+    let isSurplus: Bool
+
+    init(_ channel: any Channel, isSurplus: Bool) {
+        let address = channel.remoteAddress?.ipAddress ?? "unknown"
+        // A socket for both versions of IP names an address of IPv4 in this way.
+        let mapped = address.hasPrefix("::ffff:") && address.contains(".")
+        self.address = mapped ? String(address.dropFirst(7)) : address
+        self.isSurplus = isSurplus
+    }
+}
+
+/// Whether the origin refuses `Expect: 100-continue`, by its answers so far (RFC 9110 section 10.1.1).
+final class OriginExpectations: Sendable {
+    private let refused = Atomic(false)
+
+    /// Whether the field is forwarded.
+    var areForwarded: Bool { !refused.load(ordering: .relaxed) }
+
+    func noteRefusal() { refused.store(true, ordering: .relaxed) }
 }
 #endif

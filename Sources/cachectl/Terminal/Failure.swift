@@ -1,6 +1,7 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import Foundation
 
 /// The exit codes of failures. `cachectl --help` lists them.
 enum Failure {
@@ -15,6 +16,8 @@ enum Failure {
     static let queued = ExitCode(6)
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
+    /// The exit code that a shell gives a program that SIGPIPE has ended.
+    static let closedPipe = ExitCode(128 + SIGPIPE)
 
     /// Prints a message in one line, and returns the exit code to throw.
     static func report(_ code: ExitCode, _ message: String) -> ExitCode {

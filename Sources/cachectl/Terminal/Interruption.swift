@@ -9,9 +9,11 @@ import Foundation
 struct Interruption {
     private let sources: [(number: Int32, before: Handler?, source: any DispatchSourceSignal)]
 
-    /// - Parameter handle: Runs on a dispatch queue.
-    init(_ handle: @escaping @Sendable () -> Void) {
-        sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number in
+    /// - Parameters:
+    ///   - signals: The signals to handle.
+    ///   - handle: Runs on a dispatch queue.
+    init(at signals: [Int32] = [SIGINT, SIGTERM, SIGHUP], _ handle: @escaping @Sendable () -> Void) {
+        sources = signals.compactMap { number in
             let before = signal(number, SIG_IGN)
             // A program started with nohup outlives the terminal.
             guard number != SIGHUP || !Self.ignores(before) else { return nil }

@@ -14,7 +14,7 @@ enum Output {
     /// Writes a line. Unlike ``line(_:)``, does not end the program if the output is closed.
     ///
     /// - Returns: Whether the line was written.
-    static func attempt(line text: String) -> Bool { isWritten(Data((text.withoutControls + "\n").utf8)) }
+    static func attempt(line text: String) -> Bool { failure(of: Data((text.withoutControls + "\n").utf8)) == nil }
 
     /// Writes a JSON value, without ending the program if the output is closed.
     ///
@@ -85,21 +85,34 @@ enum Output {
 
     /// Writes to standard output. Ends the program if it is closed.
     private static func write(_ text: String) {
-        guard !isWritten(Data(text.utf8)) else { return }
-        note(closedMessage)
-        exit(Failure.noOutput.rawValue)
+        guard let failure = failure(of: Data(text.utf8)) else { return }
+        report(failure)
+        exit(failure.rawValue)
     }
 
     private static func attempt(_ data: Data) throws {
-        guard !isWritten(data) else { return }
-        note(closedMessage)
-        throw Failure.noOutput
+        guard let failure = failure(of: data) else { return }
+        report(failure)
+        throw failure
     }
 
-    private static let closedMessage = "cachectl: the output cannot be written: send it elsewhere"
+    /// Prints a message, except about a pipe whose reader has read enough.
+    private static func report(_ failure: ExitCode) {
+        guard failure != Failure.closedPipe else { return }
+        note("cachectl: the output cannot be written: send it elsewhere")
+    }
 
-    private static func isWritten(_ data: Data) -> Bool {
-        (try? FileHandle.standardOutput.write(contentsOf: data)) != nil
+    /// Writes bytes to standard output.
+    ///
+    /// - Returns: the exit code if that fails; otherwise `nil`.
+    private static func failure(of data: Data) -> ExitCode? {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: data)
+            return nil
+        } catch {
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            return cause?.code == Int(EPIPE) ? Failure.closedPipe : Failure.noOutput
+        }
     }
 
     private static func writeMessage(_ text: String) {

@@ -230,7 +230,7 @@ extension Activity {
         _ kind: ActivityInterval.Kind = .attempt,
         _ lane: Lane = .default,
         _ origin: String = "http://h",
-        tags: Set<String> = []
+        tags: Tags = []
     ) -> ActivityToken {
         begin(kind, for: ActivitySubject(lane: lane, origin: origin, tags: tags)) {
             ActivityRequest(method: .get) { origin + "/" }

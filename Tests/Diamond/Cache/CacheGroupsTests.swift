@@ -6,8 +6,8 @@ import Testing
 private let groups = HTTPField.Name("Cache-Groups") ?? .cacheControl
 private let invalidation = HTTPField.Name("Cache-Group-Invalidation") ?? .cacheControl
 
-private func names(_ groups: [String], _ origin: String = "http://h:80") -> Set<String> {
-    Set(groups.map { CacheEntry.name(ofGroup: $0, origin: origin) })
+private func names(_ groups: [String], _ origin: String = "http://h:80") -> Tags {
+    Tags(groups.map { CacheEntry.name(ofGroup: $0, origin: origin) })
 }
 
 @Suite struct `RFC 9875 section 2` {

@@ -10,7 +10,7 @@ import Testing
     let temporary = TemporaryStore()
 
     /// Entries by name, with the properties that selections distinguish.
-    private static let entries: [(url: String, tags: Set<String>, identity: String?)] = [
+    private static let entries: [(url: String, tags: Tags, identity: String?)] = [
         ("https://api.example.com/v1/cities", ["cities"], nil),
         ("https://api.example.com/v1/cities?page=2", ["cities", "pages"], "anna"),
         ("https://api.example.com/v2/cities", ["towns"], "berta"),

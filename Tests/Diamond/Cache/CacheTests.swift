@@ -499,8 +499,7 @@ import Testing
 extension TemporaryStore {
     /// The store's file, opened by a connection of the test.
     private func database() throws -> SQLiteDatabase {
-        try SQLiteDatabase(
-            path: store.cachePath, configuration: SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""]))
+        try SQLiteDatabase(path: store.cachePath, configuration: .ofCacheFile)
     }
 
     func execute(_ sql: String) throws {

@@ -251,4 +251,39 @@ import Testing
             await engine.close()
         }
     }
+
+    private static let modified: HTTPFields = [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"]
+    private static let cookie: HTTPFields = [.cookie: "sid=anna"]
+    private static let apiKey = HTTPField.Name("X-API-Key") ?? .cookie
+
+    @Test(
+        arguments: [
+            ([:], cookie, false), (modified, cookie, false), (modified, [.authorization: "Basic YTpi"], false),
+            (modified, [apiKey: "k"], false), ([.cacheControl: "public"] + modified, cookie, true),
+            ([.cacheControl: "max-age=60"], cookie, true), (modified, [:], true), ([.setCookie: "a=b"], [:], false),
+            ([.setCookie: "a=b", .cacheControl: "max-age=60"], [:], true),
+        ] as [(headers: HTTPFields, credentials: HTTPFields, isShared: Bool)], [true, false])
+    func `gives no user's response to others without the server's word`(
+        answer: (headers: HTTPFields, credentials: HTTPFields, isShared: Bool), isUp: Bool
+    ) async throws {
+        let (headers, credentials, isShared) = answer
+        let isDown = Guarded(false)
+        let transport = StubTransport { request throws(TransportError) in
+            guard !isDown.withLock({ $0 }) else { throw TransportError(.cannotConnect, "refused") }
+            return .stub(headers: headers, body: request.headers.isEmpty ? "all" : "anna's")
+        }
+        let engine = temporary.engine(transport, clock: clock) {
+            $0.cacheKind = .shared
+            $0.identityPreset = .http
+        }
+        _ = try await engine.send(Request("http://h/", headers: credentials))
+        isDown.withLock { $0 = !isUp }
+        if !isUp { clock.advance(by: 100) }
+        for others in [[:], [.cookie: "sid=ben"], [.authorization: "Basic YTpj"]] as [HTTPFields] {
+            let response = try? await engine.send(Request("http://h/", headers: others))
+            #expect(isShared == (response?.source == (isUp ? .cache : .stale)), "\(others)")
+            #expect(isShared || response?.text != "anna's" || !others.isEmpty)
+        }
+        await engine.close()
+    }
 }

@@ -62,6 +62,23 @@ import Testing
         #expect(later == nil && clock.sleeping.isEmpty)
     }
 
+    @Test func `a closed engine sends nothing over a transport that still works`() async throws {
+        let transport = StubTransport()
+        let temporary = TemporaryStore()
+        let engine = Engine(.init(testing: transport, clock: clock, store: temporary))
+        await engine.close()
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await engine.send(Self.request(0)) }, { _ = try await engine.enqueue(Self.request(1)).response },
+            { _ = try await engine.stream(Self.request(2)) },
+            { _ = try await engine.download(Self.request(3), to: temporary.directory.appending(path: "file")) },
+        ]
+        for call in calls {
+            let error = await #expect(throws: ConnectionError.self) { try await call() }
+            #expect(error?.code == .noEngine && error?.message.contains("make a new engine") == true)
+        }
+        #expect(transport.requests.isEmpty && engine.activity.counts.isIdle)
+    }
+
     /// Validates a response until it is canceled.
     private struct HangingInterceptor: Interceptor {
         let entered = Gate()

@@ -54,6 +54,32 @@ import Testing
         await engine.close()
     }
 
+    @Test(
+        arguments: [
+            (404, [:], false), (404, [.cacheControl: "no-store"], false), (410, [.cacheControl: "no-store"], false),
+            (410, [.vary: "*"], false), (301, [.cacheControl: "no-store"], false),
+            (302, [.cacheControl: "no-store"], true), (401, [.cacheControl: "no-store"], true),
+            (403, [.cacheControl: "no-store"], true), (503, [.cacheControl: "no-store"], true), (503, [:], true),
+        ] as [(status: Int, headers: HTTPFields, isServed: Bool)], CacheKind.allCases)
+    func `serves no stale response after the server's word that there is another or none`(
+        answer: (status: Int, headers: HTTPFields, isServed: Bool), kind: CacheKind
+    ) async throws {
+        let isGone = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            isGone.withLock { $0 }
+                ? .stub(status: answer.status, headers: answer.headers, body: "gone")
+                : .stub(headers: [.cacheControl: "max-age=10", .eTag: "\"1\""], body: "old")
+        }
+        let engine = engine(transport, kind)
+        _ = try await engine.send(request)
+        clock.advance(by: 20)
+        isGone.withLock { $0 = true }
+        #expect(try await engine.send(request).status.code == answer.status)
+        let stale = Request("http://h/", headers: [.cacheControl: "max-stale"])
+        #expect((try await engine.send(stale).text == "old") == answer.isServed)
+        await engine.close()
+    }
+
     @Test func `serves no stale response without the HTTP rules when the server cannot be reached`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in

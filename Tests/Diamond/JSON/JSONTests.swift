@@ -7,8 +7,18 @@ import Testing
 @Suite struct `JSON` {
     @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
     func `JSON is written as the reference vectors of RFC 8785 say`(name: String) throws {
-        let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"), roundsNumbers: true)
-        #expect(try JSONWriter.text(of: input) == Fixture.bytes("JCS/output/\(name).json"))
+        let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"))
+        #expect(try JSONWriter.text(of: Self.rounded(input)) == Fixture.bytes("JCS/output/\(name).json"))
+    }
+
+    /// Rounds each number to a double, as RFC 8785 does.
+    private static func rounded(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let values): .array(values.map(rounded))
+        case .object(let members): .object(members.mapValues(rounded))
+        case .fragment(let number): Double(number.text).map(JSONValue.number) ?? value
+        default: value
+        }
     }
 
     // RFC 8785 appendix B, and the borders of ECMAScript's layouts.
@@ -66,7 +76,7 @@ import Testing
 
     @Test(arguments: [
         #"{"a":1,"a":2}"#, #"{"a":{"b":1,"\u0062":2}}"#, #""\ud800""#, #""\udc00x""#, #"["\ud800\u0041"]"#,
-        "9007199254740993.0", "3.141592653589793238", "1e400", "18446744073709551615", "0.1e-400",
+        "1e400", "-1e309", "[1e-9999999]",
     ]) func `ambiguous JSON is detected`(text: String) {
         let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
         #expect(error?.code == .ambiguous)

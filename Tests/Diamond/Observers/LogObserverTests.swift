@@ -34,6 +34,7 @@ import Testing
         #expect(handler.entries[0].metadata["parent"] == handler.entries[1].metadata["id"])
         #expect(handler.entries[0].metadata["attempt"] == "1" && handler.entries[1].metadata["source"] == "network")
         #expect(handler.entries[1].metadata["tags"] == ["a", "b"])
+        #expect(handler.entries.allSatisfy { "\($0.metadata["duration"] ?? "")".hasSuffix(" seconds") })
         #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
     }
 

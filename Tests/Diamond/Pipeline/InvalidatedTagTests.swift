@@ -16,7 +16,7 @@ import Testing
         return request
     }
 
-    private static func mutation(_ method: HTTPRequest.Method = .post, _ tags: Set<String> = ["cities"]) -> Request {
+    private static func mutation(_ method: HTTPRequest.Method = .post, _ tags: Tags = ["cities"]) -> Request {
         var request = Request("http://api.test/orders", method: method)
         request.invalidates = tags
         return request

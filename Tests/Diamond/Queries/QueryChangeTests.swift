@@ -91,6 +91,55 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
+    @Test(arguments: [true, false], [true, false])
+    func `a query shows what another call has received, with a store and without`(
+        hasStore: Bool, isLater: Bool
+    ) async throws {
+        let engine = fixture.engine(hasStore: hasStore)
+        let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
+        let typed = QueryRecorder(engine.updates(QueryFixture.Version()))
+        await recorder.untilLast { $0.version == 1 && !$0.isFetching }
+        await typed.untilLast { $0.value == 1 && !$0.isFetching }
+        if isLater { fixture.clock.advance(by: .milliseconds(10)) }
+        fixture.server.version = 2
+        var request = QueryFixture.cities
+        request.cache = .reload
+        let asked = fixture.transport.requests.count
+        _ = try await engine.send(request)
+        await recorder.untilLast { $0.version == 2 && !$0.isFetching }
+        await typed.untilLast { $0.value == 2 && !$0.isFetching }
+        if isLater { #expect(fixture.transport.requests.count == asked + 1) }
+        await engine.close()
+    }
+
+    @Test func `a query without a store shows no older answer, and none of another request or user`() async throws {
+        let engine = fixture.engine(hasStore: false) { $0.interceptors = [Suffix()] }
+        let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
+        await recorder.untilLast { $0.value?.text == "1!" && !$0.isFetching }
+        fixture.clock.advance(by: .milliseconds(10))
+        fixture.server.version = 2
+        for change in Self.others {
+            var request = QueryFixture.cities
+            change(&request)
+            _ = try? await engine.send(request)
+        }
+        fixture.server.status = 503
+        _ = try await engine.send(QueryFixture.cities)
+        // A later change shows that none was due before.
+        fixture.server.status = 200
+        fixture.server.version = 3
+        fixture.clock.advance(by: .milliseconds(10))
+        _ = try await engine.send(QueryFixture.cities)
+        await recorder.untilLast { $0.value?.text == "3!" && !$0.isFetching }
+        #expect(recorder.states.compactMap { $0.value?.text }.allSatisfy { $0 != "2!" })
+        await engine.close()
+    }
+
+    private static let others: [@Sendable (inout Request) -> Void] = [
+        { $0.url = "http://h/towns" }, { $0.identity = "ben" }, { $0.headers[.authorization] = "Basic YTpi" },
+        { $0.method = .head }, { $0.cache = .noStore },
+    ]
+
     @Test func `a query does not show the value of a user who has signed out`() async throws {
         let user = Guarded("anna")
         let engine = fixture.engine { $0.credentials = StubUser(user) }
@@ -115,6 +164,11 @@ import Testing
         try await engine.invalidate(.tag("cities"))
         await recorder.untilLast { $0.value == nil && $0.error?.code == .badStatus }
     }
+}
+
+/// An interceptor that changes the bodies of responses.
+private struct Suffix: Interceptor {
+    func transform(_ response: inout Response) async throws { response.body += Data("!".utf8) }
 }
 
 /// A provider of the identity that the test sets.

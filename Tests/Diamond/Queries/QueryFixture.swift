@@ -33,7 +33,7 @@ final class QueryFixture: Sendable {
     }
 
     /// A request that changes something at another URL.
-    static func mutation(_ tags: Set<String> = ["cities"]) -> Request {
+    static func mutation(_ tags: Tags = ["cities"]) -> Request {
         var request = Request("http://h/orders", method: .post)
         request.invalidates = tags
         return request

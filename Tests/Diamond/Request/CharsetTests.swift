@@ -30,6 +30,12 @@ import Testing
         ("text/plain; charset=utf-16be", [0xd8, 0x3d, 0x00, 0x41, 0x00], "\u{fffd}A\u{fffd}"),
         ("text/plain; charset=utf-16", [], ""),
         ("text/plain; charset=iso-8859-1", [0xef, 0xbb, 0xbf, 0xc3, 0xa9], "\u{e9}"),
+        (nil, [0xef, 0xbb, 0xbf, 0xc3, 0xa9], "\u{e9}"),
+        ("text/plain; charset=utf-8", [0xef, 0xbb, 0xbf, 0x41, 0xef, 0xbb, 0xbf], "A\u{feff}"),
+        ("text/plain", [0xfe, 0xff, 0x20, 0xac], "\u{20ac}"),
+        ("text/plain; charset=utf-8", [0xff, 0xfe, 0xac, 0x20], "\u{20ac}"),
+        ("text/plain; charset=klingon", [0xef, 0xbb, 0xbf], ""),
+        ("text/plain", [0xef, 0xbb], "\u{fffd}"),
         ("text/plain; charset=iso-8859-2", [0xb9], "\u{161}"),
         ("text/plain; charset=windows-1251", [0xcf], "\u{41f}"),
         ("text/plain; charset=shift_jis", [0x82, 0xa0], "\u{3042}"),
@@ -66,6 +72,18 @@ import Testing
     ]) func `a charset is used to decode JSON`(type: String, encoding: String.Encoding) throws {
         let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
         #expect(try Self.response(type, Array(data)).decode(City.self) == City(name: "K\u{f6}ln"))
+    }
+
+    @Test(arguments: [nil, "application/json", "application/json; charset=utf-8", "application/json; charset=latin1"])
+    func `a byte order mark before JSON is ignored`(type: String?) throws {
+        for (mark, encoding) in [
+            ([0xef, 0xbb, 0xbf], .utf8), ([0xfe, 0xff], .utf16BigEndian), ([0xff, 0xfe], .utf16LittleEndian),
+        ] as [([UInt8], String.Encoding)] {
+            let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
+            let response = Self.response(type, mark + Array(data))
+            #expect(try response.decode(City.self) == City(name: "K\u{f6}ln"))
+            #expect(try response.json() == ["name": "K\u{f6}ln"])
+        }
     }
 
     private struct Bytes: ResponseDecoder {

@@ -169,7 +169,7 @@ import Testing
         #expect(members["body"] == .object(["jsonText": .string(text)]))
     }
 
-    @Test(arguments: ["{", "{\"a\": 1, \"a\": 2}", "12345678901234567890", ""])
+    @Test(arguments: ["{", "{\"a\": 1, \"a\": 2}", "1e400", ""])
     func `an encoded request with ambiguous JSON text is refused`(text: String) throws {
         let form = JSONValue.object(["url": "http://h/", "body": ["jsonText": .string(text)]])
         let error = #expect(throws: RequestError.self) { try Request(json: Data(try form.written())) }
@@ -181,7 +181,8 @@ import Testing
         let parameters: Parameters = [
             "country": JSONValue(country), "page": JSONValue(page), "big": JSONValue(UInt64.max),
         ]
-        #expect(parameters == ["country": "DE", "page": 2, "big": JSONValue.number(18_446_744_073_709_551_616)])
+        #expect(parameters == ["country": "DE", "page": 2, "big": JSONValue(UInt64.max)])
+        #expect(parameters["big"]?.description == "18446744073709551615")
         #expect(try RequestBody.json(encoding: ["a": [1, 2]]) == .json(["a": [1, 2]]))
     }
 

@@ -147,6 +147,17 @@ import Testing
         Change(testDescription: "no file", part: { try FileManager.default.removeItem(at: $0) }),
         Change(testDescription: "a short file", part: { try Data(count: 100).write(to: $0) }),
         Change(
+            testDescription: "a flipped bit",
+            part: { part in
+                var bytes = try Data(contentsOf: part)
+                bytes[3_000_000] ^= 4
+                // In place, as a disk does.
+                let handle = try FileHandle(forWritingTo: part)
+                try handle.write(contentsOf: bytes)
+                try handle.close()
+            }),
+        Change(testDescription: "a row of version 1", sql: "UPDATE download SET digest = NULL"),
+        Change(
             testDescription: "a link",
             part: { part in
                 try FileManager.default.moveItem(at: part, to: part.deletingLastPathComponent().appending(path: "x"))

@@ -39,7 +39,8 @@ import Testing
     @Test(arguments: [
         (#"{"name":"Zürich"}"# + "\n" + #"{"name":"🏔"}"# + "\n", ["Zürich", "🏔"]),
         (#"{"name":"a"}"# + "\r\n\r\n \t\n\n" + #" {"name":"b"} "#, ["a", "b"]),
-        ("", []), ("\n\n", []), (#"{"name":"a"}"#, ["a"]),
+        ("", []), ("\n\n", []), (#"{"name":"a"}"#, ["a"]), ("\u{FEFF}" + #"{"name":"a"}"#, ["a"]),
+        ("\u{FEFF}\n" + #"{"name":"a"}"#, ["a"]),
     ])
     func `JSON lines are decoded one by one, without blank lines`(body: String, names: [String]) async throws {
         let (found, error) = try await values(body)

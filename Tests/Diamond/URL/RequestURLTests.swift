@@ -145,6 +145,22 @@ import Testing
     }
 
     @Test(arguments: [
+        ("cities", "https://api.example/v1/cities"), ("./cities", "https://api.example/v1/./cities"),
+        ("?a=1", "https://api.example/v1?a=1"), ("", "https://api.example/v1"),
+        ("/cities", "https://api.example/cities"),
+        ("\u{301}", "https://api.example/v1/\u{301}"),
+    ]) func `a base without a slash at its end is a directory`(reference: String, resolved: String) throws {
+        #expect(try RequestURL.resolve(reference, within: "https://api.example/v1") == resolved)
+    }
+
+    @Test(arguments: [
+        ("https://api.example", "https://api.example/cities"),
+        ("https://api.example/v1?k=1", "https://api.example/v1/cities"),
+    ]) func `a base may have no path, or a query`(base: String, resolved: String) throws {
+        #expect(try RequestURL.resolve("cities", within: base) == resolved)
+    }
+
+    @Test(arguments: [
         ("", "http://u@h/v/a?b=[1]"), ("#c", "http://u@h/v/a?b=[1]#c"), ("?c", "http://u@h/v/a?c"),
         ("c", "http://u@h/v/c"), ("/c", "http://u@h/c"), ("//i/c", "http://i/c"), ("https://i/", "https://i/"),
         ("/\u{301}c", "http://u@h/\u{301}c"),

@@ -274,6 +274,39 @@ import Testing
         #expect(notes.needsMore(showing: 0))
     }
 
+    @Test(arguments: [Paging.offset(limit: 3), .page(size: 3)], [nil, 100])
+    func `A server that ignores the position of a counted page ends the list`(
+        _ paging: Paging, _ total: Int?
+    ) async throws {
+        let loads = Guarded(0)
+        let notes = ModelCollection<Note>()
+        notes.source = PageSource(paging: paging) { query in
+            let number = loads.withLock { count in
+                count += 1
+                return count
+            }
+            // The fields change, and the objects do not.
+            return Page(
+                items: [1, 2, 3].map { ["id": JSONValue($0), "text": "x", "stars": JSONValue(number)] }, total: total)
+        }
+        try await notes.load()
+        while notes.hasMore, loads.withLock({ $0 < 20 }) { try await notes.next() }
+        #expect(notes.map(\.id) == [1, 2, 3] && notes.position == .end && loads.withLock { $0 } == 3)
+        try await notes.load()
+        #expect(notes.hasMore)
+    }
+
+    @Test func `A counted page that is repeated once, after new items before it, does not end the list`() async throws {
+        let list = Guarded(Array(1...8))
+        let notes = notes(.offset(limit: 3), list)
+        try await notes.load()
+        list.withLock { $0.insert(contentsOf: [20, 21, 22], at: 0) }
+        try await notes.next()
+        #expect(notes.map(\.id) == [1, 2, 3] && notes.hasMore)
+        while notes.hasMore { try await notes.next() }
+        #expect(notes.map(\.id) == Array(1...8))
+    }
+
     @Test func `Lists that change between pages neither lose nor duplicate rows, whatever is inserted`() async throws {
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(40, soaking: 2_000) {

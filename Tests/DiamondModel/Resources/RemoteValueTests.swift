@@ -44,6 +44,17 @@ private final class Profile {
         return (ResourceLoader(engine, capacity: capacity) { data, _ in try Picture(data) }, asked, engine)
     }
 
+    @Test func `URLs that only look the same have their own values`() async throws {
+        let (loader, asked, _) = images { $0.hasSuffix("%C3%AB") ? "PNG1" : "PNG2" }
+        let person = Profile(loader)
+        person.portraitURL = "https://a.example/zo\u{EB}"
+        #expect(try await person.portrait.load().text == "PNG1")
+        person.portraitURL = "https://a.example/zoe\u{308}"
+        #expect(person.portrait.value.text == "default")
+        #expect(try await person.portrait.load().text == "PNG2")
+        #expect(asked.withLock { $0.count } == 2)
+    }
+
     @Test func `A value is loaded on request, and then kept in memory`() async throws {
         let (loader, asked, _) = images { _ in "PNG1" }
         let person = Profile(loader)

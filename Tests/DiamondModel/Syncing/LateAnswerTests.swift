@@ -248,6 +248,27 @@ import Testing
         #expect(notes.map(\.id) == [2, 3] && notes.deleted.isEmpty)
     }
 
+    @Test(arguments: [204, 500])
+    func `A deletion that is being sent cannot be undone`(status: Int) async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(status)
+        }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"], ["id": 2, "text": "b"]])
+        let note = notes.models[0]
+        notes.delete(note)
+        let upload = Task { try await notes.upload() }
+        await untilTrue { api.calls.count == 1 }
+        #expect(!notes.undelete(note) && notes.map(\.id) == [2])
+        gate.open()
+        _ = await upload.result
+        // After a failure, the object may still be on the server.
+        #expect(notes.undelete(note) == (status == 500))
+        #expect(notes.map(\.id) == (status == 500 ? [1, 2] : [2]))
+    }
+
     @Test func `A deleted object returns neither when a list is loaded nor when its creation ends`() async throws {
         let context = ModelContext(engine: api.engine)
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]

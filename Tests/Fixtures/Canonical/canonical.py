@@ -31,8 +31,12 @@ class Number:
         self.text = text
 
     @property
+    def value(self):
+        return Decimal(self.text)
+
+    @property
     def is_integer(self):
-        return re.fullmatch(r"-?\d+", self.text) and -(2**63) <= int(self.text) < 2**63
+        return self.value == self.value.to_integral_value() and -(2**63) <= self.value < 2**63
 
     @property
     def ecmascript(self):
@@ -43,13 +47,32 @@ class Number:
         """Whether a double holds the value: its shortest digits are the same decimal number. For an integer that is so
         up to 2^53 only, because of those beyond some share a double."""
         if self.is_integer:
-            return abs(int(self.text)) <= 2**53
-        return Decimal(self.ecmascript) == Decimal(self.text)
+            return abs(self.value) <= 2**53
+        return Decimal(self.ecmascript) == self.value
 
     @property
     def exact(self):
-        """Integers keep all their digits, everything else is written as ECMAScript does."""
-        return str(int(self.text)) if self.is_integer else self.ecmascript
+        """Numbers keep all their digits. Those that a double holds are written as ECMAScript does."""
+        if self.is_integer:
+            return str(int(self.value))
+        return self.ecmascript if self.survives else plain(self.value)
+
+
+def plain(value):
+    """All digits of a number that no double holds, without an exponent if it is an integer or not very small."""
+    sign, digits, exponent = value.as_tuple()
+    digits = "".join(map(str, digits)).lstrip("0")
+    stripped = digits.rstrip("0")
+    point = len(digits) + exponent
+    count = len(stripped)
+    prefix = "-" if sign else ""
+    if count <= point:
+        return prefix + stripped + "0" * (point - count)
+    if 0 < point:
+        return prefix + stripped[:point] + "." + stripped[point:]
+    if -6 < point:
+        return prefix + "0." + "0" * -point + stripped
+    return prefix + stripped[0] + ("." + stripped[1:] if count > 1 else "") + f"e{point - 1}"
 
 
 def ecmascript(value):

@@ -92,6 +92,136 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test(
+        arguments: [
+            ("max-age=0", [], 200), ("no-cache", [], 504), ("max-age=0, must-revalidate", [], 504),
+            ("max-age=0, proxy-revalidate", [], 504), ("s-maxage=0", [], 504), ("s-maxage=600", [], 200),
+            ("max-age=600, must-revalidate", [], 200), ("max-age=0, proxy-revalidate", ["--private"], 200),
+            ("s-maxage=0", ["--private"], 200), ("no-cache", ["--private"], 504),
+        ])
+    func `a proxy with --offline serves no stale response that the server forbids`(
+        control: String, kind: [String], status: Int
+    ) async throws {
+        let shell = Shell()
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("200 OK", "Cache-Control: \(control)", "ETag: \"a\"", body: "stored")
+        }
+        let online = try await RunningProxy(origin.base, options: kind, shell: shell)
+        _ = try await online.send("GET /a")
+        online.signal(SIGTERM)
+        _ = await online.ended()
+        let offline = try await RunningProxy(origin.base, options: kind + ["--offline"], shell: shell)
+        for field in ["Accept: */*", "Cache-Control: no-cache", "Cache-Control: max-age=0"] {
+            #expect(try await offline.send("GET /a", field).status == status, "\(field)")
+        }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `a proxy with --offline serves no invalidated response`() async throws {
+        let shell = Shell()
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response("200 OK", Self.fresh, body: "stored") }
+        let online = try await RunningProxy(origin.base, shell: shell)
+        for line in ["GET /a", "GET /b", "POST /a"] { _ = try await online.send(line) }
+        online.signal(SIGTERM)
+        _ = await online.ended()
+        let offline = try await RunningProxy(origin.base, "--offline", shell: shell)
+        #expect(try await offline.send("GET /a").status == 504)
+        #expect(try await offline.send("GET /b").status == 200)
+    }
+
+    @Test(
+        arguments: [
+            ("", "Cookie: sid=anna"), ("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Cookie: sid=anna"),
+            ("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "X-API-Key: anna"), ("ETag: \"1\"", "Cookie: sid=anna"),
+            ("Set-Cookie: sid=anna", "Accept: */*"), ("Expires: 0", "Cookie: sid=anna"),
+        ])
+    func `a page of one user is served to no other, also when the origin is down`(
+        field: String, credential: String
+    ) async throws {
+        let isDown = Guarded(false)
+        let origin = try ScriptedOrigin { request in
+            guard !isDown.withLock({ $0 }) else { return "" }
+            let fields = field.isEmpty ? ["X-Empty: 1"] : [field]
+            return request.number == 1
+                ? "HTTP/1.1 200 OK\r\n\(fields[0])\r\nContent-Length: 6\r\n\r\nanna's"
+                : ScriptedOrigin.response("200 OK", "Cache-Control: no-store", body: "other")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET /a", credential).body == "anna's")
+        for isUp in [false, true] {
+            isDown.withLock { $0 = !isUp }
+            for other in ["Accept: */*", "Cookie: sid=ben", "Authorization: Basic YTpi"] {
+                let answer = try await proxy.send("GET /a", other)
+                #expect(isUp ? answer.body == "other" : answer.status == 502, "\(answer.head)")
+            }
+        }
+    }
+
+    @Test(arguments: ["GET /a", "HEAD /a"])
+    func `a coding in a response without a body does not relabel the stored body`(line: String) async throws {
+        let origin = try ScriptedOrigin { request in
+            request.number == 1
+                ? ScriptedOrigin.response("200 OK", "Cache-Control: max-age=0", "ETag: \"a\"", body: "plain")
+                : "HTTP/1.1 \(request.value("If-None-Match") == nil ? "200 OK" : "304 Not Modified")\r\n"
+                    + "Cache-Control: max-age=600\r\nETag: \"a\"\r\nContent-Encoding: gzip\r\nX-New: 1\r\n\r\n"
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        _ = try await proxy.send(line, "Accept-Encoding: gzip", "Cache-Control: no-cache")
+        let answer = try await proxy.send("GET /a", "Accept-Encoding: gzip")
+        #expect(answer.body == "plain" && answer.values("Content-Encoding").isEmpty, "\(answer.head)")
+        #expect(answer.isHit && answer.values("X-New") == ["1"] && answer.values("Content-Length") == ["5"])
+    }
+
+    @Test func `a gzip body without Vary is served to the clients that accept it`() async throws {
+        let origin = try ScriptedOrigin { request in
+            request.value("Accept-Encoding")?.contains("gzip") == true
+                ? ScriptedOrigin.response("200 OK", Self.fresh, "Content-Encoding: gzip", body: "coded")
+                : ScriptedOrigin.response("200 OK", Self.fresh, body: "plain")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET /a", "Accept-Encoding: gzip").body == "coded")
+        #expect(try await proxy.send("GET /a", "Accept-Encoding: br, gzip;q=0.5").isHit)
+        for field in ["Accept-Encoding: gzip;q=0", "Accept-Encoding: identity", "Accept: */*"] {
+            let target = "/\(field.count)"
+            _ = try await proxy.send("GET \(target)", "Accept-Encoding: gzip")
+            let answer = try await proxy.send("GET \(target)", field)
+            #expect(answer.body == "plain" && !answer.isHit && answer.values("Content-Encoding").isEmpty, "\(field)")
+        }
+    }
+
+    @Test(
+        arguments: [("404 Not Found", true), ("410 Gone", true), ("401 Unauthorized", false), ("302 Found", false)],
+        ["", "Cache-Control: no-store", "Cache-Control: private"])
+    func `a request with max-stale gets no response that the origin has superseded`(
+        answer: (status: String, isSuperseding: Bool), control: String
+    ) async throws {
+        let (status, isSuperseding) = answer
+        let origin = try ScriptedOrigin { request in
+            request.number == 1
+                ? ScriptedOrigin.response("200 OK", "Cache-Control: max-age=0", "ETag: \"a\"", body: "old")
+                : ScriptedOrigin.response(status, control.isEmpty ? "X-Empty: 1" : control, body: "gone")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        #expect(try await proxy.send("GET /a").body == "gone")
+        let stale = try await proxy.send("GET /a", "Cache-Control: max-stale")
+        #expect(stale.body == (isSuperseding ? "gone" : "old"), "\(stale.head)")
+    }
+
+    @Test(arguments: ["today", "Sun, 06 Nov 1994 08:49:37 UTC", ""])
+    func `an invalid Date is replaced by the time of receipt`(date: String) async throws {
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("200 OK", "Date: \(date)", "Expires: Fri, 31 Dec 2100 23:59:59 GMT", body: "x")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for isHit in [false, true] {
+            let answer = try await proxy.send("GET /a")
+            let dates = answer.values("Date")
+            #expect(answer.isHit == isHit && dates.count == 1 && dates[0].hasSuffix(" GMT"), "\(answer.head)")
+        }
+    }
+
     @Test func `a request with only-if-cached gets 504 if nothing is stored`() async throws {
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response() }
         let proxy = try await RunningProxy(origin.base)
@@ -276,5 +406,24 @@ import Testing
         #expect(statuses[1].hasPrefix("diamond; hit; ttl="))
         #expect(statuses[2] == "diamond; fwd=uri-miss")
         #expect(statuses[3] == "diamond; fwd=method")
+    }
+
+    @Test(arguments: [("304 Not Modified", "304"), ("503 Unavailable", "503"), ("", nil)] as [(String, String?)])
+    func `Cache-Status tells of the request that was sent before a stored response`(
+        status: String, forwarded: String?
+    ) async throws {
+        let origin = try ScriptedOrigin { request in
+            guard request.number > 1 else {
+                return ScriptedOrigin.response(
+                    "200 OK", "Cache-Control: max-age=0, stale-if-error=60", "ETag: \"a\"", body: "stored")
+            }
+            return status.isEmpty ? "" : "HTTP/1.1 \(status)\r\nETag: \"a\"\r\nContent-Length: 0\r\n\r\n"
+        }
+        let proxy = try await RunningProxy(origin.base)
+        _ = try await proxy.send("GET /a")
+        let answer = try await proxy.send("GET /a")
+        let value = answer.values("Cache-Status").first ?? ""
+        let expected = "diamond; fwd=stale" + (forwarded.map { "; fwd-status=\($0)" } ?? "")
+        #expect(answer.body == "stored" && value.hasPrefix(expected) && !value.contains("hit"), "\(answer.head)")
     }
 }

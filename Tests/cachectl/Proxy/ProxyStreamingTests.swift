@@ -56,7 +56,7 @@ import Testing
         }
         #expect(proxy.greatestMemory < 160 << 20)
         proxy.signal(SIGTERM)
-        let sources = await proxy.ended().log.map { $0.split(separator: " ")[4] }
+        let sources = await proxy.ended().log.map { $0.split(separator: " ")[6] }
         #expect(sources == ["network", isStored ? "cache" : "network"])
     }
 

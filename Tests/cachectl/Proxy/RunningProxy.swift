@@ -6,12 +6,18 @@ import Testing
 final class RunningProxy: Sendable {
     /// `127.0.0.1:PORT`
     let address: String
+    /// `127.0.0.1:PORT`; `nil` without `--health`.
+    let healthAddress: String?
     private let shell: Shell
     private let process: ChildProcess
     private let output: Pipe
     private let errors: Pipe
 
-    init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
+    convenience init(_ origin: String, _ options: String..., shell: Shell = Shell()) async throws {
+        try await self.init(origin, options: options, shell: shell)
+    }
+
+    init(_ origin: String, options: [String], shell: Shell = Shell()) async throws {
         self.shell = shell
         (output, errors) = (Pipe(), Pipe())
         let tool = shell.tool()
@@ -22,6 +28,7 @@ final class RunningProxy: Sendable {
         let line = await errors.firstLine()
         let match = try #require(line.firstMatch(of: #/listening on http://(127\.0\.0\.1:\d+),/#), "\(line)")
         address = String(match.1)
+        healthAddress = line.firstMatch(of: #/health on http://(127\.0\.0\.1:\d+)/#).map { String($0.1) }
     }
 
     deinit { process.kill() }
@@ -48,6 +55,9 @@ final class RunningProxy: Sendable {
     }
 
     func signal(_ number: Int32) { process.kill(number) }
+
+    /// Returns the next line of the access log.
+    func nextLine() async -> String { await output.firstLine() }
 
     /// Returns the exit of the proxy after a signal, and its access log.
     func ended() async -> (ending: ChildProcess.Ending, log: [String]) {

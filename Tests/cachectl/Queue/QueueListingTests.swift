@@ -127,6 +127,14 @@ import Testing
         #expect(try cachectl.queue().request(of: 5) == cachectl.queue().request(of: 2))
     }
 
+    @Test func `writes control and invisible characters of a curl command in octal`() async throws {
+        let request = #"{"url": "https://a.example/", "headers": {"Accept": "a\tb\u202Ec\u2028d\u0085e"}}"#
+        #expect(try await cachectl("queue", "add", "-", input: request).status == 0)
+        let command = try await cachectl("queue", "show", "1", "--as-curl").text
+        let header = #"-H "$(printf 'Accept: a\011b\342\200\256c\342\200\250d\302\205e')""#
+        #expect(command.contains(header), "\(command)")
+    }
+
     @Test func `neither shows nor stores a secret`() async throws {
         let text = #"{"url": "https://a.example/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         let environment = ["API_TOKEN": "s3cret"]
@@ -308,7 +316,7 @@ import Testing
         ("update this program", { try $0.damageQueue("PRAGMA user_version = 99") }),
         ("belongs to another program", { try $0.damageQueue("PRAGMA application_id = 1") }),
         (
-            "keep the file, and recover its jobs with sqlite3's .recover",
+            "keep a copy, save what can be read with 'cachectl queue export'",
             {
                 for end in ["-wal", "-shm"] {
                     try? FileManager.default.removeItem(atPath: $0.temporary.store.replayPath + end)

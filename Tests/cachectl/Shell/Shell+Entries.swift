@@ -31,7 +31,7 @@ extension Shell {
 struct StoredEntry {
     var url: String
     var body = Data("body".utf8)
-    var tags: Set<String> = []
+    var tags: Tags = []
     var identity: String?
     /// Milliseconds before the others.
     var age: Int64 = 0

@@ -13,7 +13,7 @@ extension TemporaryStore {
 
     /// Runs SQL as a program would: its log stays.
     func write(_ sql: String) throws {
-        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        let configuration = SQLiteConfiguration.ofCacheFile
         try SQLiteDatabase(path: store.cachePath, configuration: configuration).write {
             (connection) throws(SQLiteError) in try connection.execute(sql)
         }

@@ -5,11 +5,7 @@ struct ActivitySubject: Hashable, Sendable {
     var lane: Lane
     /// The scheme, host and port.
     var origin: String
-    var tags: Set<String>
-
-    static func == (one: ActivitySubject, other: ActivitySubject) -> Bool {
-        one.lane == other.lane && one.origin == other.origin && one.tags.isExactly(other.tags)
-    }
+    var tags: Tags
 }
 
 /// The parts of a request that an interval reports, in addition to its subject.

@@ -3,8 +3,8 @@ import Foundation
 
 /// The digest of a body for the column `body_digest`, computed chunk by chunk.
 struct BodyDigest: Sendable {
-    private(set) var count = 0
-    private var first = Data(Checksum.digest(of: Data()))
+    /// The checksums of the chunks so far.
+    private(set) var checksums: [Data] = []
     private var hash = SHA256()
 
     /// - Parameter checksums: the checksums of the chunks so far.
@@ -13,12 +13,15 @@ struct BodyDigest: Sendable {
     init(_ checksums: [Checksum.Digest] = []) { for checksum in checksums { add(Data(checksum)) } }
 
     mutating func add(_ checksum: Data) {
-        if count == 0 { first = checksum }
         hash.update(data: checksum)
-        count += 1
+        checksums.append(checksum)
     }
 
     /// The checksum of the only chunk, or of no bytes for an empty body; of several chunks, the SHA-256 of their
     /// checksums.
-    var value: Data { count > 1 ? Data(hash.finalize()) : first }
+    var value: Data {
+        checksums.count > 1 ? Data(hash.finalize()) : checksums.first ?? Data(Checksum.digest(of: Data()))
+    }
+
+    var count: Int { checksums.count }
 }

@@ -23,3 +23,14 @@ struct BodyOutline: Sendable {
 
     var bodySize: Int { sizes.reduce(0, +) }
 }
+
+extension BodyOutline {
+    /// Creates the outline of a row that is being written. The sizes of its chunks are unknown.
+    init(_ row: PartialRow) {
+        self.init(
+            id: row.id, key: row.entry.key, isPartial: true, request: Data(row.entry.request),
+            stored: row.entry.stored, keyID: row.seal, isCompressed: row.isCompressed,
+            checksums: row.digest.checksums, sizes: [], digest: row.digest.value, checksum: row.checksum,
+            isVisited: true)
+    }
+}

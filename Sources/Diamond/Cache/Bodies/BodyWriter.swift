@@ -56,6 +56,14 @@ package final class BodyWriter {
         Task { await cache.erase(row) }
     }
 
+    /// The number of bytes on disk.
+    var writtenSize: Int { min(size, (row?.digest.count ?? 0) * CacheTable.chunkSize) }
+
+    /// A reader of the bytes on disk, also while more are written; `nil` if there are none.
+    var writtenReader: BodyReader? {
+        row.map { BodyReader(BodyOutline($0), cache: cache).reading(0..<writtenSize) }
+    }
+
     /// Appends bytes. Returns when all but a mebibyte is on disk, so that a caller is not faster than the disk.
     ///
     /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the capacity without the log; `entryGone` if the
@@ -81,10 +89,13 @@ package final class BodyWriter {
     /// Makes the written body the entry of its key, in one transaction, replacing the previous entry. A body that fits
     /// into a mebibyte is stored like any response: immediately in memory, soon on disk.
     ///
-    /// - Parameter stored: status, headers and times of the response; `nil` if they are unchanged.
+    /// - Parameters:
+    ///   - stored: status, headers and times of the response; `nil` if they are unchanged.
+    ///   - knownChange: ``CacheEntry/knownChange``.
     /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is stored.
-    package func finish(as stored: StoredResponse? = nil) async throws(CacheError) {
+    package func finish(as stored: StoredResponse? = nil, knownChange: Int64? = nil) async throws(CacheError) {
         try checkOpen()
+        entry.knownChange = knownChange
         if let stored { entry.stored = stored }
         entry.stored.body = Data()
         let last = chunks.removeAll()
@@ -95,7 +106,7 @@ package final class BodyWriter {
             var row = row
             row.entry.stored = entry.stored
             let prepared = try file.prepared(last, after: row, isPartial: false)
-            try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
+            self.row = try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
                 try file.finish(prepared, as: entry, on: connection)
             }
         } catch {

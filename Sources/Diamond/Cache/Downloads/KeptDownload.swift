@@ -23,6 +23,8 @@ package struct KeptDownload: Sendable {
     package var part: String
     /// The number of bytes that are surely on the disk.
     package var size: Int
+    /// The SHA-256 digest of these bytes.
+    var digest = Data()
     /// The time of the last write, in milliseconds since 1970.
     package var writtenAt: Int64
 
@@ -75,7 +77,9 @@ package struct KeptDownload: Sendable {
         var hash = SHA256()
         key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         let texts = [url, method, identity ?? "", target, part].map { Array($0.utf8) }
-        for bytes in [request, Array(headerBlock)] + texts {
+        // Version 1 of the schema had no digests.
+        let digests = digest.isEmpty ? [] : [Array(digest)]
+        for bytes in [request, Array(headerBlock)] + texts + digests {
             // The lengths delimit the concatenated values.
             withUnsafeBytes(of: Int64(bytes.count)) { hash.update(bufferPointer: $0) }
             bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }

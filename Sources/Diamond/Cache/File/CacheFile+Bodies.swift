@@ -37,9 +37,9 @@ extension CacheFile {
     }
 
     /// Returns the names of an entry as the table `tag` stores them: digests, if the store is sealed.
-    func tags(of entry: CacheEntry) -> Set<String> {
+    func tags(of entry: CacheEntry) -> Tags {
         guard let sealing else { return entry.names }
-        return Set(entry.names.map(sealing.tag))
+        return Tags(entry.names.map(sealing.tag))
     }
 
     /// Whether the store seals with the key of a name; `nil` stands for no seal.

@@ -11,10 +11,13 @@ extension CacheFile {
         var count = 0
         var isLast = false
         while !isLast {
-            let slice = try erasing { (connection) throws(SQLiteError) in
+            let (slice, changes) = try erasing { (connection) throws(SQLiteError) in
+                let last = try CacheTable.newestChange(on: connection)
                 try CacheTable.addChanges(of: names, on: connection)
-                return try CacheTable.deleteSlice(selection, on: connection)
+                let newest = try CacheTable.newestChange(on: connection)
+                return (try CacheTable.deleteSlice(selection, on: connection), last + 1..<newest + 1)
             }
+            ownChanges.add(changes)
             count += slice.count
             isLast = slice.isLast
         }

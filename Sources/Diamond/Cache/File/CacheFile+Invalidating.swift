@@ -11,22 +11,44 @@ extension CacheFile {
         _ selections: [CacheSelection],
         named names: ChangedNames?
     ) throws(CacheError) -> CacheTable.RowCount {
-        let ids = try read { (connection) throws(SQLiteError) in
+        // In one transaction: a response that another process stores after it finds the change.
+        var (rest, count) = try noting { (connection) throws(SQLiteError) in
+            try CacheTable.addChanges(of: names, on: connection)
             var ids: [Int64] = []
             for selection in selections { ids += try CacheTable.valid(selection, on: connection) }
-            return ids
+            let count = try CacheTable.invalidate(ids.prefix(CacheTable.sliceSize), on: connection)
+            return (ids.dropFirst(CacheTable.sliceSize), count)
         }
-        var rest = ids[...]
-        var count = CacheTable.RowCount()
-        repeat {
+        while !rest.isEmpty {
             let slice = rest.prefix(CacheTable.sliceSize)
-            count += try write { (connection) throws(SQLiteError) in
+            count += try noting { (connection) throws(SQLiteError) in
                 try CacheTable.addChanges(of: names, on: connection)
                 return try CacheTable.invalidate(slice, on: connection)
             }
             rest = rest.dropFirst(slice.count)
-        } while !rest.isEmpty
+        }
         return count
+    }
+
+    /// Runs a transaction, and notes its changes as those of this process.
+    func noting<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(CacheError) -> Result {
+        let (result, changes) = try write { (connection) throws(SQLiteError) in
+            let last = try CacheTable.newestChange(on: connection)
+            let result = try body(connection)
+            return (result, last + 1..<(try CacheTable.newestChange(on: connection)) + 1)
+        }
+        ownChanges.add(changes)
+        return result
+    }
+
+    /// Whether another process has marked the URL of an entry stale since its request was sent. A change of any entry
+    /// counts, too.
+    func isInvalidated(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        guard let known = entry.knownChange, try CacheTable.newestChange(on: connection) > known else { return false }
+        let changes = try CacheTable.invalidations(of: urlHash(of: entry.url), after: known, on: connection)
+        return changes.contains { !ownChanges.contain($0) }
     }
 
     /// Marks the entries of some URLs stale, and the entries with the same path whose keys leave out a part of the URL

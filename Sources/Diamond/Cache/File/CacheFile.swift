@@ -27,6 +27,7 @@ package final class CacheFile: Sendable {
     private let recreates: Bool
     private let activity: Activity
     private let state: Guarded<State>
+    let ownChanges = OwnChanges()
     /// The secret that makes this store's keys. It stays when the file is replaced, so that this process keeps its
     /// keys.
     let secret: Data

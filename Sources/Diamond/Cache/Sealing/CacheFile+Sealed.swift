@@ -67,7 +67,7 @@ extension CacheFile {
         case .replace(let new):
             // The names stay: their digests depend on the store's secret, not on the key.
             let names = try CacheTable.tags(of: row.id, on: connection)
-            let id = try CacheTable.store(new, on: connection)
+            guard let id = try CacheTable.store(new, on: connection) else { return false }
             try CacheTable.addTags(names, to: id, on: connection)
         }
         return true

@@ -51,7 +51,7 @@ package struct Sealing: Sendable {
         sealed.request = try request(of: entry)
         sealed.url = url(entry.url)
         sealed.identity = entry.identity.map(identity)
-        sealed.tags = Set(entry.names.map(tag))
+        sealed.tags = Tags(entry.names.map(tag))
         sealed.isFoundByOthers = false
         sealed.stored.body = Data()
         var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)

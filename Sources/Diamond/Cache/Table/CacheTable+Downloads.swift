@@ -58,7 +58,7 @@ extension CacheTable {
         let statement = try connection.statement(
             composed: """
                 SELECT id, key, request, url, method, identity, status, headers, received_at, target, part, size,
-                    written_at, checksum, key_prefix
+                    written_at, checksum, key_prefix, digest
                 FROM download WHERE \(condition)
                 """
         )
@@ -78,8 +78,8 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             INSERT INTO download (key_prefix, key, request, url, method, identity, status, headers, received_at, target,
-                part, size, written_at, checksum)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                part, size, written_at, checksum, digest)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         )
         try statement.bind(download.key.prefix, at: 1)
@@ -96,6 +96,7 @@ extension CacheTable {
         try statement.bind(Int64(download.size), at: 12)
         try statement.bind(download.writtenAt, at: 13)
         try statement.bind(download.checksum, at: 14)
+        try statement.bind(download.digest, at: 15)
         try statement.run()
         return connection.lastInsertedID
     }
@@ -108,12 +109,13 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement(
-            "UPDATE download SET size = ?, written_at = ?, checksum = ? WHERE id = ? AND part = ?")
+            "UPDATE download SET size = ?, written_at = ?, checksum = ?, digest = ? WHERE id = ? AND part = ?")
         try statement.bind(Int64(download.size), at: 1)
         try statement.bind(download.writtenAt, at: 2)
         try statement.bind(download.checksum, at: 3)
-        try statement.bind(download.id, at: 4)
-        try statement.bind(download.part, at: 5)
+        try statement.bind(download.digest, at: 4)
+        try statement.bind(download.id, at: 5)
+        try statement.bind(download.part, at: 6)
         try statement.run()
         return connection.changes > 0
     }
@@ -169,6 +171,7 @@ extension CacheTable.DownloadRow {
             identity: row.isNull(5) ? nil : row.text(5), status: Int(row.int64(6)), headerBlock: row.data(7),
             receivedAt: row.int64(8), target: target, part: part, size: Int(row.int64(11)), writtenAt: row.int64(12))
         known.id = id
+        known.digest = row.data(15)
         if known.checksum == row.int64(13) { download = known }
     }
 }

@@ -49,6 +49,23 @@ extension CacheTable {
         return (number + count < newest ? nil : names, newest)
     }
 
+    /// Returns the numbers of the changes after a change that concern all entries of a URL.
+    ///
+    /// - Parameter url: ``CacheFile/urlHash(of:)``.
+    static func invalidations(
+        of url: Int64,
+        after number: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            "SELECT id FROM change WHERE id > ? AND key_prefix IS NULL AND (url IS NULL OR url = ?)")
+        try statement.bind(number, at: 1)
+        try statement.bind(url, at: 2)
+        var numbers: [Int64] = []
+        while try statement.step() { numbers.append(statement.int64(0)) }
+        return numbers
+    }
+
     /// Returns a 64-bit hash of a text, the same in every process.
     static func hash(of text: String) -> Int64 {
         var hash = SHA256()

@@ -4,16 +4,37 @@ import Foundation
 /// Writing entries.
 extension CacheTable {
     /// Stores an entry in clear, uncompressed.
-    static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        _ = try store(entry, BodyRows(entry.stored.body), on: connection)
+    ///
+    /// - Returns: the row's id; `nil` if a newer response was stored since the request was sent.
+    @discardableResult
+    static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
+        try store(entry, BodyRows(entry.stored.body), on: connection)
     }
 
-    /// - Returns: the row's id.
+    /// Whether the whole entry of a key was stored after the request of another response was sent, and is newer.
+    static func hasNewer(
+        than entry: CacheEntry, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            """
+            SELECT 1 FROM entry
+            WHERE key_prefix = ?1 AND variant = 0 AND is_partial = 0 AND key = ?2 AND stored_at > ?3
+                AND (stored_at - initial_age, stored_at - duration) > (?4, ?3)
+            """
+        )
+        try statement.bind(entry.key.prefix, at: 1)
+        try statement.bind(entry.key, at: 2)
+        try statement.bind(entry.stored.sentAt, at: 3)
+        try statement.bind(entry.stored.originTime, at: 4)
+        return try statement.step()
+    }
+
+    /// - Returns: the row's id; `nil` if a newer response was stored since the request was sent.
     static func store(
         _ row: CacheRow,
         isPartial: Bool = false,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Int64 {
+    ) throws(SQLiteError) -> Int64? {
         try store(row.entry, row.body, seal: row.seal, isPartial: isPartial, on: connection)
     }
 
@@ -24,8 +45,10 @@ extension CacheTable {
         seal: String? = nil,
         isPartial: Bool = false,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Int64 {
-        let (id, isNew) = try upsert(entry, body, seal: seal, isPartial: isPartial, on: connection)
+    ) throws(SQLiteError) -> Int64? {
+        guard let (id, isNew) = try upsert(entry, body, seal: seal, isPartial: isPartial, on: connection) else {
+            return nil
+        }
         if !isNew {
             try deleteBody(of: id, on: connection)
             try deleteTags(of: id, on: connection)
@@ -41,14 +64,14 @@ extension CacheTable {
         }
     }
 
-    /// - Returns: the row's id, and whether the row is new.
+    /// - Returns: the row's id, and whether the row is new; `nil` if the row has a newer response.
     private static func upsert(
         _ entry: CacheEntry,
         _ body: BodyRows,
         seal: String?,
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
+    ) throws(SQLiteError) -> (id: Int64, isNew: Bool)? {
         // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy
         // every page that the statement touches into a statement journal. That takes a fifth of the time.
         let checksum = entry.checksum(bodySize: body.size, digest: body.digest)
@@ -61,6 +84,7 @@ extension CacheTable {
         }
         try run(insertion, on: connection)
         if connection.changes > 0 { return (connection.lastInsertedID, true) }
+        if !isPartial, try hasNewer(than: entry, on: connection) { return nil }
         try run(replacement, on: connection)
         if connection.changes == 0 {
             try rename(entry, isPartial: isPartial, on: connection)
@@ -229,7 +253,7 @@ extension CacheTable {
 
     static func replaceTags(
         of id: Int64,
-        by tags: Set<String>,
+        by tags: Tags,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         try deleteTags(of: id, on: connection)
@@ -237,16 +261,16 @@ extension CacheTable {
     }
 
     /// Returns the names of an entry: those of the request that stored it, and of requests that revalidated it.
-    static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
+    static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Tags {
         let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)
-        var names: Set<String> = []
+        var names: Tags = []
         while try statement.step() { names.insert(statement.text(0)) }
         return names
     }
 
     static func addTags(
-        _ tags: Set<String>,
+        _ tags: Tags,
         to id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {

@@ -6,6 +6,7 @@ extension Checksum {
     /// The other flags are set in many rows at once.
     static let coveredFlags: StoredResponse.Flags = [
         .noCache, .hasValidator, .mustRevalidate, .compressed, .partial, .heuristic, .shared, .variants,
+        .forAllUsers, .fixedCoding,
     ]
 
     /// Returns a checksum of 64 bits over all columns that a hit reads, including the body's digest.

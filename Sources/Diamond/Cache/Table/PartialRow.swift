@@ -69,7 +69,7 @@ extension CacheFile {
         stored: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> PartialRow {
-        let id = try CacheTable.store(row, isPartial: true, on: connection)
+        guard let id = try CacheTable.store(row, isPartial: true, on: connection) else { throw gone() }
         var known = row.entry
         known.stored = stored
         return PartialRow(
@@ -95,11 +95,13 @@ extension CacheFile {
     /// Appends the last chunks to a partial entry, makes it the entry of its key, and removes the previous entry.
     ///
     /// - Parameter entry: the entry with its tags.
+    /// - Returns: the row of the entry.
     func finish(
         _ last: PreparedChunks,
         as entry: CacheEntry,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> PartialRow {
+        guard try !CacheTable.hasNewer(than: entry, on: connection) else { throw gone() }
         try write(last, on: connection)
         let old = try CacheTable.deleteWhole(entry.key, on: connection)
         // Neither seal nor checksum covers this flag.
@@ -112,6 +114,8 @@ extension CacheFile {
                 last.row, to: stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
         else { throw gone() }
         try CacheTable.replaceTags(of: last.row.id, by: tags(of: entry), on: connection)
+        if try isInvalidated(entry, on: connection) { _ = try CacheTable.invalidate([last.row.id], on: connection) }
+        return last.row
     }
 
     private func write(_ next: PreparedChunks, on connection: borrowing SQLiteConnection) throws(SQLiteError) {

@@ -69,7 +69,7 @@ extension CacheWriter {
     /// Notifies other processes that anything may have changed, if it is not known which entries have.
     private func notifyProcesses() throws(CacheError) {
         guard state.withLock({ $0.mustNotifyProcesses }) else { return }
-        try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
+        try file.noting { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
         state.withLock { $0.finishNotifying() }
     }
 

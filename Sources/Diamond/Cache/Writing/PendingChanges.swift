@@ -78,6 +78,7 @@ extension PendingChanges {
             var whole = entry
             whole.stored = entry.stored.whole(by: waiting)
             whole.tags.formUnion(stored.tags)
+            whole.knownChange = stored.knownChange
             return .store(whole, isNew: false)
         case .confirm(let waiting, _): return last.marked(waiting.stored).isUnchanged(since: old) ? change : nil
         case .delete: return nil

@@ -23,7 +23,7 @@ struct PreparedChange {
 struct SealedRevalidation {
     enum Change {
         /// New headers on the same body.
-        case update(StoredResponse, checksum: Int64, tags: Set<String>)
+        case update(StoredResponse, checksum: Int64, tags: Tags)
         /// A new row: the body was sealed with an older key.
         case replace(CacheRow)
     }
@@ -52,16 +52,32 @@ extension CacheFile {
         }
     }
 
-    /// - Returns: whether the entry to be confirmed is gone.
+    /// - Returns: whether the entry of the change is not in the file as it is in memory: the confirmed one is gone, a
+    ///   newer one was stored, or another process has made it stale.
     func write(_ change: PreparedChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         switch change.action {
-        case .storeInClear(let entry): try CacheTable.store(entry, on: connection)
-        case .store(let row): _ = try CacheTable.store(row, on: connection)
+        case .storeInClear(let entry):
+            return try !finish(entry, storedAs: CacheTable.store(entry, on: connection), on: connection)
+        case .store(let row):
+            return try !finish(row.entry, storedAs: CacheTable.store(row, on: connection), on: connection)
         case .confirm(let entry, let old): return try !CacheTable.confirm(entry, replacing: old, on: connection)
         case .confirmSealed(let confirmation): return try !confirm(confirmation, of: change.key, on: connection)
         case .none: return true
         case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
         }
+        return false
+    }
+
+    /// Marks a stored entry stale if another process has changed its URL since it was requested.
+    ///
+    /// - Parameter id: the row of the entry; `nil` if a newer one is stored.
+    /// - Returns: whether the entry is in the file, and not stale.
+    private func finish(
+        _ entry: CacheEntry, storedAs id: Int64?, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        guard let id else { return false }
+        guard try isInvalidated(entry, on: connection) else { return true }
+        _ = try CacheTable.invalidate([id], on: connection)
         return false
     }
 }

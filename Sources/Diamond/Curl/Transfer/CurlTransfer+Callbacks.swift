@@ -35,17 +35,24 @@ extension CurlTransfer {
         if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
         recordProgress()
         watchConnection()
-        if let length = head.contentLength { pipe.reserve(length) }
+        isComplete = isExpectationRefused
+        if let length = head.contentLength, !isComplete { pipe.reserve(length) }
         receive(
             TransportResponse(
                 status: HTTPResponse.Status(code: head.status),
-                headers: decodedFields(),
+                headers: isComplete ? head.fields.withoutBody : decodedFields(),
                 body: BodyStream(pipe),
                 version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION)),
                 isConnectionReused: diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
             )
         )
-        return true
+        return !isComplete
+    }
+
+    /// Whether the server refuses `Expect` (RFC 9110 section 15.5.18). libcurl would repeat the request with the same
+    /// field. The caller gets the response without its body instead.
+    private var isExpectationRefused: Bool {
+        head.status == 417 && upload != nil && request.headers.contains(.expect)
     }
 
     private func passInterim() {
@@ -89,7 +96,7 @@ extension CurlTransfer {
         guard failure == nil else { return 0 }
         chunks.decode(bytes.count)
         do throws(TransportError) {
-            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes)
+            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes, highWater: windowSize)
             return demand == .stop ? 0 : bytes.count
         } catch {
             failure = error
@@ -118,6 +125,15 @@ extension CurlTransfer {
     private func refuse(_ reason: String) -> Bool {
         failure = TransportError(.badResponse, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
         return false
+    }
+}
+
+extension HTTPFields {
+    /// The fields of the same response with an empty body.
+    fileprivate var withoutBody: HTTPFields {
+        var fields = filter { ![.transferEncoding, .contentEncoding, .contentLength].contains($0.name) }
+        fields.append(HTTPField(name: .contentLength, value: "0"))
+        return HTTPFields(fields)
     }
 }
 #endif

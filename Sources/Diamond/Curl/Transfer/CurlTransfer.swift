@@ -40,6 +40,8 @@ final class CurlTransfer: @unchecked Sendable {
     var failure: TransportError?
     var head: CurlHead
     private(set) var hasHead = false
+    /// Whether the response is complete, and libcurl must not continue.
+    var isComplete = false
     /// The decoder of the body; `nil` for a body without a coding to remove.
     var decoder: ContentDecoder?
     private var trailers = TrailerCount()
@@ -100,10 +102,14 @@ final class CurlTransfer: @unchecked Sendable {
         start = .now
         lastProgress = start
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
-        upload = CurlUpload(request.body, resume: resume)
+        let isAwaited = request.headers.contains(.expect)
+        upload = CurlUpload(request.body, isAwaited: isAwaited, window: session.window, resume: resume)
         handle.prepare(request, passwords: passwords, context: Unmanaged.passUnretained(self).toOpaque())
         pipe.connect(onResume: resume, onStop: { [self] in cancel() })
     }
+
+    /// The maximum number of bytes of the body that wait for their reader.
+    var windowSize: Int? { session?.window.size }
 
     func detach() {
         handle = nil
@@ -113,6 +119,10 @@ final class CurlTransfer: @unchecked Sendable {
         upload?.stop()
         upload = nil
     }
+
+    /// Whether the server has refused the body before its end. libcurl then sends no more of it, but ends the exchange
+    /// only after an upload that waits for bytes was resumed.
+    var isUploadRefused: Bool { hasHead && head.status >= 300 && upload != nil }
 
     func receive(_ response: TransportResponse) {
         hasHead = true
@@ -152,7 +162,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange. ``deliver()`` then resumes the caller if it waits for the head.
     func end(_ error: TransportError?) {
-        let error = failure ?? error ?? decoder?.endFailure
+        let error = isComplete ? nil : failure ?? error ?? decoder?.endFailure
         pipe.finish(error)
         guard !hasHead else { return }
         let reason = "the server sent no response: try again, or check that it speaks HTTP"

@@ -24,12 +24,19 @@ final class CurlUpload {
 
     /// Creates an upload; `nil` if there is no body.
     ///
-    /// - Parameter resume: called, from any thread, when there is something to send after a `wait`.
-    init?(_ body: TransportBody, resume: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - isAwaited: whether the server may refuse the body before it is sent. A stream is then read when the server
+    ///     wants it.
+    ///   - window: the limit of the bytes that wait to be sent.
+    ///   - resume: called, from any thread, when there is something to send after a `wait`.
+    init?(_ body: TransportBody, isAwaited: Bool, window: CurlWindow, resume: @escaping @Sendable () -> Void) {
         switch body {
         case .none: return nil
         case .bytes(let data): source = .bytes(data)
-        case .stream(let length, let make): source = .stream(UploadFeeder(make(), length: length, resume: resume))
+        case .stream(let length, let make):
+            let feeder = UploadFeeder(make(), length: length, window: window, resume: resume)
+            if !isAwaited { feeder.start() }
+            source = .stream(feeder)
         }
     }
 

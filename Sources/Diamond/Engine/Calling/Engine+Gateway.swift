@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 package import HTTPTypes
 
@@ -50,8 +49,7 @@ extension Request {
         }
         let escaped = String(decoding: PercentEncoding.escapingIllegal(path.utf8), as: UTF8.self)
         self.init(origin + escaped, method: method, headers: headers)
-        let name = "\(method == .head ? .get : method) \(origin)\(target)"
-        cacheKey = Hex.text(of: SHA256.hash(data: Data(name.utf8)))
+        cacheKey = ForwardedURL.cacheKey(of: method == .head ? .get : method, origin + target)
     }
 }
 

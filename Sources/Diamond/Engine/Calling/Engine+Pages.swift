@@ -25,7 +25,8 @@ extension Engine {
 /// The pages of a list. Made by ``Engine/pages(_:next:from:)``.
 ///
 /// Each iteration starts at the position passed to that method. It ends after the last page, or when the server refers
-/// to a page that the iteration has requested already.
+/// to a page that the iteration has requested already. A counted page that only repeats the page before it is left out,
+/// and two of them in a row end the iteration: the server ignores the parameter.
 ///
 /// An iteration throws ``ConnectionError``: the errors of ``Engine/send(_:)->Call.Output``; `badRequest` if the
 /// position does not fit the rule or has another origin; `badResponse` if the next page has another origin, which would
@@ -48,6 +49,9 @@ public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
         /// The position of the next page; `end` after the last one.
         public fileprivate(set) var position: PagePosition
         private var visited: Set<PagePosition> = []
+        private var last: TypedResponse<Call.Output>?
+        /// The number of times in a row that the last page was repeated.
+        private var repetitions = 0
 
         fileprivate init(pages: Pages, position: PagePosition) {
             self.pages = pages
@@ -56,6 +60,21 @@ public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
 
         /// Requests the next page; `nil` after the last one.
         public mutating func next() async throws(ConnectionError) -> TypedPage<Call.Output>? {
+            while let page = try await anyNext() {
+                guard pages.rule.paging.isCounted, let last, page.response.repeats(last) else {
+                    last = page.response
+                    repetitions = 0
+                    return page
+                }
+                repetitions += 1
+                // One repetition may be a coincidence, after as many new items as a page has.
+                if repetitions == 2 { position = .end }
+            }
+            return nil
+        }
+
+        /// Requests the next page, which may repeat the last one.
+        private mutating func anyNext() async throws(ConnectionError) -> TypedPage<Call.Output>? {
             guard var page = try await pages.page(at: position) else { return nil }
             visited.insert(position)
             if visited.contains(page.next) { page.next = .end }
@@ -87,6 +106,14 @@ public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
         } catch {
             throw ConnectionError(.badRequest, error.message, cause: error)
         }
+    }
+}
+
+extension TypedResponse {
+    /// Whether a page has the body of another, or an equal output.
+    fileprivate func repeats(_ other: TypedResponse) -> Bool {
+        func isEqual<Output: Equatable>(_ output: Output) -> Bool { output == other.value as? Output }
+        return response.body == other.response.body || (value as? any Equatable).map { isEqual($0) } ?? false
     }
 }
 

@@ -33,6 +33,10 @@ extension Engine {
         let source = QuerySource<Call.Output>(request: request) { [self] request throws(ConnectionError) in
             let typed = try await response(to: request, by: handler(of: call))
             return (typed.value, typed.response)
+        } read: { [self] response throws(ConnectionError) in
+            let handler = handler(of: call)
+            let response = try await pipeline.handled(response, by: Caller(handler: handler.responses))
+            return (try handler.output(of: response), response)
         }
         let settings = QuerySettings(interval: interval, occasions: occasions)
         return queries.updates(of: source, call: Call.self, settings: settings)
@@ -46,6 +50,9 @@ extension Engine {
     ) -> QueryUpdates<Response> {
         let source = QuerySource<Response>(request: request) { [self] request throws(ConnectionError) in
             let response = try await successfulResponse(to: request)
+            return (response, response)
+        } read: { [self] response throws(ConnectionError) in
+            let response = try await pipeline.handled(response, by: Caller())
             return (response, response)
         }
         let settings = QuerySettings(interval: interval, occasions: occasions)

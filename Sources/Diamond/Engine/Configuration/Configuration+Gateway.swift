@@ -14,4 +14,15 @@ extension Engine.Configuration {
         redirectLimit = 0
         retry = .never
     }
+
+    /// Replaces the transport by one that uses it, and that has its settings.
+    ///
+    /// - Throws: `badSettings` for settings that cannot be applied.
+    package mutating func replaceTransport(
+        _ replacement: (any Transport) -> any Transport
+    ) throws(TransportError) {
+        if let refusal = transportSettings.tls.refusal { throw refusal }
+        transport = replacement(Engine.transport(of: self))
+        transportSettings = TransportSettings()
+    }
 }

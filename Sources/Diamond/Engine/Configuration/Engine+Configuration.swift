@@ -22,8 +22,9 @@ extension Engine {
         /// the network fails with `badSettings`. So does every such request if ``transport`` is set as well, because
         /// that transport has its own settings.
         public var transportSettings = TransportSettings()
-        /// The URL that relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the
-        /// default, refuses relative URLs.
+        /// The URL that relative URLs are resolved against (RFC 3986 section 5.2). Its path is a directory, whether or
+        /// not it ends with `/`: `cities` follows `https://host/v1` and `https://host/v1/` alike. `nil`, the default,
+        /// refuses relative URLs.
         ///
         /// A relative URL cannot lead away from the base URL, because a part of it may come from elsewhere, as in
         /// `Request("cities/\(name)")`. `//host/` is an error, and so is `..` in its path, plain or escaped, also
@@ -41,6 +42,9 @@ extension Engine {
         /// The headers sent with every request that does not set them itself. They count for the request key.
         /// A new value replaces the ``defaultHeaders`` as a whole: add to them to keep them.
         public var headers: HTTPFields = defaultHeaders
+        /// The headers, credentials, cache policies and tags of requests to some URLs; none by default. See
+        /// <doc:DescribingAnAPI>. A prefix that is malformed makes every request fail with `badRequest`.
+        public var defaults: [RequestDefaults] = []
         /// The decoder for the bodies of calls without a decoder of their own; by default a plain `JSONDecoder`.
         public var decoder: any ResponseDecoder = JSONDecoder()
         /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
@@ -160,7 +164,9 @@ extension Engine.Configuration {
         var rules = rules.adding(self.rules)
         rules.preset = identityPreset
         rules.separatesUsers = cacheKind == .private
-        return Environment(baseURL: baseURL, headers: headers, rules: rules, provider: credentials, gateway: gateway)
+        return Environment(
+            baseURL: baseURL, defaults: defaults, headers: headers, rules: rules, provider: credentials,
+            gateway: gateway)
     }
 
     /// Returns a request as an engine keys and sends it.

@@ -20,8 +20,8 @@ extension ConnectionError {
     init(undecodable response: Response, as type: Any.Type, _ error: any Error) {
         let place = RequestURL.masked(Array(response.url.utf8))
         let reason = (error as? DecodingError)?.reason ?? "see the cause"
-        self.init(
-            .undecodable, "the response of \(place) is no \(type): \(reason)".printable, cause: error)
+        let message = "the response of \(place) is no \(type): \(response.otherContentType)\(reason)"
+        self.init(.undecodable, message.printable, cause: error)
         self.response = response
         attempts = response.attempts
     }
@@ -47,6 +47,12 @@ extension Response {
         let problem = problem
         let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine(hiding: secrets.value) }
         return texts.first { !$0.isEmpty } ?? "see the response"
+    }
+
+    /// The content type if it is not JSON, for a message: a network with a sign-in page answers HTML to everything.
+    fileprivate var otherContentType: String {
+        guard let type = headers.single(.contentType), !MediaType(type).isJSON else { return "" }
+        return "its content type is \(type), "
     }
 }
 

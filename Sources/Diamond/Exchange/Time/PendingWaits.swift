@@ -15,6 +15,9 @@ final class PendingWaits: Sendable {
     private let state = Guarded(State())
     private let clock: ExchangeClock
 
+    /// Whether the engine is closed, so that nothing more is sent.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
     init(by clock: ExchangeClock) { self.clock = clock }
 
     /// Waits for the value of a body. When the wait ends without it, the body is canceled. It may ignore the

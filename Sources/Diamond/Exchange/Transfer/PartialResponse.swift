@@ -64,6 +64,7 @@ extension ReceivedResponse {
     fileprivate mutating func noteNewerPart(_ head: ReceivedResponse) {
         sentAt = head.sentAt
         receivedAt = head.receivedAt
+        partStatus = head.status.code
         // One personal part makes the whole response personal.
         isPersonal = isPersonal || head.isPersonal
         adaptedHeaders.formUnion(head.adaptedHeaders)

@@ -4,6 +4,8 @@ public enum CacheKind: String, Hashable, Sendable, CaseIterable, Codable {
     /// several accounts of that user.
     case `private`
     /// A cache between many users and a server, such as a proxy's or a backend's. It obeys `private`, `s-maxage` and
-    /// `proxy-revalidate`, and stores a response to a request with `Authorization` only if the server allows it.
+    /// `proxy-revalidate`, and stores a response to a request with `Authorization` only if the server allows it. With
+    /// another credential, such as `Cookie`, the server has to give a lifetime, to say `public`, or to have each use
+    /// validated.
     case shared
 }

@@ -7,6 +7,8 @@ struct Freshness: Equatable {
     var lifetime: Int64?
     /// Whether the lifetime is heuristic (section 4.2.2): the server gives none.
     var isHeuristic = false
+    /// Whether the server has given a lifetime above zero.
+    var isExplicit: Bool { !isHeuristic && lifetime ?? 0 > 0 }
     /// The corrected age on arrival: the larger of the apparent age and `Age` plus the time the exchange took.
     var initialAge: Int64
 
@@ -26,20 +28,20 @@ struct Freshness: Equatable {
     ) {
         let date = Self.date(headers, receivedAt: receivedAt)
         lifetime = Self.explicitLifetime(headers, control, kind, date: date, now: receivedAt)
-        if lifetime == nil, let date, control.isPublic || StoreDecision.heuristicallyCacheable.contains(status) {
+        if lifetime == nil, control.isPublic || StoreDecision.heuristicallyCacheable.contains(status) {
             lifetime = Self.heuristicLifetime(headers, date: date, now: receivedAt)
             isHeuristic = lifetime != nil
         }
-        let apparentAge = max(0, receivedAt - (date ?? receivedAt))
+        let apparentAge = max(0, receivedAt - date)
         let correctedAge = Self.age(headers) * 1000 + max(0, receivedAt - sentAt)
         initialAge = max(apparentAge, correctedAge)
     }
 
-    /// Returns the time of `Date`, or the time of receipt without such a field; `nil` if it cannot be read (RFC 9110
-    /// section 6.6.1).
-    private static func date(_ headers: HTTPFields, receivedAt: Int64) -> Int64? {
+    /// Returns the time of `Date`, or the time of receipt if there is none or it cannot be read (RFC 9110 section
+    /// 6.6.1).
+    private static func date(_ headers: HTTPFields, receivedAt: Int64) -> Int64 {
         guard headers.contains(.date) else { return receivedAt }
-        return headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
+        return headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) } ?? receivedAt
     }
 
     /// Returns the first member of `Age`, in seconds. An invalid one is ignored (section 5.1).
@@ -54,16 +56,17 @@ struct Freshness: Equatable {
         _ headers: HTTPFields,
         _ control: CacheControl,
         _ kind: CacheKind,
-        date: Int64?,
+        date: Int64,
         now: Int64
     ) -> Int64? {
         if kind == .shared, let seconds = control.sharedMaxAge { return seconds * 1000 }
         if let seconds = control.maxAge { return seconds * 1000 }
         guard !control.isTargeted, headers.contains(.expires) else { return nil }
         // An Expires that cannot be read, such as "0", is in the past (section 5.3). So are several that differ
-        // (section 4.2.1), and one whose Date cannot be read.
-        guard let date, let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) })
-        else { return 0 }
+        // (section 4.2.1).
+        guard let expires = headers.single(.expires).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else {
+            return 0
+        }
         return max(0, expires - date)
     }
 

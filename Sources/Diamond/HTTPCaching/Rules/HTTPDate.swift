@@ -14,8 +14,8 @@ package enum HTTPDate {
     /// Returns the time of a date in one of the three forms; `nil` for any other text.
     ///
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Names of days,
-    /// months and zones are read without case, and the zone may be `UTC` (RFC 9111 section 4.2). A year of two digits
-    /// that would be more than 50 years after `now` is in the past.
+    /// months and the zone are read without case. A zone other than `GMT` is invalid (RFC 9111 section 4.2). A year of
+    /// two digits that would be more than 50 years after `now` is in the past.
     package static func milliseconds(of text: String, now: Int64) -> Int64? {
         text.withBytes { fixedForm($0) ?? longForm($0, now: now) ?? shortForm($0) }
     }
@@ -139,5 +139,5 @@ extension Span<UInt8> {
         return nil
     }
 
-    fileprivate func isZone(_ range: Range<Int>) -> Bool { isEqual(range, to: "gmt") || isEqual(range, to: "utc") }
+    fileprivate func isZone(_ range: Range<Int>) -> Bool { isEqual(range, to: "gmt") }
 }

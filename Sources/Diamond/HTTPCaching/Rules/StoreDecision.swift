@@ -8,6 +8,10 @@ struct StoreRules {
     var targets: [HTTPField.Name] = []
     /// Whether the request has `Authorization`.
     var isAuthorized = false
+    /// Whether the request has a credential in a field, such as `Cookie`.
+    var hasCredentials = false
+    /// Whether the client accepts the content coding of the response.
+    var acceptsCoding = true
     /// The secrets that must not be written to a file, whatever the rules of HTTP say; `nil` to store every field.
     var secrets: FieldSecrets? = FieldSecrets()
     /// Whether bodies pass as they came. Then coded bodies are stored with their coding, and `Accept-Encoding` selects.
@@ -22,13 +26,21 @@ struct StoreRules {
 struct StoreDecision {
     /// The response to store, or `nil`.
     let stored: StoredResponse?
+    /// The reason why the response is not stored; `nil` if it is.
+    let refusal: StoreRefusal?
     /// The fields that select the response among several under one key; `nil` if the key identifies it.
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
+    /// The time at which the request was sent.
+    let sentAt: Int64
 
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+    /// The statuses of responses that supersede the stored one, also if they may not be stored: a new representation, or
+    /// the news that there is none at the URL any more.
+    static let superseding: Set<Int> = [200, 203, 204, 301, 308, 404, 410]
 
     /// The statuses that a cache must not store, whatever their lifetime (RFC 6585 sections 3 to 6).
     private static let neverStored: Set<Int> = [428, 429, 431, 511]
@@ -48,19 +60,34 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let isKept =
             Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        // If bodies are decoded, a coded one is only for requests that accept the coding, which is not part of the key.
-        guard method == .get || method == .query, isKept, rules.passesCoding || !headers.isCoded,
-            rules.allow(control, status: status), vary != .unknown,
-            // The cookie may be one user's session, and the server has not allowed sharing it (section 7.3).
-            !(rules.kind == .shared && freshness.isHeuristic && headers.contains(.setCookie)),
+        let refusal: StoreRefusal? =
+            if method != .get, method != .query {
+                .method
+            } else if !isKept {
+                .status
+            } else if !rules.passesCoding, headers.isCoded {
+                // Bodies are decoded. A coded one is only for requests that accept the coding, which is not part of the
+                // key.
+                .coding
+            } else if let refusal = rules.refusal(by: control, status: status) {
+                refusal
+            } else if vary == .unknown {
+                .vary
+            } else {
+                rules.sharingRefusal(headers, control, freshness)
+            }
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 headers, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = StoredResponse(
             status: status,
             headerBlock: HeaderBlock.bytes(of: kept),
@@ -95,22 +122,28 @@ struct StoreDecision {
         let freshness = Freshness(
             headers: dated, control, status: old.status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
+        self.sentAt = sentAt
         let vary = rules.vary(merged)
         fields = vary.fields
-        guard rules.allow(control, status: old.status), vary != .unknown,
+        let refusal =
+            rules.refusal(by: control, status: old.status) ?? (vary == .unknown ? .vary : nil)
+            ?? rules.sharingRefusal(merged, control, freshness)
+        guard refusal == nil,
             let kept = HeaderBlock.kept(
                 merged, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
         else {
             stored = nil
+            self.refusal = refusal ?? .secret
             return
         }
+        self.refusal = nil
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
         // Without the pin of the old response, which may have been removed since. The row in the file keeps its pin.
-        new.flags = rules.flags(kept, control, freshness)
+        new.flags = rules.flags(kept, control, freshness).union(old.flags.intersection(.fixedCoding))
         new.know(kept)
         stored = new
     }
@@ -128,13 +161,35 @@ struct StoreDecision {
 }
 
 extension StoreRules {
-    /// Whether the directives of a response allow this cache to store it (RFC 9111 section 3).
-    fileprivate func allow(_ control: CacheControl, status: Int) -> Bool {
-        guard !control.mustUnderstand || Self.isUnderstood(status) else { return false }
+    /// Returns the reason why the directives of a response forbid this cache to store it (RFC 9111 section 3); `nil` if
+    /// they allow it.
+    fileprivate func refusal(by control: CacheControl, status: Int) -> StoreRefusal? {
+        guard !control.mustUnderstand || Self.isUnderstood(status) else { return .mustUnderstand }
         // Section 5.2.2.3: no-store is for caches that do not know must-understand.
-        guard !control.noStore || control.mustUnderstand else { return false }
-        guard kind == .shared else { return true }
-        return !control.isPrivate && (!isAuthorized || control.allowsSharing)
+        guard !control.noStore || control.mustUnderstand else { return .noStore }
+        guard kind == .shared else { return nil }
+        guard !control.isPrivate else { return .isPrivate }
+        return isAuthorized && !control.allowsSharing ? .authorization : nil
+    }
+
+    /// Returns the reason why the users of a shared cache may not share a response; `nil` if they may. The rule is
+    /// stricter than RFC 9111: a response to a request with credentials, or one that sets a cookie, may be for one user.
+    ///
+    /// | response | may be shared |
+    /// |---|---|
+    /// | has a lifetime from the server | yes |
+    /// | sets a cookie | no |
+    /// | to a request without credentials, or with `public` | yes |
+    /// | to any other request | only if each use is validated |
+    fileprivate func sharingRefusal(
+        _ headers: HTTPFields,
+        _ control: CacheControl,
+        _ freshness: Freshness
+    ) -> StoreRefusal? {
+        guard kind == .shared, !freshness.isExplicit else { return nil }
+        guard !headers.contains(.setCookie) else { return .setCookie }
+        let isValidated = control.noCache || !freshness.isHeuristic && control.mustRevalidate(in: kind)
+        return hasCredentials && !control.isPublic && !isValidated ? .credentials : nil
     }
 
     // The statuses of RFC 9110 section 15, without the two that this cache does not store.
@@ -159,8 +214,10 @@ extension StoreRules {
         _ freshness: Freshness
     ) -> StoredResponse.Flags {
         var flags: StoredResponse.Flags = kind == .shared ? .shared : []
+        if kind == .shared, !hasCredentials || control.isPublic || freshness.isExplicit { flags.insert(.forAllUsers) }
+        if passesCoding, !acceptsCoding, kept.isCoded { flags.insert(.fixedCoding) }
         if control.noCache { flags.insert(.noCache) }
-        if control.mustRevalidate || kind == .shared && control.mustRevalidateShared { flags.insert(.mustRevalidate) }
+        if control.mustRevalidate(in: kind) { flags.insert(.mustRevalidate) }
         if freshness.isHeuristic { flags.insert(.heuristic) }
         if kept.validator(.eTag) != nil || kept.validator(.lastModified) != nil { flags.insert(.hasValidator) }
         return flags
@@ -178,8 +235,11 @@ extension CacheControl {
     /// Whether a shared cache may store the response to a request with `Authorization` (RFC 9111 section 3.5).
     fileprivate var allowsSharing: Bool { mustRevalidate || isPublic || sharedMaxAge != nil }
 
-    /// Whether a shared cache has to validate the response once it is stale. `s-maxage` implies it (section 5.2.2.10).
-    fileprivate var mustRevalidateShared: Bool { proxyRevalidate || sharedMaxAge != nil }
+    /// Whether a cache has to validate the response once it is stale. `s-maxage` implies it in a shared cache (section
+    /// 5.2.2.10).
+    fileprivate func mustRevalidate(in kind: CacheKind) -> Bool {
+        mustRevalidate || kind == .shared && (proxyRevalidate || sharedMaxAge != nil)
+    }
 }
 
 extension VariantFields.Vary {

@@ -120,10 +120,16 @@ enum HeaderBlock {
         return HTTPField(name: name, value: text)
     }
 
-    /// The fields that describe the received body, and not its stored form (RFC 9111 section 3.2), which may be
-    /// decoded.
+    /// The fields that describe the stored bytes. A response without these bytes does not update them (RFC 9111 section
+    /// 3.2): the server may mean another form of the body, or the empty body of its response.
     private static let ofBody = ASCIIWordMatcher([
-        "content-encoding", "content-length", "content-range", "transfer-encoding",
+        "content-digest", "content-encoding", "content-length", "content-range", "transfer-encoding",
+    ])
+
+    /// The registered content codings (RFC 9110 section 16.6.1).
+    private static let codings = ASCIIWordMatcher([
+        "aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "identity", "pack200-gzip", "x-compress",
+        "x-gzip", "zstd",
     ])
 
     /// Returns the fields of a response without those of its connection.
@@ -135,21 +141,30 @@ enum HeaderBlock {
     }
 
     /// Returns the stored headers, updated by a 304, a response to HEAD or another part (RFC 9111 section 3.2). The new
-    /// fields replace those of the same names, except for fields that describe the body.
+    /// fields replace those of the same names, except for fields that describe the stored bytes.
     ///
-    /// - Parameter passesCoding: whether the body is stored with its coding.
+    /// - Parameter passesCoding: whether the body is stored with its coding. Then a coding that is not registered may
+    ///   get another such name.
     static func updated(
         _ stored: HTTPFields,
         by confirmation: HTTPFields,
         passingCoding passesCoding: Bool = false
     ) -> HTTPFields {
+        let renamesCoding = passesCoding && hasUnknownCoding(stored) && hasUnknownCoding(confirmation)
         let new = confirmation.filter { field in
-            passesCoding && field.name == .contentEncoding
+            renamesCoding && field.name == .contentEncoding
                 || !field.name.canonicalName.withBytes { ofBody.hasWhole($0) }
         }
         let names = Set(new.map(\.name))
         let old = stored.filter { !names.contains($0.name) }
         // Each update may add fields, so their number is limited to that of one response.
         return HTTPFields(old.prefix(max(0, HTTPFields.mostReceived - new.count)) + new)
+    }
+
+    /// Whether all content codings of a response are unknown names, of which there is at least one. The cache cannot
+    /// know whether they fit the bytes.
+    private static func hasUnknownCoding(_ headers: HTTPFields) -> Bool {
+        let names = headers[values: .contentEncoding].flatMap(\.listElements).filter { !$0.isEmpty }
+        return !names.isEmpty && !names.contains { $0.withBytes { codings.hasWhole($0) } }
     }
 }

@@ -1,18 +1,30 @@
+/// A request that was sent before a stored response was served.
+struct CacheForwarding {
+    let reason: CacheStatus.ForwardReason?
+    /// The status of the server's response; `nil` if there was none.
+    let status: Int?
+}
+
 extension CacheStatus {
     /// Creates the status of a response that is served from the cache.
     ///
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - maxAge: the app's lifetime if the server gives none.
-    init(serving stored: StoredResponse, as source: Response.Source, at now: Int64, maxAge: Int64?) {
-        self.init()
+    ///   - forwarding: the request that was sent before; `nil` for a hit (RFC 9211 section 2.1).
+    init(serving stored: StoredResponse, at now: Int64, maxAge: Int64?, after forwarding: CacheForwarding?) {
+        self.init(forwardReason: forwarding?.reason)
         timeToLive = stored.timeToLive(at: now, maxAge: maxAge)
-        if source == .revalidated { forwardStatus = 304 } else { isHit = true }
+        forwardStatus = forwarding?.status
+        isHit = forwarding == nil
     }
 
     /// Creates the status of a response that was stored when it arrived.
-    init(storing stored: StoredResponse, maxAge: Int64?) {
+    ///
+    /// - Parameter forwardStatus: the server's status, if the response has another one.
+    init(storing stored: StoredResponse, maxAge: Int64?, forwardStatus: Int?) {
         self.init()
+        self.forwardStatus = forwardStatus
         timeToLive = stored.timeToLive(at: stored.storedAt, maxAge: maxAge)
         isStored = true
     }

@@ -25,6 +25,11 @@ package struct StoredResponse: Sendable, Equatable {
         package static let shared = Flags(rawValue: 256)
         /// The index of the variants under the key, and no response.
         package static let variants = Flags(rawValue: 512)
+        /// The users of a shared cache may have it without validation. Responses that were stored by older versions do
+        /// not have the flag.
+        package static let forAllUsers = Flags(rawValue: 1024)
+        /// The server has sent the content coding to a client that does not accept it, so others get it, too.
+        package static let fixedCoding = Flags(rawValue: 2048)
     }
 
     package var status: Int
@@ -114,6 +119,15 @@ package struct StoredResponse: Sendable, Equatable {
     /// The time at which the origin generated or confirmed the response.
     var originTime: Int64 { storedAt - initialAge }
 
+    /// The time at which its request was sent.
+    var sentAt: Int64 { storedAt.addingSaturating(-duration) }
+
+    /// Whether the response is more recent than another one (RFC 9111 section 4). `Date` counts whole seconds: of two
+    /// responses from the same second, the later request has the newer one.
+    func isNewer(thanOrigin originTime: Int64, sentAt: Int64) -> Bool {
+        (self.originTime, self.sentAt) > (originTime, sentAt)
+    }
+
     /// Returns the age: the milliseconds since ``originTime`` (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
 
@@ -125,10 +139,17 @@ package struct StoredResponse: Sendable, Equatable {
         return remainingLifetime(at: now, maxAge: maxAge) > 0
     }
 
-    /// Whether the response must be validated whatever its lifetime: by `no-cache`, after an invalidation, or because
-    /// the clock was set back.
+    /// Whether the response must be validated whatever its lifetime: by `no-cache`, after an invalidation, because it
+    /// may be for one user of a shared cache, or because the clock was set back.
     package func needsValidation(at now: Int64) -> Bool {
-        !flags.isDisjoint(with: [.noCache, .invalidated]) || isFromTheFuture(now)
+        !flags.isDisjoint(with: [.noCache, .invalidated]) || mayBeForOneUser || isFromTheFuture(now)
+    }
+
+    /// Whether the response of a shared cache may be for one user: the server has given no lifetime, and the request may
+    /// have had credentials.
+    package var mayBeForOneUser: Bool {
+        guard flags.contains(.shared), !flags.contains(.forAllUsers) else { return false }
+        return flags.contains(.heuristic) || lifetime ?? 0 <= 0
     }
 
     /// Returns the milliseconds until the response is stale; 0 or less if it is stale. Without a lifetime it is always

@@ -72,12 +72,13 @@ struct RequestConditions: Equatable {
     private func isUnmodified(_ headers: HTTPFields, receivedAt: Int64?, now: Int64) -> Bool {
         if let noneMatch { return noneMatch.matches(headers.byteText(.eTag)) }
         guard let since = modifiedSince.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
-        // A response without Last-Modified is as old as its Date, or else as its arrival (RFC 9111 section 4.3.2).
-        guard let name = [HTTPField.Name.lastModified, .date].first(where: headers.contains) else {
-            return receivedAt.map { $0 <= since } ?? false
+        guard !headers.contains(.lastModified) else {
+            let modified = headers.single(.lastModified).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
+            return modified.map { $0 <= since } ?? false
         }
-        let modified = headers.single(name).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
-        return modified.map { $0 <= since } ?? false
+        // A response without Last-Modified is as old as its Date, or else as its arrival (RFC 9111 section 4.3.2).
+        let date = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? receivedAt
+        return date.map { $0 <= since } ?? false
     }
 
     /// Whether `If-Range`, if there is one, names the stored representation by a strong validator (RFC 9110 section

@@ -1,20 +1,20 @@
 /// A string that is compared byte by byte, as servers and SQLite do.
 ///
 /// Swift compares strings by Unicode equivalence: `"é"` may be one scalar or two. As names and keys these differ.
-struct ExactText: Hashable, Sendable {
-    let text: String
+package struct ExactText: Hashable, Sendable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
-    static func == (one: ExactText, other: ExactText) -> Bool { one.text.isExactly(other.text) }
+    package static func == (one: ExactText, other: ExactText) -> Bool { one.text.isExactly(other.text) }
 
     // Equal bytes have equal hashes. Equivalent strings with different bytes collide, but are rare.
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension String {
     /// Whether two strings have equal bytes.
-    func isExactly(_ other: String) -> Bool {
+    package func isExactly(_ other: String) -> Bool {
         utf8.count == other.utf8.count && withBytes { one in other.withBytes { one.isEqual(to: $0) } }
     }
 }
@@ -27,7 +27,7 @@ extension Span<UInt8> {
 
 extension String? {
     /// Whether both are `nil` or have equal bytes.
-    func isExactly(_ other: String?) -> Bool {
+    package func isExactly(_ other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
         case (let one?, let other?): one.isExactly(other)
@@ -41,15 +41,21 @@ extension Collection<String> {
     func isExactly(_ other: some Collection<String>) -> Bool { elementsEqual(other) { $0.isExactly($1) } }
 }
 
-extension Set<String> {
-    /// Whether the set contains a string with equal bytes.
-    func containsExactly(_ text: String) -> Bool { firstIndex(of: text).map { self[$0].isExactly(text) } ?? false }
-
-    /// Whether both sets have the same strings, byte by byte.
-    func isExactly(_ other: Set<String>) -> Bool { count == other.count && allSatisfy(other.containsExactly) }
-}
-
 extension [String: JSONValue] {
+    /// Returns the value of the member whose name has equal bytes.
+    package func value(named name: String) -> JSONValue? {
+        index(forKey: name).flatMap { self[$0].key.isExactly(name) ? self[$0].value : nil }
+    }
+
+    /// Sets the member with a name, in place of one whose name only looks the same. `nil` removes the member.
+    package mutating func set(_ value: JSONValue?, named name: String) {
+        if let index = index(forKey: name), !self[index].key.isExactly(name) {
+            guard value != nil else { return }
+            remove(at: index)
+        }
+        self[name] = value
+    }
+
     /// Whether both have equal values under the same names, byte by byte.
     func isExactly(_ other: [String: JSONValue]) -> Bool {
         count == other.count

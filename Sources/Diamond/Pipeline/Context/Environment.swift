@@ -14,6 +14,8 @@ struct Environment: Sendable {
     }
     /// The URL that relative URLs are resolved against.
     var baseURL: String?
+    /// The defaults for requests to some URLs.
+    var defaults: [RequestDefaults] = []
     /// The headers sent with every request that does not set them itself.
     var headers: HTTPFields = [:]
     /// The engine's own rules, and the store's key.
@@ -41,6 +43,7 @@ struct Environment: Sendable {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
+        if !defaults.isEmpty { try addDefaults(to: &request) }
         let excludesType = request.hasOwnContentType && headers.contains(.contentType)
         // Requests without headers share the storage of these.
         if request.headers.isEmpty, !headers.isEmpty, !excludesType { return request.headers = headers }
@@ -51,6 +54,22 @@ struct Environment: Sendable {
             fields.append(field)
         }
         if fields.count > request.headers.count { request.headers = fields }
+    }
+
+    private func addDefaults(to request: inout Request) throws(ConnectionError) {
+        // A malformed URL is reported when the request is resolved.
+        guard let url = try? RequestURL(parsing: request.url) else { return }
+        do throws(MalformedURL) {
+            var applying: [RequestDefaults] = []
+            for defaults in defaults where url.isBelow(try prefix(of: defaults)) { applying.append(defaults) }
+            request.add(applying)
+        } catch {
+            throw ConnectionError(RequestError(MalformedURL(message: "the engine's defaults: \(error.message)")))
+        }
+    }
+
+    private func prefix(of defaults: RequestDefaults) throws(MalformedURL) -> RequestURL {
+        try RequestURL(parsing: RequestURL.resolve(defaults.prefix, within: baseURL ?? ""))
     }
 
     /// Returns the URL of a request, resolved against the base URL if there is one.

@@ -105,6 +105,11 @@ final class RequestContext: Sendable {
         RequestContext(resolved, caller.collecting, traits, begin: begin, resolvedAt: resolvedAt)
     }
 
+    /// Returns the context of a caller whose body goes into a sink.
+    func receiving(into sink: any BodySink) -> RequestContext {
+        RequestContext(resolved, caller.receiving(into: sink), traits, begin: begin, resolvedAt: resolvedAt)
+    }
+
     var wire: WireRequest { resolved.wire }
     var policy: CachePolicy { resolved.policy }
     var permitScope: PermitScope { resolved.permitScope }

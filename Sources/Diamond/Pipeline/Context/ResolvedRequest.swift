@@ -33,9 +33,9 @@ final class ResolvedRequest: Sendable {
     private let ownRetry: IndirectOptional<RetryPolicy>
     /// The request's own limit; `nil` for the engine's.
     let bodyLimit: Int?
-    let tags: Set<String>
+    let tags: Tags
     /// The tags that the request makes stale.
-    let invalidates: Set<String>
+    let invalidates: Tags
     /// The lane and the origin that limit its exchanges.
     let permitScope: PermitScope
     /// The URL that is sent, without user info and without secrets that are filled in later.

@@ -12,10 +12,12 @@ actor BodyRecorder: BodyRecording {
     private let pipeline: Pipeline
     /// Whether only parts are stored.
     private let isForParts: Bool
+    /// The body that other callers read, too; `nil` if the exchange is not shared.
+    private let sharedBody: SharedBody?
     /// `nil` if the response is not stored, and before it begins.
     private var writer: BodyWriter?
-    /// The index of the variant that the writer writes, if the cache does not have it.
-    private var newIndex: CacheEntry?
+    /// The place of the entry that the writer writes.
+    private var target: ResponseStore.Target?
     /// The bytes of a 206 that may be stored as a part, or of a response to POST that may answer GETs; `nil` for any
     /// other response.
     private var collected: Data?
@@ -32,11 +34,28 @@ actor BodyRecorder: BodyRecording {
         }
         self.plan = plan
         self.pipeline = pipeline
+        sharedBody = plan.context.caller.sink as? SharedBody
     }
 
     private var context: RequestContext { plan.context }
 
     func begin(_ head: ReceivedResponse) async -> Bool {
+        let decision = await beginWriting(head)
+        noteSharing(of: head, by: decision)
+        return decision != nil
+    }
+
+    /// Notes whether the response may be shared: it is being stored, and is for all.
+    private func noteSharing(of head: ReceivedResponse, by decision: StoreDecision?) {
+        guard !isForParts else { return }
+        let isForAll = decision.map { pipeline.store.isForAll(head, by: $0) } ?? false
+        // Of a response that varies, the next caller may need another variant.
+        if !isForAll || decision?.fields == nil { pipeline.sharing.note(isForAll, of: plan) }
+        sharedBody?.note(SharedBody.Head(received: head, isForAll: isForAll))
+    }
+
+    /// - Returns: the decision; `nil` if the response is not written.
+    private func beginWriting(_ head: ReceivedResponse) async -> StoreDecision? {
         await discard()
         let mayCollect = mayCollect(head)
         if !context.wire.method.isSafe, !mayCollect {
@@ -45,19 +64,19 @@ actor BodyRecorder: BodyRecording {
         }
         guard !head.isPersonal, !isTooLarge(head), !isForParts || head.status == .partialContent,
             pipeline.store.isForCache(head, to: plan) || mayCollect
-        else { return false }
+        else { return nil }
         guard head.status != .partialContent, context.wire.method != .post else {
             if mayCollect { collected = Data() }
-            return false
+            return nil
         }
         let decision = pipeline.store.decision(on: head, to: context)
         guard let stored = decision.stored,
             let target = pipeline.store.target(of: decision, for: context, at: head.receivedAt)
-        else { return false }
-        newIndex = target.newIndex
+        else { return nil }
+        self.target = target
         let entry = context.entry(stored, under: target.identity)
         writer = pipeline.resumeStore.writer(for: entry, continuing: nil, replacing: plan.stored != nil)
-        return writer != nil
+        return writer == nil ? nil : decision
     }
 
     /// Whether a 206 may be stored as a part, or a response to POST for GETs.
@@ -81,11 +100,22 @@ actor BodyRecorder: BodyRecording {
     func append(_ piece: Data) async -> Bool {
         guard collected == nil else { return collect(piece) }
         guard let writer else { return false }
-        do throws(CacheError) { try await writer.append(piece) } catch {
+        do throws(CacheError) {
+            try await writer.append(piece)
+            noteWritten(by: writer)
+        } catch {
             pipeline.resumeStore.report(error)
             self.writer = nil
+            sharedBody?.noteFailure()
         }
         return self.writer != nil
+    }
+
+    private func noteWritten(by writer: BodyWriter) {
+        guard let sharedBody, writer.writtenSize > sharedBody.writtenSize, let reader = writer.writtenReader else {
+            return
+        }
+        sharedBody.note(written: reader)
     }
 
     private func collect(_ piece: Data) -> Bool {
@@ -98,7 +128,7 @@ actor BodyRecorder: BodyRecording {
     /// Erases the written bytes.
     func discard() async {
         collected = nil
-        newIndex = nil
+        target = nil
         try? await writer?.abandon(keepingPartial: false)
         writer = nil
     }
@@ -123,18 +153,37 @@ actor BodyRecorder: BodyRecording {
             }
             return
         }
-        // Stored before its variant, so that the variant is found under it.
-        if let newIndex, writer != nil { pipeline.cache?.store(newIndex) }
-        guard pipeline.store.isForCache(received, to: admitted.plan),
-            var entry = pipeline.store.entry(of: received, to: admitted), let writer
+        guard pipeline.store.isForCache(received, to: admitted.plan), storeIndex(of: received, admitted: admitted),
+            var entry = pipeline.store.entry(of: received, to: admitted)
         else { return await discard() }
+        guard let writer else {
+            // The body is too large, or cannot be written.
+            if !isForParts { pipeline.store.erasePredecessor(of: received, plan: plan) }
+            return
+        }
         self.writer = nil
         entry.stored.addLength(writer.size)
-        do throws(CacheError) { try await writer.finish(as: entry.stored) } catch {
+        do throws(CacheError) {
+            try await writer.finish(as: entry.stored, knownChange: entry.knownChange)
+        } catch {
             return pipeline.resumeStore.report(error)
         }
+        noteWritten(by: writer)
         entry.stored.sizeElsewhere = writer.size
         pipeline.store.store(entry, admitted: admitted, isWritten: true)
+    }
+
+    /// Stores the index of the variant that the writer writes, if the cache does not have it. Before the variant, so
+    /// that the variant is found under it.
+    ///
+    /// - Returns: `false` if a newer response is stored, which the index would hide.
+    private func storeIndex(of received: ReceivedResponse, admitted: ExchangeRequest) -> Bool {
+        guard writer != nil, let target, let index = target.newIndex else { return true }
+        let decision = pipeline.store.decision(on: received, to: context)
+        guard pipeline.store.isCurrent(received, decision: decision, target: target.identity, admitted: admitted)
+        else { return false }
+        pipeline.cache?.store(index)
+        return true
     }
 }
 

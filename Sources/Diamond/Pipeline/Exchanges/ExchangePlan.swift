@@ -101,9 +101,17 @@ final class ExchangePlan: Sendable {
         with(stored: stored, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }
 
-    private func with(stored: StoredCandidate?, refreshes: Int, isSentByRefresh: Bool) -> ExchangePlan {
+    /// Returns the plan for another caller of the same request.
+    func with(_ context: RequestContext) -> ExchangePlan {
+        with(context, stored: stored, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
+    }
+
+    private func with(
+        _ context: RequestContext? = nil, stored: StoredCandidate?, refreshes: Int, isSentByRefresh: Bool
+    ) -> ExchangePlan {
         ExchangePlan(
-            context, stored: stored, isConditional: isConditional, variants: variants, isAwaited: isAwaited,
+            context ?? self.context, stored: stored, isConditional: isConditional, variants: variants,
+            isAwaited: isAwaited,
             mayBeSuperseded: mayBeSuperseded, begin: begin, parent: parent, lookedUpAt: lookedUpAt,
             refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }

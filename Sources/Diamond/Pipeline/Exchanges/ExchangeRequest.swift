@@ -6,21 +6,29 @@ final class ExchangeRequest: Sendable {
     /// The transport's request, without the additions of its attempts.
     let request: TransportRequest
     let sentAt: InvalidationLog.Instant
+    /// ``CacheEntry/knownChange`` of the response.
+    let knownChange: Int64?
 
     /// - Parameter instant: the instant at which it is sent; 0 before.
-    init(_ request: TransportRequest, for plan: ExchangePlan, at instant: InvalidationLog.Instant = 0) {
+    init(
+        _ request: TransportRequest, for plan: ExchangePlan, at instant: InvalidationLog.Instant = 0,
+        knownChange: Int64? = nil
+    ) {
         self.plan = plan
         self.request = request
         sentAt = instant
+        self.knownChange = knownChange
     }
 
     var context: RequestContext { plan.context }
 
-    /// Returns the request as sent at an instant.
-    func sent(at instant: InvalidationLog.Instant) -> ExchangeRequest {
-        ExchangeRequest(request, for: plan, at: instant)
+    /// Returns the request as sent now.
+    func sent(by invalidations: InvalidationLog) -> ExchangeRequest {
+        ExchangeRequest(request, for: plan, at: invalidations.now, knownChange: invalidations.knownChange)
     }
 
     /// Returns the request for another plan.
-    func with(_ plan: ExchangePlan) -> ExchangeRequest { ExchangeRequest(request, for: plan, at: sentAt) }
+    func with(_ plan: ExchangePlan) -> ExchangeRequest {
+        ExchangeRequest(request, for: plan, at: sentAt, knownChange: knownChange)
+    }
 }

@@ -18,12 +18,12 @@ final class SharedExchangeKey: Hashable, Sendable {
         let retry: RetryPolicy
         let bodyLimit: Int?
         let lane: Lane
-        let tags: Set<String>
+        let tags: Tags
 
         static func == (one: Parts, other: Parts) -> Bool {
             one.method == other.method && one.url.isExactly(other.url) && one.headers.isExactly(other.headers)
                 && one.body == other.body && one.timeout == other.timeout && one.retry == other.retry
-                && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags.isExactly(other.tags)
+                && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags == other.tags
         }
     }
 
@@ -37,7 +37,7 @@ final class SharedExchangeKey: Hashable, Sendable {
         retry: RetryPolicy,
         bodyLimit: Int? = nil,
         lane: Lane,
-        tags: Set<String>
+        tags: Tags
     ) {
         let body: Data?
         switch request.body {

@@ -127,10 +127,12 @@ actor DownloadRecorder: ResumeWriting {
         recorded = size
         do {
             let part = try await file.sync()
+            let digest = try await file.digest(of: size)
             var download =
                 file.record.row
                 ?? KeptDownload(entry, part: part, for: file.target, size: size, writtenAt: 0)
             download.size = size
+            download.digest = digest
             download.writtenAt = cache.now()
             file.record.set(try await cache.record(download), in: cache)
             try await file.keep()

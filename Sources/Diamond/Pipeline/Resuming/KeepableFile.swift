@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Foundation
 
 /// A sink that writes a file whose bytes can outlast the process.
 protocol KeepableFile: BodySink {
@@ -19,6 +20,9 @@ protocol KeepableFile: BodySink {
     /// - Returns: the name that the file has when it is kept, the same until it is emptied or released.
     func sync() async throws(TransportError) -> String
 
+    /// Returns the SHA-256 digest of the first bytes of the file.
+    func digest(of size: Int) async throws(TransportError) -> Data
+
     /// Gives the file a name that other processes leave. Called when a row has the name: a process that is killed
     /// before leaves no file that nothing names.
     func keep() async throws(TransportError)
@@ -32,7 +36,7 @@ enum Adoption {
     case adopted
     /// Another download writes the file.
     case inUse
-    /// The file is missing, too short, or not one that Diamond has written.
+    /// The file is missing, too short, not one that Diamond has written, or its bytes have changed since.
     case unusable
 }
 

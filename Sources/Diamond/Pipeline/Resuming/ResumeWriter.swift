@@ -212,20 +212,20 @@ actor ResumeWriter: ResumeWriting {
     /// Makes the partial entry the entry of its key if the whole body was written.
     ///
     /// - Returns: whether the entry is stored.
-    nonisolated func finish(as stored: StoredResponse) async -> Bool {
+    nonisolated func finish(as entry: CacheEntry) async -> Bool {
         defer { end() }
-        return hasBegun ? await finishBegun(as: stored) : false
+        return hasBegun ? await finishBegun(as: entry) : false
     }
 
-    private func finishBegun(as stored: StoredResponse) async -> Bool {
-        guard let writer, writer.size == stored.body.count else {
+    private func finishBegun(as entry: CacheEntry) async -> Bool {
+        guard let writer, writer.size == entry.stored.body.count else {
             await discardBegun()
             return false
         }
         self.writer = nil
         found = nil
         do {
-            try await writer.finish(as: stored)
+            try await writer.finish(as: entry.stored, knownChange: entry.knownChange)
             return true
         } catch {
             store.report(error)

@@ -11,7 +11,7 @@ struct Admission: Sendable {
     /// - Throws: `cancelled` with the waiting task.
     func permit(
         for plan: ExchangePlan,
-        as flight: ExchangeSharing.Exchanges.Flight
+        as flight: any PriorityWaiter
     ) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
@@ -40,7 +40,7 @@ struct Admission: Sendable {
     @inline(never)
     func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
         guard wasAwaited, request.plan.hasSecrets else {
-            return try await checked(request.sent(at: invalidations.now))
+            return try await checked(request.sent(by: invalidations))
         }
         return try await checked(try await rebuilt(request.plan))
     }
@@ -48,7 +48,7 @@ struct Admission: Sendable {
     /// Builds the request for a plan again.
     @inline(never)
     func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
-        try await builder.filledRequest(for: plan).sent(at: invalidations.now)
+        try await builder.filledRequest(for: plan).sent(by: invalidations)
     }
 
     private func checked(_ request: ExchangeRequest) async throws(ConnectionError) -> ExchangeRequest {
@@ -68,7 +68,7 @@ extension InvalidationLog {
     /// Whether the response to a request was invalidated or erased since an instant.
     ///
     /// - Parameter groups: the names of the response's groups, if it is known.
-    func includes(_ context: RequestContext, groups: Set<String> = [], since instant: Instant) -> Bool {
+    func includes(_ context: RequestContext, groups: Tags = [], since instant: Instant) -> Bool {
         guard now != instant, var subject = context.subject else { return false }
         if !groups.isEmpty { subject.tags.formUnion(groups) }
         return includes(subject, since: instant)

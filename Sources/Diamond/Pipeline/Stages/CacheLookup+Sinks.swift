@@ -16,13 +16,16 @@ extension CacheLookup {
         _ stored: StoredCandidate,
         as source: Response.Source,
         for context: RequestContext,
-        after attempts: [Attempt] = []
+        after attempts: [Attempt] = [],
+        forwarding: CacheForwarding? = nil
     ) async throws(ConnectionError) -> ServeResult {
-        guard let sink = context.caller.sink, let reader = stored.reader.value else {
-            return .response(response(from: stored.response, as: source, for: context.resolved, after: attempts))
+        let response = { [self] in
+            self.response(
+                from: stored.response, as: source, for: context.resolved, after: attempts, forwarding: forwarding)
         }
+        guard let sink = context.caller.sink, let reader = stored.reader.value else { return .response(response()) }
         let body = context.wire.method == .head ? nil : reader
-        return try await stream(stored.response, reader: body, into: sink, as: source, for: context, after: attempts)
+        return try await stream(stored.response, reader: body, into: sink, for: context, with: response)
     }
 
     @inline(never)
@@ -30,9 +33,8 @@ extension CacheLookup {
         _ stored: StoredResponse,
         reader: BodyReader?,
         into sink: any BodySink,
-        as source: Response.Source,
         for context: RequestContext,
-        after attempts: [Attempt]
+        with response: () -> Response
     ) async throws(ConnectionError) -> ServeResult {
         let form = context.resolved.form(of: stored, at: now())
         let isForSink = sink.takesEveryStatus || form.isSuccess(ofStored: stored.status)
@@ -42,7 +44,7 @@ extension CacheLookup {
         do throws(StoredBodyStream.Failure) {
             // Read before the caller is called, so that an unreadable body has no effect.
             let first = try body.next()
-            var response = response(from: stored, as: source, for: context.resolved, after: attempts)
+            var response = response()
             guard isForSink else {
                 response.body = try body.rest(after: first)
                 return .response(response)

@@ -19,7 +19,9 @@ extension CacheLookup {
         find: (ResolvedRequest.Identity) -> StoredCandidate?
     ) -> StoredCandidate? {
         guard let found = find(identity), found.response.isOf(kind) else { return nil }
-        guard found.response.flags.contains(.variants) else { return found }
+        guard found.response.flags.contains(.variants) else {
+            return isAcceptable(found.response, to: wire) ? found : nil
+        }
         return variant(in: found.response, by: identity, of: wire, find: find)
     }
 
@@ -42,7 +44,25 @@ extension CacheLookup {
             }
             return find(variants.identity(of: selection, in: index))
         }
-        return found.filter { $0.response.isOf(kind) }.max { $0.response.originTime < $1.response.originTime }
+        return found.filter { $0.response.isOf(kind) && isAcceptable($0.response, to: wire) }
+            .max { $0.response.originTime < $1.response.originTime }
+    }
+
+    /// Whether a client accepts the coding of a stored body, as far as the cache has to know: a server whose `Vary`
+    /// names `Accept-Encoding` has decided that for the client, and so has one that sends the coding to all.
+    func isAcceptable(_ stored: StoredResponse, to wire: WireRequest) -> Bool {
+        guard passesCoding, !stored.flags.contains(.fixedCoding) else { return true }
+        let headers = stored.headers
+        return !headers.isCoded || wire.headers.accepts(codingOf: headers)
+            || headers[values: .vary].flatMap(\.listElements).contains("accept-encoding")
+    }
+
+    /// Returns the lines by which a request selects among the variants under its key; none if there are no variants.
+    func selection(of context: RequestContext) -> [String] {
+        guard let identity = context.identity, let index = index(under: identity, isRead: false) else { return [] }
+        let variants = Variants(of: identity, context.wire, rules: rules)
+        let lines = index.sets.flatMap { variants.selection(by: $0).lines.split(separator: UInt8(ascii: "\n")) }
+        return Set(lines.map { String(decoding: $0, as: UTF8.self) }).sorted()
     }
 
     // MARK: Validators

@@ -25,6 +25,8 @@ struct CacheLookup: Sendable {
     let rules: KeyRules
     /// Whether a stale response is served when the server cannot be reached.
     let servesDisconnected: Bool
+    /// Whether bodies are stored with their codings.
+    let passesCoding: Bool
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -136,7 +138,7 @@ struct CacheLookup: Sendable {
     func responseInMemory(to request: ResolvedRequest, bodyLimit: Int, redirectLimit: Int) -> Response? {
         guard let cache, let identity = request.identity.value,
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
-            !stored.flags.contains(.variants), stored.bodySize <= bodyLimit,
+            !stored.flags.contains(.variants), stored.bodySize <= bodyLimit, isAcceptable(stored, to: request.wire),
             case .serve(let source) = decision(on: stored, for: request),
             redirectLimit == 0 || !(300..<400).contains(stored.status)
         else { return nil }
@@ -148,7 +150,8 @@ struct CacheLookup: Sendable {
         from stored: StoredResponse,
         as source: Response.Source,
         for request: ResolvedRequest,
-        after attempts: [Attempt] = []
+        after attempts: [Attempt] = [],
+        forwarding: CacheForwarding? = nil
     ) -> Response {
         activity.report(.hit(source))
         let now = now()
@@ -160,7 +163,7 @@ struct CacheLookup: Sendable {
         var response = stored.response(in: form, from: source, at: now, url: request.url, isHead: isHead)
         response.attempts = attempts
         response.cacheStatus = CacheStatus(
-            serving: stored, as: source, at: now, maxAge: request.policy.maxAge?.milliseconds)
+            serving: stored, at: now, maxAge: request.policy.maxAge?.milliseconds, after: forwarding)
         return response
     }
 
@@ -186,8 +189,10 @@ struct CacheLookup: Sendable {
     private func missReason(for context: RequestContext) -> CacheStatus.ForwardReason {
         guard !hasPart(of: context) else { return .partial }
         guard rules.preset == .http, let identity = context.identity else { return .miss }
-        let found = cache?.peek(identity.key, request: identity.canonicalForm)
-        return found?.flags.contains(.variants) == true ? .varyMiss : .uriMiss
+        guard let found = cache?.peek(identity.key, request: identity.canonicalForm), found.isOf(kind) else {
+            return .uriMiss
+        }
+        return found.flags.contains(.variants) ? .varyMiss : .miss
     }
 
     /// Returns the response to a request that only the cache may answer, and cannot.

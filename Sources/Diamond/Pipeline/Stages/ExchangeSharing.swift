@@ -10,17 +10,23 @@ struct ExchangeSharing: Sendable {
 
     typealias Exchanges = SingleFlight<SharedExchangeKey, ExchangeOutcome, ExchangeEvent>
 
+    typealias Streams = SingleFlight<SharedStreamKey, ExchangeOutcome, SharedBodyEvent>
+
     let exchanges = Exchanges()
+    /// The exchanges of a gateway, whose bodies are streamed.
+    let streams = Streams()
+    let unshared = UnsharedKeys()
     let lookup: CacheLookup
     let invalidations: InvalidationLog
     let time: RequestTime
+    let isGateway: Bool
 
     /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
     ///
     /// Requests share an exchange if the cache may answer them, and everything that is sent is equal. The following
     /// need exchanges of their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets
-    /// without an identity, sinks, durable requests, requests that a shared exchange waits for, and requests whose
-    /// stored response was found without its body.
+    /// without an identity, sinks, durable requests, requests that a shared exchange waits for, requests whose stored
+    /// response was found without its body, and requests whose last response could not be shared.
     @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan
@@ -31,9 +37,63 @@ struct ExchangeSharing: Sendable {
         let resolved = plan.context.resolved
         // Only the first caller's tags are marked stale.
         guard resolved.invalidates.isEmpty || plan.context.wire.method.isSafe else { return nil }
+        guard !unshared.contains(identity.key) else { return nil }
         return SharedExchangeKey(
             identity.key, request: request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
             lane: resolved.permitScope.lane, tags: resolved.tags)
+    }
+
+    /// Returns the key that an exchange is shared under whose body goes into a sink; `nil` if the caller needs an
+    /// exchange of its own.
+    ///
+    /// The clients of a gateway share an exchange if a response that was stored for one of them might answer all. The
+    /// following need exchanges of their own: requests with a condition, a range or `Cache-Control` of their own,
+    /// methods other than GET, and requests whose last response could not be shared.
+    @inline(never)
+    func streamKey(of plan: ExchangePlan) -> SharedStreamKey? {
+        let caller = plan.context.caller
+        guard isGateway, lookup.cache != nil, plan.isShareable, let identity = plan.context.identity,
+            plan.context.policy.mode != .reload, plan.context.resolved.control.value == nil, caller.gate == nil,
+            caller.upload == nil, !caller.isInFlight, !unshared.contains(identity.key)
+        else { return nil }
+        return SharedStreamKey(identity.key, headers: plan.context.wire.headers)
+    }
+
+    /// Notes whether the response to a request could be shared.
+    func note(_ isShared: Bool, of plan: ExchangePlan) {
+        guard plan.isShareable, let key = plan.context.identity?.key else { return }
+        if isShared { unshared.remove(key) } else { unshared.insert(key) }
+    }
+
+    /// Joins the running exchange, or starts one, and waits for its outcome.
+    ///
+    /// - Parameters:
+    ///   - reader: receives the body.
+    ///   - whenJoined: called when there is an exchange to wait for.
+    ///   - exchange: sends the request.
+    func outcome(
+        for key: SharedStreamKey,
+        plan: ExchangePlan,
+        reader: SharedBodyReader,
+        whenJoined: @Sendable () -> Void,
+        exchange: @escaping Streams.Operation
+    ) async -> ExchangeOutcome {
+        defer { reader.noteEnd() }
+        let outcome = await streams.outcome(
+            for: key,
+            waiter: plan.context.caller,
+            at: invalidations.now,
+            isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
+            isNeeded: { !lookup.isSuperseded(plan) },
+            onEvent: reader.receive,
+            onJoin: whenJoined,
+            operation: exchange)
+        switch outcome {
+        case .value(let outcome): return outcome
+        case .dismissed: return ExchangeOutcome(.dismissed)
+        case .canceled: return ExchangeOutcome(.cancelled)
+        case nil: return ExchangeOutcome(.superseded(isCounted: false))
+        }
     }
 
     /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
@@ -76,7 +136,7 @@ struct ExchangeSharing: Sendable {
             for: key,
             waiter: plan.context.caller,
             at: invalidations.now,
-            isCurrent: { !isOutdated($0, for: plan) },
+            isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
             onEvent: report,
             onJoin: whenJoined,
@@ -90,10 +150,15 @@ struct ExchangeSharing: Sendable {
     }
 
     /// Whether the response to a plan was invalidated, or its identity has logged out, since an exchange began.
-    private func isOutdated(_ flight: Exchanges.Flight, for plan: ExchangePlan) -> Bool {
-        invalidations.includes(plan.context, since: flight.startedAt)
-            || invalidations.hasLogout(of: plan.context.wire.identity, since: flight.startedAt)
+    private func isOutdated(since instant: InvalidationLog.Instant, for plan: ExchangePlan) -> Bool {
+        invalidations.includes(plan.context, since: instant)
+            || invalidations.hasLogout(of: plan.context.wire.identity, since: instant)
     }
+}
+
+extension ExchangePlan {
+    /// Whether the method and the conditions of a request allow to share its exchange.
+    fileprivate var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
 }
 
 extension ExchangeEvent: FlightEvent {

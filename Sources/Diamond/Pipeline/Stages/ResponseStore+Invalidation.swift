@@ -43,7 +43,7 @@ extension ResponseStore {
     ///
     /// - Parameter urls: the URLs in addition to the request's own.
     private func invalidate(
-        _ urls: [String], names: Set<String>, for context: RequestContext
+        _ urls: [String], names: Tags, for context: RequestContext
     ) async throws(CacheError) {
         let urls = Set([context.wire.entryURL(environment.rules)] + urls)
         let key = ownKey(context.wire)

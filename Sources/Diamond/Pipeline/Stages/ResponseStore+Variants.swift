@@ -60,10 +60,11 @@ extension ResponseStore {
         return confirmed
     }
 
-    /// Whether a 304 forbids to store a variant even if the requests that select the variant have no `Authorization`.
+    /// Whether a 304 forbids to store a variant even if the requests that select the variant have no credentials.
     private func isForbidden(_ variant: StoredResponse, by received: ReceivedResponse, rules: StoreRules) -> Bool {
         var rules = rules
         rules.isAuthorized = false
+        rules.hasCredentials = false
         let decision = StoreDecision(
             confirming: variant, by: received.headers, sentAt: received.sentAt, receivedAt: received.receivedAt,
             rules: rules)

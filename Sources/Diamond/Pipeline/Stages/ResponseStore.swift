@@ -33,17 +33,27 @@ struct ResponseStore: Sendable {
             body: received.body,
             sentAt: received.sentAt,
             receivedAt: received.receivedAt,
-            rules: rules(for: context, adapted: received.adaptedHeaders)
+            rules: rules(for: context, adapted: received.adaptedHeaders, coding: received.headers)
         )
     }
 
-    func rules(for context: RequestContext, adapted: Set<String>) -> StoreRules {
+    /// - Parameter response: the header fields of a response with a body, whose coding the client may not accept.
+    func rules(for context: RequestContext, adapted: Set<String>, coding response: HTTPFields = [:]) -> StoreRules {
         StoreRules(
             kind: kind, targets: targets,
             isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
+            hasCredentials: kind == .shared && hasCredentials(context.wire, adapted: adapted),
+            acceptsCoding: environment.gateway == nil || context.wire.headers.accepts(codingOf: response),
             secrets: secrets(of: context), passesCoding: environment.gateway != nil,
             keepsCookies: environment.gateway?.keepsCookies ?? false,
             selection: selection(context, adapted: adapted))
+    }
+
+    /// Whether a request has credentials in its fields, also if an interceptor has added them.
+    private func hasCredentials(_ request: WireRequest, adapted: Set<String>) -> Bool {
+        let rules = environment.rules.adding(request)
+        return !request.headerCredentials.isEmpty || request.headers.contains { rules.isCredential($0.name) }
+            || adapted.contains(where: rules.isCredential)
     }
 
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a
@@ -78,18 +88,43 @@ struct ResponseStore: Sendable {
 
     // MARK: Sharing
 
-    /// Whether all callers of an exchange may have its response. In a private cache they are one user. A shared cache
-    /// may give a response to others only if it may store it, and the response is fresh (RFC 9111 section 4). A
-    /// response that sets a cookie is for one user.
+    /// Whether all callers of an exchange may have its response. In the private cache of an app they are one user.
+    /// Another cache may give a response to others only if it may store it, and the response is fresh (RFC 9111 section
+    /// 4). In a shared cache, a response that sets a cookie is for one user.
     func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
-        guard kind == .shared else { return true }
-        let stored = decision(on: received, to: context).stored
-        return stored?.isFresh(at: received.receivedAt, maxAge: nil) == true && !received.headers.contains(.setCookie)
+        guard kind == .shared || environment.gateway != nil else { return true }
+        return isForAll(received, by: decision(on: received, to: context))
+    }
+
+    /// Whether all clients of a gateway may have a response.
+    ///
+    /// - Parameter decision: the decision on the response.
+    func isForAll(_ received: ReceivedResponse, by decision: StoreDecision) -> Bool {
+        guard decision.stored?.isFresh(at: received.receivedAt, maxAge: nil) == true else { return false }
+        return kind == .private || !received.headers.contains(.setCookie)
+    }
+
+    /// Returns the response to one client of a gateway as it would be stored for another client; `nil` if it would not
+    /// be served to that client.
+    func stored(
+        _ received: ReceivedResponse, to first: RequestContext, for other: RequestContext
+    ) -> StoredResponse? {
+        let decision = decision(on: received, to: other)
+        guard isForAll(received, by: decision), other.wire.headers.accepts(codingOf: received.headers) else {
+            return nil
+        }
+        let isSelected = decision.fields.map { selection(of: first, by: $0) == selection(of: other, by: $0) }
+        return isSelected ?? true ? decision.stored : nil
+    }
+
+    private func selection(of context: RequestContext, by fields: VariantFields) -> VariantSelection? {
+        context.identity.map { Variants(of: $0, context.wire, rules: environment.rules).selection(by: fields) }
     }
 
     /// Whether all callers of an exchange may have the response that it has confirmed.
     func isForAll(_ confirmed: Confirmed, at now: Int64) -> Bool {
-        kind == .private || !confirmed.isForOne && confirmed.stored.isFresh(at: now, maxAge: nil)
+        kind == .private && environment.gateway == nil
+            || !confirmed.isForOne && confirmed.stored.isFresh(at: now, maxAge: nil)
     }
 
     // MARK: Storing
@@ -106,7 +141,9 @@ struct ResponseStore: Sendable {
             return nil
         }
         if let index = target.newIndex { cache?.store(index) }
-        return marked(plan.context.entry(new, under: target.identity), admitted: admitted)
+        var entry = plan.context.entry(new, under: target.identity)
+        entry.knownChange = admitted.knownChange
+        return marked(entry, admitted: admitted)
     }
 
     /// Stores an entry.
@@ -133,26 +170,48 @@ struct ResponseStore: Sendable {
             && !isOlder(decision, target: target, plan: plan)
     }
 
-    /// Erases the stored response, which is outdated, if the new one may not be stored. After a status other than 2xx
-    /// it stays, and after one that is not cacheable by default, such as 202.
-    private func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
-        guard let identity = plan.context.identity, (200..<300).contains(received.status.code),
-            StoreDecision.heuristicallyCacheable.contains(received.status.code)
-        else { return }
+    /// Erases the stored response, which is outdated, if the new one is not stored. After a status that supersedes
+    /// nothing it stays, such as 202, 302 and 401.
+    func erasePredecessor(of received: ReceivedResponse, plan: ExchangePlan) {
+        guard let identity = plan.context.identity, StoreDecision.superseding.contains(received.status.code) else {
+            return
+        }
         // Without a known entry there is nothing to write.
         guard plan.stored != nil || peek(identity) != nil else { return }
         cache?.forget(plan.stored?.identity.key ?? identity.key)
     }
 
-    /// Whether a newer response was stored meanwhile (RFC 9111 section 4: the most recent one is used). Reads memory
-    /// only: a response that has left memory, or that another process has stored, counts as older.
+    /// Whether a newer response was stored meanwhile, by any process (RFC 9111 section 4: the most recent one is used).
     private func isOlder(
         _ decision: StoreDecision,
         target: ResolvedRequest.Identity,
         plan: ExchangePlan
     ) -> Bool {
-        guard let latest = peek(target), latest.originTime > decision.originTime else { return false }
+        guard let latest = latest(in: target, for: plan.context),
+            latest.isNewer(thanOrigin: decision.originTime, sentAt: decision.sentAt)
+        else { return false }
         return plan.stored.map { !latest.isUnchanged(since: $0.response) } ?? true
+    }
+
+    /// Returns the newest stored response, without its body, that another one would replace or hide. A response under
+    /// the request's own key hides all variants, and a variant hides that response.
+    private func latest(in target: ResolvedRequest.Identity, for context: RequestContext) -> StoredResponse? {
+        guard let identity = context.identity, let found = head(identity) else { return nil }
+        guard found.flags.contains(.variants), let index = VariantIndex(found) else { return found }
+        guard target.key == identity.key else { return head(target) }
+        let variants = Variants(of: identity, context.wire, rules: environment.rules)
+        return index.variants.compactMap { head(variants.identity(of: $0, in: index)) }
+            .max { $0.originTime < $1.originTime }
+    }
+
+    /// Returns what is stored under a key, in memory or on disk. The body is not read from the disk.
+    private func head(_ identity: ResolvedRequest.Identity) -> StoredResponse? {
+        let known = cache?.peek(identity.key, request: identity.canonicalForm)
+        let head =
+            known
+            ?? (try? cache?.bodyReader(
+                identity.key, request: identity.canonicalForm, url: identity.knownURL))?.stored
+        return head.flatMap { $0.isOf(kind) ? $0 : nil }
     }
 
     /// Whether the stored response was requested after the change that has made this response stale.

@@ -16,6 +16,8 @@ package struct ReplayClock: Sendable {
     /// The maximum time for which a closing queue waits for attempts that do not react to their cancellation, by a
     /// clock that always runs.
     var endTimeout = Duration.seconds(5)
+    /// The clock for the end of a run. Unlike ``sleep`` in a test, it always runs.
+    var endClock: any Clock<Duration> = ContinuousClock()
 
     package static let system = ReplayClock(
         now: { Date().milliseconds },

@@ -16,6 +16,7 @@ extension ReplayOwner {
         defer { leave() }
         let boot = clock.boot
         let sent = SentLog(store.sentPath)
+        let answers = AnswerLog(store.answersPath)
         let (ends, rescued) = try await writer.write { (connection, ledger) throws(SQLiteError) in
             let count = ledger.transitions.count
             guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else {
@@ -29,7 +30,7 @@ extension ReplayOwner {
             for owner in rescued {
                 let isInnocent = owner.isSuspended || owner.isOfOtherBoot(boot)
                 try ReplayTable.removeDeadOwner(
-                    owner.id, isInnocent: isInnocent, log: sent, on: connection, ledger: &ledger)
+                    owner.id, isInnocent: isInnocent, log: sent, answers: answers, on: connection, ledger: &ledger)
             }
             return (ledger.ends(since: count), rescued)
         }

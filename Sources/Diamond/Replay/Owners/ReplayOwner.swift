@@ -332,8 +332,9 @@ final class ReplayOwner: Sendable {
     }
 
     private func remove(_ id: Int64) async throws(ReplayError) {
+        let answers = AnswerLog(store.answersPath)
         try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeOwner(id, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(id, answers: answers, on: connection, ledger: &ledger)
         }
     }
 }

@@ -97,6 +97,7 @@ extension ReplayQueue {
     ) async -> Bool {
         guard let owner = owner.id else { return false }
         let sent = sentLog
+        answerLog.reserve()
         // A job is not sent if its start cannot be written.
         let hasBegun = await writeOnce("job \(job.id) is not sent") { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
@@ -181,6 +182,7 @@ extension ReplayQueue {
                     error.code, "the outcome of job \(job.id) cannot be written: \(error.message)")
                 reportFailure(failure)
                 report(failure)
+                if tries == 0, error.isTransientWhenOpen { note(outcome, of: job) }
                 // A newer program has migrated the file. It rescues the job once this owner is dropped.
                 if error.code == .newerStore {
                     if let id = owner.id { owner.dropOwner(id) }
@@ -192,6 +194,14 @@ extension ReplayQueue {
                 await owner.pause(for: .seconds(min(tries, 30)))
             }
         }
+    }
+
+    /// Records the answer of a job outside of the database, in case this process ends before it has written the outcome.
+    private func note(_ outcome: ReplayOutcome, of job: ReplayTable.Claimed) {
+        guard let status = outcome.finalStatus else { return }
+        let row = try? read { (connection) throws(SQLiteError) in try ReplayTable.row(job.id, on: connection) }
+        guard let row, row.token == job.token else { return }
+        answerLog.note(status, of: row)
     }
 
     func read<Value>(

@@ -27,6 +27,7 @@ public final class ReplayQueue: Sendable {
     private let holdWatch = Guarded<HoldWatch?>(nil)
     let owner: ReplayOwner
     let sentLog: SentLog
+    let answerLog: AnswerLog
     let rules: KeyRules
     let resolve: Resolve
     private let activity: Activity?
@@ -85,6 +86,7 @@ public final class ReplayQueue: Sendable {
         }
         owner = ReplayOwner(store, writer: writer, clock: clock)
         sentLog = SentLog(store.sentPath)
+        answerLog = AnswerLog(store.answersPath)
     }
 
     private static func open(_ store: Store, create: Bool) throws(ReplayError) -> SQLiteDatabase {
@@ -92,10 +94,15 @@ public final class ReplayQueue: Sendable {
         var configuration = store.replaySchema
         configuration.create = create
         do throws(SQLiteError) {
-            for path in [store.wakePath, store.holdsPath, store.sentPath] { try PrivateFile.check(path) }
+            for path in [store.wakePath, store.holdsPath, store.sentPath, store.answersPath] {
+                try PrivateFile.check(path)
+            }
             try PrivateFile.checkDirectory(store.ownersDirectory.path, isOwn: true)
-            // The log belongs to a queue that was removed. A new queue gives the same ids to other jobs.
-            if create, access(store.replayPath, F_OK) != 0 { unlink(store.sentPath) }
+            // The logs belong to a queue that was removed. A new queue gives the same ids to other jobs.
+            if create, access(store.replayPath, F_OK) != 0 {
+                unlink(store.sentPath)
+                unlink(store.answersPath)
+            }
             return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
         } catch {
             throw ReplayError(error)
@@ -242,6 +249,7 @@ extension Store {
     package var replaySchema: SQLiteConfiguration {
         var configuration = DiamondSchema.replay
         configuration.vfs = vfs
+        configuration.complete = { (connection) throws(SQLiteError) in try ReplayTable.seal(on: connection) }
         return configuration
     }
 

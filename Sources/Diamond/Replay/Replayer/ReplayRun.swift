@@ -41,7 +41,7 @@ final class ReplayRun: Sendable {
     func count(_ ends: [ReplayState]) { state.withLock { $0.summary.count(ends) } }
 
     /// Adds claimed jobs.
-    func addJobs(_ count: Int) { state.withLock { $0.openJobs += count } }
+    func addJobs(_ count: Int) { change { $0.openJobs += count } }
 
     /// Runs `body`, which writes the outcome of a job.
     ///
@@ -90,6 +90,8 @@ final class ReplayRun: Sendable {
 
     /// The number of claimed jobs that have not ended.
     var openJobs: Int { state.withLock { $0.openJobs } }
+    /// Whether all claimed jobs have been sent, so that only outcomes are left to write.
+    var hasSentAll: Bool { state.withLock { $0.openJobs == $0.writing.count } }
     var isCanceled: Bool { state.withLock { $0.isCanceled } }
     var hasFailed: Bool { state.withLock { $0.summary.error != nil } }
 

@@ -22,17 +22,23 @@ extension Replayer {
 
     private func supervise(_ run: ReplayRun, loop: Task<Void, Never>) async {
         var alarm: Task<Void, Never>?
+        var isEnding = false
         while !run.isOver {
             let left = timeLeft(of: run)
             if left == .zero { loop.cancel() }
-            if alarm == nil, mustEnd(run) {
+            if !isEnding, mustEnd(run) {
+                isEnding = true
                 run.beginEnd()
-                // The time for a slow disk, or another process that writes.
-                alarm = Task { [timeout = queue.clock.endTimeout] in
-                    try? await ContinuousClock().sleep(for: timeout)
+            }
+            // The time for a slow disk, or another process that writes. It does not pass while a request is running.
+            if isEnding, !run.hasSentAll {
+                alarm?.cancel()
+                alarm = nil
+            } else if isEnding, alarm == nil {
+                alarm = Task { [clock = queue.clock] in
+                    do { try await clock.endClock.sleep(for: clock.endTimeout) } catch { return }
                     run.passEndTimeout()
                 }
-                continue
             }
             if let left, left > .zero {
                 await run.changes.wait(for: left, by: queue.clock.sleep)

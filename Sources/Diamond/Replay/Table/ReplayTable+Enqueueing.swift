@@ -35,7 +35,7 @@ extension ReplayTable {
         {
             return addition
         }
-        let open = try connection.integer("SELECT sum(count) FROM census WHERE state < 4")
+        let open = try openCount(limit: limit, on: connection)
         guard open < limit else {
             return .refused(
                 ReplayError(
@@ -44,6 +44,20 @@ extension ReplayTable {
         // The new job takes over the name.
         if let other { try releaseName(of: other.id, on: connection) }
         return .added(try insert(draft, owner: owner, on: connection, ledger: &ledger))
+    }
+
+    /// Returns the number of open jobs. If the recorded number reaches the limit, the jobs are counted, and the record is
+    /// corrected.
+    private static func openCount(limit: Int, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        let recorded = try connection.integer(
+            "SELECT sum(max(0, min(count, 1 << 53))) FROM census WHERE state < 4")
+        guard recorded >= limit else { return recorded }
+        let count = try connection.integer("SELECT count(*) FROM job WHERE state < 4")
+        guard count != recorded else { return count }
+        try connection.statement(
+            "UPDATE census SET count = (SELECT count(*) FROM job WHERE job.state = census.state)"
+        ).run()
+        return count
     }
 
     /// Returns the job that has a unique name and may still be sent. A job that has expired ends here, if no claim has

@@ -18,7 +18,9 @@ extension ReplayTable {
         let counts = try stateCounts(on: connection)
         for state in [ReplayState.done, .dead] {
             let limit = retention.limit(of: state)
-            let count = state == .dead ? try deadCount(on: connection) : counts[state] ?? 0
+            var count = state == .dead ? try deadCount(on: connection) : counts[state] ?? 0
+            // The recorded number may be damaged, and no job must be deleted for that.
+            if state == .done, count > limit.count { count = try doneCount(on: connection) }
             let surplus = max(0, count - limit.count)
             let old = try ended(state, before: ledger.now - limit.age.milliseconds, on: connection)
             let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
@@ -52,6 +54,10 @@ extension ReplayTable {
             "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
         try statement.bind(storedHours, at: 1)
         try statement.run()
+    }
+
+    private static func doneCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        Int(try connection.integer("SELECT count(*) FROM job WHERE state = 4"))
     }
 
     /// Returns the number of dead jobs that may be deleted. Jobs that must stay do not count towards the limit.

@@ -135,7 +135,9 @@ extension ReplayTable {
                 case "engine": .engine
                 default: .queue
                 }
-            holds.append(HoldRow(hold: hold, reason: statement.text(2), since: statement.int64(3)))
+            holds.append(
+                HoldRow(
+                    hold: hold, reason: statement.text(2), since: statement.int64(3).clamped(to: ReplayRow.sensible)))
         }
         return holds
     }

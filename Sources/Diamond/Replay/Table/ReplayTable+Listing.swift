@@ -108,18 +108,20 @@ extension ReplayTable {
     }
 
     /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row,
-    /// is limited to a number that can be added without overflow.
+    /// is limited to a number that can be added without overflow; so is an hour.
     static func hours(
         since hour: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [HourRow] {
         let statement = try connection.statement(
-            "SELECT hour, verb, max(0, min(count, 1 << 53)) FROM hour WHERE hour >= ? ORDER BY hour, verb")
+            "SELECT hour, verb, max(0, min(count, 1 << 40)) FROM hour WHERE hour >= ? ORDER BY hour, verb")
         try statement.bind(hour, at: 1)
         var hours: [HourRow] = []
         while try statement.step() {
             hours.append(
-                HourRow(hour: statement.int64(0), verb: statement.text(1), count: Int(statement.int64(2))))
+                HourRow(
+                    hour: statement.int64(0).clamped(to: ReplayRow.sensible), verb: statement.text(1),
+                    count: Int(statement.int64(2))))
         }
         return hours
     }
@@ -193,5 +195,7 @@ extension ReplayJob {
 }
 
 extension SQLiteStatement {
-    fileprivate func date(_ column: Int32) -> Date { Date(milliseconds: int64(column)) }
+    fileprivate func date(_ column: Int32) -> Date {
+        Date(milliseconds: int64(column).clamped(to: ReplayRow.sensible))
+    }
 }

@@ -32,10 +32,13 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) -> Int64 {
+        // Not SQLite's next id: there is none after the largest one, which damage may have caused.
         let statement = try connection.statement(
             """
-            INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 1 + max(
+                ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'owner' AND seq < 1 << 53), 0),
+                ifnull((SELECT max(id) FROM owner WHERE id < 1 << 53), 0)))
             """
         )
         try statement.bind(name, at: 1)
@@ -86,13 +89,14 @@ extension ReplayTable {
     }
 
     /// Removes an owner that shuts down normally, and gives its jobs back to the queue. The outcomes of jobs that were
-    /// sent count as unknown.
+    /// sent count as unknown, except those with a recorded answer.
     static func removeOwner(
         _ owner: Int64,
+        answers: AnswerLog,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        try removeDeadOwner(owner, isInnocent: true, on: connection, ledger: &ledger)
+        try removeDeadOwner(owner, isInnocent: true, answers: answers, on: connection, ledger: &ledger)
     }
 
     /// Removes a dead owner, and makes its jobs ready again.
@@ -100,15 +104,22 @@ extension ReplayTable {
     /// - Parameters:
     ///   - isInnocent: whether its jobs certainly did not cause its end.
     ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
+    ///   - answers: the log of the answers whose outcomes were not written; `nil` for none.
     static func removeDeadOwner(
         _ owner: Int64,
         isInnocent: Bool,
         log sent: SentLog? = nil,
+        answers: AnswerLog? = nil,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for id in try jobs(of: owner, on: connection) {
             guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .running else { continue }
+            // A server that repeats the request by its key repeats the answer, too.
+            if let status = answers?.status(of: row), try answer(of: id, on: connection) == nil {
+                try end(&row, answered: status, on: connection, ledger: &ledger)
+                continue
+            }
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, !isInnocent {
                 let message = "its sender died, or was suspended for longer than its lease"
@@ -124,6 +135,26 @@ extension ReplayTable {
         let statement = try connection.statement("DELETE FROM owner WHERE id = ?")
         try statement.bind(owner, at: 1)
         try statement.run()
+    }
+
+    /// Ends a job whose server has answered, although its owner could not write the outcome.
+    private static func end(
+        _ row: inout ReplayRow,
+        answered status: Int,
+        on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let outcome = ReplayOutcome.answered(status: status, isTransient: false)
+        let startedAt = row.sentAt ?? ledger.now
+        row.renewToken()
+        row.apply(outcome, at: ledger.now, draw: 1)
+        if let failure = outcome.failure {
+            try addFailure(
+                of: row.id, code: failure.code, message: failure.message, startedAt: startedAt, on: connection,
+                ledger: ledger)
+        }
+        try updateState(of: &row, on: connection, ledger: ledger)
+        try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
     }
 
     private static func jobs(of owner: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]

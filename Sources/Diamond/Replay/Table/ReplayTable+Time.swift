@@ -102,6 +102,6 @@ extension ReplayTable {
             )
             """
         )
-        return try statement.step() ? statement.optional(0) : nil
+        return try statement.step() ? statement.optional(0)?.clamped(to: ReplayRow.sensible) : nil
     }
 }

@@ -152,7 +152,8 @@ package enum ReplayTable {
             try statement.bind(id, at: 1)
             return try statement.run()
         }
-        try connection.statement("UPDATE turn SET last = last + 1").run()
+        // A damaged number must not overflow.
+        try connection.statement("UPDATE turn SET last = min(last, 1 << 53) + 1").run()
         let statement = try connection.statement(
             "UPDATE job SET is_head = 1, turn = (SELECT last FROM turn) WHERE id = ?")
         try statement.bind(id, at: 1)
@@ -204,13 +205,15 @@ package enum ReplayTable {
         }
     }
 
-    /// Returns the number of jobs in each state.
+    /// Returns the number of jobs in each state. A damaged number is limited to one that can be added without overflow.
     package static func stateCounts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int]
     {
         let statement = try connection.statement("SELECT state, count FROM census")
         var counts: [ReplayState: Int] = [:]
         while try statement.step() {
-            if let state = ReplayState(rawValue: Int(statement.int64(0))) { counts[state] = Int(statement.int64(1)) }
+            if let state = ReplayState(rawValue: Int(statement.int64(0))) {
+                counts[state] = Int(statement.int64(1).clamped(to: 0...ReplayRow.sensible.upperBound))
+            }
         }
         return counts
     }
@@ -239,7 +242,7 @@ extension ReplayRow {
         owner = row.optional(16)
         sentAt = row.optional(17)?.clamped(to: Self.sensible)
         unknownAt = row.optional(18)?.clamped(to: Self.sensible)
-        status = row.optional(19).map(Int.init)
+        status = row.optional(19).map { Int($0.clamped(to: Self.sensible)) }
         mayHaveActed = row.int64(20) != 0
         uniqueKey = row.isNull(22) ? nil : row.data(22)
         digest = row.int64(23)

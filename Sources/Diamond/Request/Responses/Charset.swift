@@ -43,14 +43,21 @@ enum Charset: Hashable, Sendable {
     ///
     /// - Returns: The text; `nil` if the bytes are not valid in the charset. Invalid UTF-16 is repaired.
     func text(of bytes: Data) -> String? {
-        // A byte order mark takes precedence over the name (https://encoding.spec.whatwg.org/#decode).
-        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return String(decoding: bytes.dropFirst(3), as: UTF8.self) }
-        if bytes.starts(with: [0xfe, 0xff]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: true) }
-        if bytes.starts(with: [0xff, 0xfe]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: false) }
-        return switch self {
+        switch self {
         case .windows1252: String(decoding: bytes.map(Self.unit), as: UTF16.self)
         case .utf16(let isBigEndian): Self.utf16(bytes, isBigEndian: isBigEndian)
         case .other(let encoding): String(data: bytes, encoding: encoding)
+        }
+    }
+
+    /// Returns the text after a byte order mark, which takes precedence over the name of a charset
+    /// (https://encoding.spec.whatwg.org/#decode); `nil` if there is no mark.
+    static func textAfterMark(of bytes: Data) -> String? {
+        switch bytes.first {
+        case 0xef where bytes.starts(with: UTF8.byteOrderMark): String(decoding: bytes.dropFirst(3), as: UTF8.self)
+        case 0xfe where bytes.starts(with: [0xfe, 0xff]): utf16(bytes.dropFirst(2), isBigEndian: true)
+        case 0xff where bytes.starts(with: [0xff, 0xfe]): utf16(bytes.dropFirst(2), isBigEndian: false)
+        default: nil
         }
     }
 
@@ -78,6 +85,11 @@ enum Charset: Hashable, Sendable {
     ]
 }
 
+extension UTF8 {
+    /// U+FEFF at the beginning of a text, which is no part of it.
+    static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+}
+
 // MARK: Responses
 
 extension Response {
@@ -87,12 +99,18 @@ extension Response {
     }
 
     /// The body as text, decoded with the charset of `Content-Type`, such as `iso-8859-1`, `windows-1252` or `utf-16`;
-    /// UTF-8 if it names no known charset. Invalid text is repaired.
-    public var text: String { charset?.text(of: body) ?? String(decoding: body, as: UTF8.self) }
+    /// UTF-8 if it names no known charset. A byte order mark takes precedence, and is no part of the text. Invalid text
+    /// is repaired.
+    public var text: String {
+        Charset.textAfterMark(of: body) ?? charset?.text(of: body) ?? String(decoding: body, as: UTF8.self)
+    }
 
-    /// The JSON body in UTF-8. If `Content-Type` names another charset than UTF-16, a body that is valid UTF-8 is
-    /// unchanged: JSON defines no charset (RFC 8259 section 11), and servers often name a wrong one.
+    /// The JSON body in UTF-8, without a byte order mark. If `Content-Type` names another charset than UTF-16, a body
+    /// that is valid UTF-8 is unchanged: JSON defines no charset (RFC 8259 section 11), and servers often name a wrong
+    /// one.
     var bodyInUTF8: Data {
+        if body.first == 0xef, body.starts(with: UTF8.byteOrderMark) { return Data(body.dropFirst(3)) }
+        if let text = Charset.textAfterMark(of: body) { return Data(text.utf8) }
         guard let charset else { return body }
         if !charset.isUTF16, String(validating: body, as: UTF8.self) != nil { return body }
         return charset.text(of: body).map { Data($0.utf8) } ?? body
@@ -101,7 +119,8 @@ extension Response {
     /// Returns the body for a decoder. JSON is converted to UTF-8, the only charset of RFC 8259 (section 8.1). Other
     /// bodies are unchanged.
     func body(for decoder: any ResponseDecoder) -> Data {
-        guard charset != nil, decoder is JSONDecoder || MediaType(headers.single(.contentType)).isJSON
+        guard charset != nil || Charset.textAfterMark(of: body) != nil,
+            decoder is JSONDecoder || MediaType(headers.single(.contentType)).isJSON
         else { return body }
         return bodyInUTF8
     }

@@ -44,6 +44,8 @@ public struct Response: Hashable, Sendable {
     @NotCompared private var ownMetrics = IndirectOptional<ExchangeMetrics>.none
     /// The secret values of the request, if the response has a problem that may repeat them.
     @NotCompared var secrets = IndirectOptional<SecretValues>.none
+    /// The exchange that the response is from; `nil` unless queries of an engine without a cache are observed.
+    @NotCompared var exchange: ExchangeMark?
     /// The decoder of the engine that returns the response; `nil` for a response of no engine.
     @NotCompared var decoder: SharedDecoder?
 
@@ -86,3 +88,6 @@ public struct Response: Hashable, Sendable {
     /// 9111 section 5.1); `nil` if no cache has stored it.
     public var age: Duration? { headers.single(.age).flatMap { Int64(digits: $0) }.map { .seconds($0) } }
 }
+
+/// The identity of an exchange, which its response keeps when interceptors change it.
+final class ExchangeMark: Sendable {}

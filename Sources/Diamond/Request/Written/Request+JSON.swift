@@ -38,8 +38,8 @@ extension Request {
         cache.maxAge = try form.duration("maxAge", default: nil)
         cache.storesPost = try form.boolean("storesPost")
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
-        tags = Set(try form.strings("tags"))
-        invalidates = Set(try form.strings("invalidates"))
+        tags = Tags(try form.strings("tags"))
+        invalidates = Tags(try form.strings("invalidates"))
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.consume("retry") { retry = try RetryPolicy(written: value) }
         if let value = form.consume("replay") { replay = try ReplayPolicy(written: value) }
@@ -92,6 +92,10 @@ extension Request {
         guard !form.isDeeper(than: WrittenObject.maximumDepth - 4) else {
             let remedy = "nest it in \(JSONReader.maximumDepth) levels at most"
             throw RequestError(.malformedRequest, "the request holds a value too deep to be read back: \(remedy)")
+        }
+        guard !form.hasFault else {
+            let remedy = "remove it, or send the request without the queue"
+            throw RequestError(.malformedRequest, "the request holds JSON that cannot be read back: \(remedy)")
         }
         return form
     }

@@ -138,7 +138,9 @@ extension DownloadFile: KeepableFile {
         case .unusable: return .unusable
         }
         let kept = TemporaryFile(kept: path, open: descriptor, write)
-        guard PartFile.size(of: descriptor) >= Int64(download.size), (try? kept.cut(to: download.size)) != nil else {
+        guard PartFile.size(of: descriptor) >= Int64(download.size), (try? kept.cut(to: download.size)) != nil,
+            (try? kept.digest(of: download.size)) == download.digest
+        else {
             return .unusable
         }
         let unused = state.withLock { state in
@@ -153,6 +155,8 @@ extension DownloadFile: KeepableFile {
     }
 
     func sync() async throws(TransportError) -> String { try await perform { try $0.sync() } }
+
+    func digest(of size: Int) async throws(TransportError) -> Data { try await perform { try $0.digest(of: size) } }
 
     func keep() async throws(TransportError) { try await perform { try $0.keep() } }
 

@@ -9,7 +9,7 @@ extension TemporaryFile {
     static func make(in directory: String) throws -> (path: String, descriptor: Int32) {
         for _ in 0..<3 {
             let path = directory + "/" + PartFile.name(isKept: false)
-            let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o666)
+            let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666)
             try check(descriptor)
             // A file system without locks gives none to other processes either, so that they do not remove the file.
             let isTaken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK

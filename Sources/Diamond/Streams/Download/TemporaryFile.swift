@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 import Foundation
 
@@ -12,6 +13,9 @@ final class TemporaryFile: Sendable {
         var keptName = PartFile.name(isKept: true)
         var isKept = false
         var exists = true
+        /// The digest of the first `hashedSize` bytes.
+        var hash = SHA256()
+        var hashedSize = 0
     }
 
     private let descriptor: Int32
@@ -57,6 +61,11 @@ final class TemporaryFile: Sendable {
     func cut(to size: Int) throws {
         try Self.check(ftruncate(descriptor, off_t(size)))
         try Self.check(Int32(truncatingIfNeeded: min(lseek(descriptor, off_t(size), SEEK_SET), 0)))
+        state.withLock { state in
+            guard state.hashedSize > size else { return }
+            state.hash = SHA256()
+            state.hashedSize = 0
+        }
     }
 
     func append(_ piece: Data) throws {
@@ -102,6 +111,28 @@ final class TemporaryFile: Sendable {
         try Self.check(fdatasync(descriptor))
         #endif
         return state.withLock { $0.keptName }
+    }
+
+    /// Returns the SHA-256 digest of the first bytes of the file. Reads only those that the last call has not read.
+    func digest(of size: Int) throws -> Data {
+        try state.withLock { state in
+            while state.hashedSize < size {
+                let piece = try read(at: state.hashedSize, atMost: min(size - state.hashedSize, 1 << 18))
+                state.hash.update(data: piece)
+                state.hashedSize += piece.count
+            }
+            return Data(state.hash.finalize())
+        }
+    }
+
+    private func read(at offset: Int, atMost length: Int) throws -> Data {
+        var piece = Data(count: length)
+        let count = piece.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+        if count < 0, errno == EINTR { return Data() }
+        try Self.check(count < 0 ? -1 : 0)
+        // The file is shorter than it was.
+        guard count > 0 else { throw POSIXError(.EIO) }
+        return piece.prefix(count)
     }
 
     /// Gives the file the name that other processes leave.

@@ -61,7 +61,7 @@ struct EventStreamParser: Sendable {
     private mutating func parseLine() throws(TooLong) -> ServerSentEvent? {
         if isFirstLine {
             isFirstLine = false
-            if buffer.line.starts(with: [0xEF, 0xBB, 0xBF]) { buffer.line.removeFirst(3) }
+            if buffer.line.starts(with: UTF8.byteOrderMark) { buffer.line.removeFirst(3) }
         }
         let line = buffer.line
         guard !line.isEmpty else { return dispatch() }

@@ -26,6 +26,8 @@ struct LineSplitter: Sendable {
     private mutating func removeLine() -> [UInt8] {
         defer { buffer.line = [] }
         number += 1
+        // A byte order mark is no part of the text (https://encoding.spec.whatwg.org/#decode).
+        if number == 1, buffer.line.starts(with: UTF8.byteOrderMark) { buffer.line.removeFirst(3) }
         return buffer.line
     }
 }

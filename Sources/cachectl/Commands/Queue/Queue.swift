@@ -14,13 +14,15 @@ struct Queue: AsyncParsableCommand {
               cachectl queue list --state dead
 
             STATES
-              ready        can be sent after earlier jobs of its ordering key, unless the queue is held
+              ready        can be sent after earlier jobs of its ordering key, unless the
+                           queue is held
               waiting      waits for its time: it has a delay, or failed and is retried
               running      being sent
               held         held itself, or with its ordering key, identity or lane
               done         sent, or discarded
               dead         failed or expired, and not sent again unless redriven
-              needsReview  may have been processed, and could do harm if sent again; or is damaged
+              needsReview  may have been processed, and could do harm if sent again; or is
+                           damaged
             """,
         subcommands: [
             QueueList.self, QueueShow.self, QueueAdd.self, QueueRetry.self, QueueHold.self, QueueRelease.self,

@@ -1,10 +1,11 @@
 #if Tools
 import NIOCore
 
-/// Limits the time that a client takes: for a head, between two pieces of a body, and to read the response.
+/// Limits the time that a client takes: for a head, between two pieces of a body, for a whole body, and to read the
+/// response.
 ///
-/// The first handler of the pipeline, because it observes bytes. Not `Sendable`: it belongs to the connection's event
-/// loop.
+/// One timer runs at the earliest time at which a limit can be exceeded. The first handler of the pipeline, because it
+/// observes bytes. Not `Sendable`: it belongs to the connection's event loop.
 final class ClientLimits: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -12,11 +13,14 @@ final class ClientLimits: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     /// The time after which an idle connection is closed.
-    private static let idleTime = TimeAmount.seconds(75)
+    static let idleTime = TimeAmount.seconds(75)
+    /// The time between two checks while the client has not read all of a response.
+    private static let readingInterval = TimeAmount.seconds(1)
 
     private let phase: ConnectionPhase
     private let presence: ClientPresence
     private let limit: TimeAmount
+    private let idleTime: TimeAmount
     private var current: ConnectionPhase.Value
     /// The start of the phase, or the last progress in it.
     private var start = NIODeadline.now()
@@ -25,22 +29,23 @@ final class ClientLimits: ChannelDuplexHandler {
     /// The number of bytes that have not reached the socket, at the last check.
     private var pendingBytes = 0
     private var isReading = false
-    private var check: RepeatedTask?
+    private var rate: BodyRate
+    private var check: Scheduled<Void>?
+    private var checkTime = NIODeadline.distantFuture
 
-    init(_ phase: ConnectionPhase, _ presence: ClientPresence, limit: TimeAmount) {
+    init(
+        _ phase: ConnectionPhase, _ presence: ClientPresence, limit: TimeAmount,
+        idleTime: TimeAmount = ClientLimits.idleTime
+    ) {
         self.phase = phase
         self.presence = presence
         self.limit = limit
+        self.idleTime = idleTime
+        rate = BodyRate(window: limit)
         current = phase.value
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        check = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-            let (handler, context) = bound.value
-            handler.check(context)
-        }
-    }
+    func handlerAdded(context: ChannelHandlerContext) { schedule(at: start + idleTime, in: context) }
 
     func handlerRemoved(context: ChannelHandlerContext) { check?.cancel() }
 
@@ -56,12 +61,23 @@ final class ClientLimits: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let now = NIODeadline.now()
         update()
+        let isTooSlow =
+            current.kind != .head
+            && !rate.add(unwrapInboundIn(data).readableBytes, after: current.kind == .body ? now - start : .zero)
         isReading = false
         // The time for a head begins with its first byte. Further bytes of the head do not extend it.
-        if current.kind != .head || !hasRead { start = .now() }
+        if current.kind != .head || !hasRead { start = now }
         hasRead = true
+        schedule(before: now + limit, in: context)
+        if isTooSlow { context.fireErrorCaught(ProxyProblem.slowClient) }
         context.fireChannelRead(data)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if !context.channel.isWritable { schedule(before: .now() + Self.readingInterval, in: context) }
+        context.fireChannelWritabilityChanged()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -76,21 +92,53 @@ final class ClientLimits: ChannelDuplexHandler {
         let value = phase.value
         guard value != current else { return }
         current = value
-        start = .now()
+        start = phase.start
         hasRead = false
+        if value.kind == .head { rate = BodyRate(window: limit) }
+    }
+
+    // MARK: The timer
+
+    // Most requests leave the timer as it is: its time then is earlier than necessary.
+    private func schedule(before time: NIODeadline, in context: ChannelHandlerContext) {
+        if checkTime > time { schedule(at: time, in: context) }
+    }
+
+    private func schedule(at time: NIODeadline, in context: ChannelHandlerContext) {
+        check?.cancel()
+        checkTime = time
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        check = context.eventLoop.scheduleTask(deadline: time) {
+            let (handler, context) = bound.value
+            handler.check(context)
+        }
     }
 
     private func check(_ context: ChannelHandlerContext) {
+        let now = NIODeadline.now()
         update()
         let bytes = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-        if bytes != pendingBytes { start = .now() }
+        if bytes != pendingBytes { start = now }
         pendingBytes = bytes
-        let time = NIODeadline.now() - start
+        guard let deadline else { return schedule(at: now + limit, in: context) }
+        guard deadline <= now else {
+            let isSending = current.kind == .response
+            return schedule(at: isSending ? min(deadline, now + Self.readingInterval) : deadline, in: context)
+        }
+        guard isInRequest else { return context.close(promise: nil) }
+        schedule(at: now + limit, in: context)
+        context.fireErrorCaught(ProxyProblem.slowClient)
+    }
+
+    /// Whether a request has begun to arrive, and is not complete.
+    private var isInRequest: Bool { current.kind == .body || current.kind == .head && hasRead }
+
+    /// The time at which the limit of the phase is exceeded; `nil` if the proxy does not wait for the client.
+    private var deadline: NIODeadline? {
         switch current.kind {
-        case .head where !hasRead: if time > Self.idleTime { context.close(promise: nil) }
-        case .head: if time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
-        case .body: if isReading, time > limit { context.fireErrorCaught(ProxyProblem.slowClient) }
-        case .response: if pendingBytes > 0, time > limit { context.close(promise: nil) }
+        case .head: start + (hasRead ? limit : idleTime)
+        case .body: isReading ? start + limit : nil
+        case .response: pendingBytes > 0 ? start + limit : nil
         }
     }
 }

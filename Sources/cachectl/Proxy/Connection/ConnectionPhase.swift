@@ -1,4 +1,5 @@
 #if Tools
+import NIOCore
 import Synchronization
 
 /// The phase of a client's connection. ``HitResponder`` sets it, and the task that serves the connection while it reads
@@ -20,14 +21,19 @@ final class ConnectionPhase: Sendable {
     }
 
     private let number = Atomic(0)
+    private let startTime = Atomic(NIODeadline.now().uptimeNanoseconds)
     private let quiescing = Atomic(false)
 
     var value: Value { Value(number: number.load(ordering: .acquiring)) }
+
+    /// The time at which the phase has begun.
+    var start: NIODeadline { .uptimeNanoseconds(startTime.load(ordering: .relaxed)) }
 
     /// Begins a phase. No two calls overlap: while the task has a request, only the task calls it; otherwise only the
     /// event loop.
     func begin(_ kind: Kind) {
         let next = (value.number / 4 + 1) * 4 + kind.rawValue
+        startTime.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed)
         number.store(next, ordering: .releasing)
     }
 

@@ -8,6 +8,8 @@ struct ResponsePiece: Sendable {
     var bytes = ByteBuffer()
     /// Whether the response ends with it, and the connection may serve another request.
     var isLast = false
+    /// The window that counts the bytes until they have reached the socket.
+    var window: WriteWindow?
 }
 
 /// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and
@@ -27,15 +29,17 @@ final class HitResponder: ChannelDuplexHandler {
 
     private let proxy: ReverseProxy
     private let phase: ConnectionPhase
+    private let peer: ProxyPeer
     /// The number of requests that the task has to answer.
     private var waitingCount = 0
     /// Whether the request is answered whose end was not read yet.
     private var isAnswered = false
     private var mustFlush = false
 
-    init(_ proxy: ReverseProxy, _ phase: ConnectionPhase) {
+    init(_ proxy: ReverseProxy, _ phase: ConnectionPhase, _ peer: ProxyPeer) {
         self.proxy = proxy
         self.phase = phase
+        self.peer = peer
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -60,11 +64,22 @@ final class HitResponder: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let piece = unwrapOutboundIn(data)
-        context.write(wrapOutboundOut(piece.bytes), promise: promise)
+        context.write(wrapOutboundOut(piece.bytes), promise: self.promise(for: piece, promise, in: context))
         guard piece.isLast else { return }
         waitingCount -= 1
         // The task may have begun the next request already, and then has set its phase.
         if waitingCount == 0 { phase.begin(.head) }
+    }
+
+    /// Returns a promise that removes the bytes of a piece from its window.
+    private func promise(
+        for piece: ResponsePiece, _ promise: EventLoopPromise<Void>?, in context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void>? {
+        guard let window = piece.window else { return promise }
+        let promise = promise ?? context.eventLoop.makePromise()
+        let count = piece.bytes.readableBytes
+        promise.futureResult.whenComplete { _ in window.remove(count) }
+        return promise
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -82,7 +97,7 @@ final class HitResponder: ChannelDuplexHandler {
 
     /// Whether the next response in order may be written now. A client that does not read gets no more of them.
     private func mayAnswer(_ context: ChannelHandlerContext) -> Bool {
-        waitingCount == 0 && !phase.isQuiescing && context.channel.isWritable
+        waitingCount == 0 && !peer.isSurplus && !phase.isQuiescing && context.channel.isWritable
     }
 
     /// Returns the response to a request; `nil` if the task has to answer: also if the head is malformed, or the
@@ -100,7 +115,7 @@ final class HitResponder: ChannelDuplexHandler {
         var record = AccessRecord()
         record.begin(stored)
         record.bytes = response.framing == .none ? 0 : stored.body.count
-        proxy.log.write(record, method: request.method, url: proxy.site.origin + request.target, since: start)
+        proxy.log.write(record, of: request, at: proxy.site, from: peer.address, since: start)
         return bytes
     }
 }

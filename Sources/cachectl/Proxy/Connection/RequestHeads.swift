@@ -1,4 +1,5 @@
 #if Tools
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
@@ -19,8 +20,8 @@ struct RequestHeads {
         /// A whole head, with its method.
         case head(ByteBuffer, method: String)
         case body(ByteBuffer)
-        /// Bytes that are not a head. The parser refuses them.
-        case refused(ByteBuffer)
+        /// Bytes that are not a valid head, with the method that they begin with.
+        case refused(ProxyProblem, method: String)
         /// Chunks that are malformed.
         case malformed
     }
@@ -39,6 +40,8 @@ struct RequestHeads {
     private var pending = ByteBuffer()
     /// The offset in the pending bytes from which the end of the head is searched.
     private var searched = 0
+    /// The offset of the end of the first line; `nil` before it has come.
+    private var lineEnd: Int?
 
     init(limit: Int) { self.limit = limit }
 
@@ -58,11 +61,13 @@ struct RequestHeads {
             state = scanner.isAtEnd ? .head : .chunks(scanner)
             return received.readSlice(length: count).map { .body($0) }
         case .refused:
-            guard received.readableBytes > 0 else { return nil }
-            defer { received.clear() }
-            return .refused(received)
+            received.clear()
+            return nil
         }
     }
+
+    /// The method of a head that is not complete; `nil` if its end has not come.
+    var pendingMethod: String? { pending.readableBytesView.contains(0x20) ? beginning : nil }
 
     /// Begins the body that follows the head.
     ///
@@ -88,9 +93,17 @@ struct RequestHeads {
             pending.writeBuffer(&received)
         }
         guard pending.readableBytes > 0 else { return nil }
-        guard isToken else { return refused() }
-        guard let end = endOfHead() else { return pending.readableBytes > limit ? refused() : nil }
-        searched = 0
+        guard isToken else { return refused(.badRequest("the method is malformed")) }
+        switch endOfHead() {
+        case .bareFeed: return refused(.badRequest("a line of the head ends without CR"))
+        case .missing: return pending.readableBytes > limit ? refused(tooLarge) : nil
+        case .found(let end): return end > limit ? refused(tooLarge) : whole(end, rest: &received)
+        }
+    }
+
+    private mutating func whole(_ end: Int, rest received: inout ByteBuffer) -> Step? {
+        if let problem = versionProblem { return refused(problem) }
+        (searched, lineEnd) = (0, nil)
         defer {
             received = pending
             pending = ByteBuffer()
@@ -98,10 +111,37 @@ struct RequestHeads {
         return pending.readSlice(length: end).map { head($0) }
     }
 
-    private mutating func refused() -> Step {
+    private mutating func refused(_ problem: ProxyProblem) -> Step {
         state = .refused
         defer { pending = ByteBuffer() }
-        return .refused(pending)
+        return .refused(problem, method: beginning)
+    }
+
+    /// The token that the pending bytes begin with.
+    private var beginning: String {
+        String(decoding: pending.readableBytesView.prefix(32).prefix(while: Self.isTokenByte), as: UTF8.self)
+    }
+
+    // RFC 9112 section 3, RFC 6585 section 5.
+    private var tooLarge: ProxyProblem {
+        let view = pending.readableBytesView.prefix(limit)
+        guard view.contains(0x20) else { return .tooLarge(.notImplemented, "the method is too long") }
+        guard view.contains(0x0A) else { return .tooLarge(.uriTooLong, "the target is too long") }
+        return .tooLarge(.requestHeaderFieldsTooLarge, "the head is too large")
+    }
+
+    /// The problem of a request line without a version of HTTP/1; `nil` for any other line.
+    private var versionProblem: ProxyProblem? {
+        let (isVersion, major) = pending.withUnsafeReadableBytes { bytes in
+            let end = bytes[..<(lineEnd ?? 0)].suffix(9)
+            guard end.count == 9, end.starts(with: " HTTP/".utf8) else { return (false, UInt8(0)) }
+            let version = end.suffix(3)
+            let (major, minor) = (version[version.startIndex], version[version.endIndex - 1])
+            let isPoint = version[version.startIndex + 1] == UInt8(ascii: ".")
+            return (isPoint && Self.isDigit(major) && Self.isDigit(minor), major)
+        }
+        guard isVersion else { return .badRequest("the request line does not end in a version of HTTP") }
+        return major == UInt8(ascii: "1") ? nil : .version
     }
 
     /// Whether the bytes can begin a request: a token, and a blank if there is more.
@@ -119,24 +159,28 @@ struct RequestHeads {
         }
     }
 
-    /// Returns the length of the head, up to the end of the first empty line. Lines may end in a bare LF here; the
-    /// parser refuses them.
-    private mutating func endOfHead() -> Int? {
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private enum HeadEnd {
+        case missing
+        /// The length of the head, with its empty line.
+        case found(Int)
+        /// A line ends in LF alone. It is refused, because other recipients may read the lines in another way (RFC 9112
+        /// section 2.2).
+        case bareFeed
+    }
+
+    private mutating func endOfHead() -> HeadEnd {
         pending.withUnsafeReadableBytes { bytes in
             var index = searched
             while index < bytes.count, let feed = bytes[index...].firstIndex(of: 0x0A) {
-                var next = feed + 1
-                if next < bytes.count, bytes[next] == 0x0D { next += 1 }
-                if next < bytes.count, bytes[next] == 0x0A { return next + 1 }
-                // The empty line may begin with this feed.
-                guard next < bytes.count else {
-                    searched = feed
-                    return nil
-                }
+                guard feed > 0, bytes[feed - 1] == 0x0D else { return .bareFeed }
+                if feed >= 3, bytes[feed - 2] == 0x0A { return .found(feed + 1) }
+                if lineEnd == nil { lineEnd = feed - 1 }
                 index = feed + 1
             }
             searched = bytes.count
-            return nil
+            return .missing
         }
     }
 
@@ -246,7 +290,10 @@ final class RequestHeadPreparer: ChannelInboundHandler {
                 methods.begin(method)
                 context.fireChannelRead(wrapInboundOut(head))
                 heads.begin(methods.framing)
-            case .body(let bytes), .refused(let bytes): context.fireChannelRead(wrapInboundOut(bytes))
+            case .body(let bytes): context.fireChannelRead(wrapInboundOut(bytes))
+            case .refused(let problem, let method):
+                methods.begin(method)
+                context.fireErrorCaught(problem)
             case .malformed:
                 context.fireErrorCaught(ProxyProblem.badRequest("the request is malformed"))
                 heads.begin(nil)
@@ -254,10 +301,16 @@ final class RequestHeadPreparer: ChannelInboundHandler {
             }
         }
     }
+
+    // An error of the handlers before this one is about the head that has not come completely.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let method = heads.pendingMethod { methods.begin(method) }
+        context.fireErrorCaught(error)
+    }
 }
 
-/// Restores the methods that the parser has not read, and determines the framing of bodies for ``RequestHeadPreparer``.
-/// It belongs to the connection's event loop.
+/// Restores the methods that the parser has not read, adds the method to errors, and determines the framing of bodies
+/// for ``RequestHeadPreparer``. It belongs to the connection's event loop.
 final class RequestMethods: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -273,11 +326,18 @@ final class RequestMethods: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        guard case .head(var head) = unwrapInboundIn(data) else {
+            if case .end = unwrapInboundIn(data) { method = "" }
+            return context.fireChannelRead(data)
+        }
         framing = Self.framing(of: head)
         guard head.method.rawValue != method else { return context.fireChannelRead(data) }
         head.method = .RAW(value: method)
         context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireErrorCaught(RequestFailure(error, method: method))
     }
 
     private static func framing(of head: HTTPRequestHead) -> RequestHeads.Framing {

@@ -55,7 +55,8 @@ import Testing
     @Test(arguments: [
         "key = randomblob(32)", "request = request || 'x'", "url = 'http://other/'", "method = 'POST'",
         "identity = 'other'", "status = 206", "headers = x'00'", "received_at = received_at + 1", "size = size + 1",
-        "written_at = written_at + 1", "checksum = checksum + 1", "key_prefix = key_prefix + 1",
+        "written_at = written_at + 1", "digest = zeroblob(32)", "checksum = checksum + 1",
+        "key_prefix = key_prefix + 1",
         "part = '../../etc/passwd'",
     ]) func `a damaged record is dropped, and its file`(change: String) async throws {
         let cache = try open()

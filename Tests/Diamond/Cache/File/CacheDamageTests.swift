@@ -95,7 +95,7 @@ import Testing
 
 extension TemporaryStore {
     fileprivate func moveLogIntoFile() throws {
-        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        let configuration = SQLiteConfiguration.ofCacheFile
         try SQLiteDatabase(path: store.cachePath, configuration: configuration).emptyLog()
     }
 }

@@ -377,7 +377,7 @@ extension CacheEntry {
         body: Data? = nil,
         lifetime: Int64? = 60_000,
         flags: StoredResponse.Flags = .hasValidator,
-        tags: Set<String> = [],
+        tags: Tags = [],
         identity: String? = nil
     ) throws -> CacheEntry {
         let url = name.contains("://") ? name : "http://h/\(name)"

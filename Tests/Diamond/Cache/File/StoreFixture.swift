@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondSchema
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -6,7 +7,7 @@ import Foundation
 @testable import Diamond
 @testable import DiamondInspection
 
-/// The entries of the files in `Tests/Fixtures/Stores`, which has one file for each released version of the schema.
+/// The entries of the files in `Tests/Fixtures/Stores`, which has one file for each version of the schema.
 /// `scripts/fixture` writes the newest again; the others stay as their versions wrote them.
 enum StoreFixture {
     /// The time when the entries were stored.
@@ -14,7 +15,12 @@ enum StoreFixture {
     /// In two chunks.
     static let large = Data((0..<132_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
 
-    static func url(version: Int) -> URL { Fixture.directory.appending(path: "Stores/cache-v\(version).sqlite") }
+    /// The names of the versions, oldest first. Version 1 has an older form, because its script was changed in place.
+    static let versions = ["v1a"] + (1...DiamondSchema.cache.migrations.count).map { "v\($0)" }
+
+    static var newest: String { versions.last ?? "" }
+
+    static func url(version: String) -> URL { Fixture.directory.appending(path: "Stores/cache-\(version).sqlite") }
 
     static func clear() throws -> [CacheEntry] {
         var entries = try [
@@ -58,7 +64,7 @@ enum StoreFixture {
     }
 
     /// Puts a copy of a version's file into a store.
-    static func open(version: Int, in store: Store) throws {
+    static func open(version: String, in store: Store) throws {
         try store.create()
         try FileManager.default.copyItem(atPath: url(version: version).path, toPath: store.cachePath)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: store.cachePath)

@@ -1,5 +1,4 @@
 import DiamondSQLite
-import DiamondSchema
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -8,12 +7,13 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Every released version, oldest first. The file of the newest version has the form that the cache writes now.
+/// Every version, oldest first. The file of the newest version has the form that the cache writes now.
 @Suite struct `A store of an older program` {
-    private static let versions = Array(1...DiamondSchema.cache.migrations.count)
     let temporary = TemporaryStore()
 
-    @Test(arguments: versions) func `a store of an older program is read to the last entry`(version: Int) throws {
+    @Test(arguments: StoreFixture.versions) func `a store of an older program is read to the last entry`(
+        version: String
+    ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         for (index, entry) in try StoreFixture.clear().enumerated() {
@@ -28,8 +28,9 @@ import Testing
         }
     }
 
-    @Test(arguments: versions) func `a store of an older program is named, counted and verified as a new one`(
-        version: Int
+    @Test(arguments: StoreFixture.versions)
+    func `a store of an older program is named, counted and verified as a new one`(
+        version: String
     ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
         let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, now: { StoreFixture.now })
@@ -45,7 +46,9 @@ import Testing
         #expect(CacheDiagnosis(of: temporary.store).problems.isEmpty)
     }
 
-    @Test(arguments: versions) func `a store of an older program is migrated to the new schema, and used`(version: Int)
+    @Test(arguments: StoreFixture.versions) func `a store of an older program is migrated to the new schema, and used`(
+        version: String
+    )
         async throws
     {
         try StoreFixture.open(version: version, in: temporary.store)
@@ -66,7 +69,7 @@ import Testing
     @Test(.enabled(if: ProcessInfo.processInfo.environment["DIAMOND_FIXTURE"] != nil))
     func `a store of an older program is written`() async throws {
         try await StoreFixture.write(to: temporary.store)
-        let place = StoreFixture.url(version: DiamondSchema.cache.migrations.count)
+        let place = StoreFixture.url(version: StoreFixture.newest)
         try FileManager.default.createDirectory(
             at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(contentsOf: URL(filePath: temporary.store.cachePath)).write(to: place)

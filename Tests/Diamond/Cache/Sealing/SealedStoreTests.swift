@@ -486,8 +486,7 @@ final class RecordedSealEvents: Sendable {
 extension TemporaryStore {
     private var database: SQLiteDatabase {
         get throws {
-            try SQLiteDatabase(
-                path: store.cachePath, configuration: SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""]))
+            try SQLiteDatabase(path: store.cachePath, configuration: .ofCacheFile)
         }
     }
 

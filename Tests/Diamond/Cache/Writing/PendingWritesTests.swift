@@ -27,7 +27,7 @@ import Testing
     // One thread runs all tasks: a blocking wait on it would hold up the task that is to end it.
     @Test func `a flush does not block its thread while another process holds the write lock`() async throws {
         let (cache, entry) = (try open(), try CacheEntry.stub("last"))
-        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        let configuration = SQLiteConfiguration.ofCacheFile
         try await Task(executorPreference: SingleThreadExecutor()) {
             // After quick writes, the next is written on the caller's thread.
             for number in 0..<8 {

@@ -84,6 +84,18 @@ private struct Settings: Endpoint {
         #expect(try Response(status: .ok, body: Data(body.utf8)).decode(Int?.self) == value)
     }
 
+    @Test(arguments: [("text/html; charset=utf-8", true), ("application/problem+json", false), (nil, false)])
+    func `a typed call names the content type of a body that is not JSON`(type: String?, isNamed: Bool) async throws {
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: type.map { [.contentType: $0] } ?? [:], body: "<html>")
+        }
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await temporary.engine(transport).send(Request("http://h/").decoding(Cities.self))
+        }
+        #expect(error?.code == .undecodable)
+        #expect(error?.message.contains("its content type is \(type ?? "")") == isNamed, "\(error?.message ?? "")")
+    }
+
     @Test(arguments: [
         (#"{"items": [{"name": "a", "population": 1}, {"name": null, "population": 2}]}"#, "items[1].name: "),
         (#"{"items": [{"name": "a"}]}"#, "items[0].population: is missing"),

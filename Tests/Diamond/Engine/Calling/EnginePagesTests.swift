@@ -150,6 +150,47 @@ private struct Numbers: Endpoint {
         #expect(count == 3)
     }
 
+    private static let counted: [NextPage<List>] = [
+        .page(size: 3, count: \.items.count), .offset(limit: 3, count: \.items.count),
+        .page(size: 3, total: { _ in 1_000 }, count: \.items.count),
+        NextPage(.page(size: 3)) { Page(items: $0.value.items.map { JSONValue($0) }) },
+    ]
+
+    @Test(arguments: counted.indices, [false, true])
+    func `a server that ignores the position of a counted page ends the list`(rule: Int, isTimed: Bool) async throws {
+        let count = Guarded(0)
+        let transport = StubTransport { _ throws(TransportError) in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .stub(body: #"{"items": [0, 1, 2], "time": \#(isTimed ? number : 0)}"#)
+        }
+        var pages = engine(transport).pages(Numbers(), next: Self.counted[rule]).makeAsyncIterator()
+        var items: [[Int]] = []
+        while let page = try await pages.next(), items.count < 20 { items.append(page.value.items) }
+        #expect(items == [[0, 1, 2]] && pages.position == .end && transport.requests.count == 3)
+    }
+
+    @Test func `a server that repeats its last page ends the list, and one that repeats a page once does not`()
+        async throws
+    {
+        let bodies = [[0, 1, 2], [0, 1, 2], [3, 4, 5], [6, 7, 8], [6, 7, 8], [6, 7, 8]]
+        let count = Guarded(0)
+        let transport = StubTransport { _ throws(TransportError) in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .stub(body: #"{"items": \#(bodies[min(number, bodies.count) - 1])}"#)
+        }
+        var items: [[Int]] = []
+        for try await page in engine(transport).pages(Numbers(), next: Self.counted[0]) {
+            items.append(page.value.items)
+        }
+        #expect(items == [[0, 1, 2], [3, 4, 5], [6, 7, 8]] && transport.requests.count == 6)
+    }
+
     @Test(arguments: ["https://evil.test/numbers", "//evil.test/", "http://api.test/v1/numbers"])
     func `a next page at another origin is an error, because it would receive the credentials`(url: String) async {
         let transport = StubTransport(headers: [.link: "<\(url)>; rel=next"], body: #"{"items": []}"#)

@@ -52,11 +52,99 @@ private final class CollectingClient: GatewayClient {
 
     /// Forwards a request, and returns the client that has received the response.
     private func forward(
-        _ target: String, _ method: HTTPRequest.Method = .get, over engine: Engine
+        _ target: String, _ method: HTTPRequest.Method = .get, _ headers: HTTPFields = [:], over engine: Engine
     ) async throws -> CollectingClient {
         let client = CollectingClient()
-        try await engine.forward(request(target, method), target: target, upload: nil, to: client)
+        try await engine.forward(request(target, method, headers), target: target, upload: nil, to: client)
         return client
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", nil, true), ("gzip", "br, GZIP;q=0.5", true), ("gzip", "br", false), ("gzip", "identity", false),
+            (nil, nil, true),
+        ] as [(String?, String?, Bool)])
+    func `serves a coded body without Vary only to clients that accept the coding`(
+        first: String?, second: String?, isHit: Bool
+    ) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            // The server codes what it may, except that it codes all for clients that say nothing.
+            let isCoded = request.headers[.acceptEncoding]?.lowercased().contains("gzip") ?? true
+            var headers = Self.fresh
+            headers[.contentEncoding] = isCoded ? "gzip" : nil
+            return .stub(headers: headers, body: isCoded ? "coded" : "plain")
+        }
+        let engine = engine(transport)
+        func accept(_ coding: String?) -> HTTPFields { coding.map { [.acceptEncoding: $0] } ?? [:] }
+        let stored = try await forward("/a", .get, accept(first), over: engine)
+        #expect(stored.body == "coded")
+        let client = try await forward("/a", .get, accept(second), over: engine)
+        let head = try #require(client.heads.first)
+        let isAccepted = second == nil || second?.lowercased().contains("gzip") == true
+        #expect(client.body == (isAccepted ? "coded" : "plain"))
+        #expect((head.source == .cache) == (isHit && !(first != nil && second == nil)))
+        #expect(
+            engine.responseInMemory(to: request("/a", .get, [.acceptEncoding: "br"]))?.headers[.contentEncoding] == nil)
+    }
+
+    @Test(arguments: [nil, 503]) func `sends its cache status before a body that it serves for an error`(code: Int?)
+        async throws
+    {
+        let isDown = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            guard isDown.withLock({ $0 }) else {
+                return .stub(headers: [.cacheControl: "max-age=10, stale-if-error=60"], body: "good")
+            }
+            guard let code else { throw TransportError(.cannotConnect, "refused") }
+            return .stub(status: code)
+        }
+        let engine = engine(transport)
+        _ = try await forward("/a", over: engine)
+        isDown.withLock { $0 = true }
+        clock.advance(by: 20)
+        let head = try #require(try await forward("/a", over: engine).heads.first)
+        let status = code.map { "; fwd-status=\($0)" } ?? ""
+        #expect(head.cacheStatus?.description == "Diamond; fwd=stale\(status); ttl=-10")
+    }
+
+    @Test func `sends its cache status before a body that the server has confirmed`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            .stub(
+                status: request.headers[.ifNoneMatch] == nil ? 200 : 304,
+                headers: [.cacheControl: "max-age=10", .eTag: "\"a\""])
+        }
+        let engine = engine(transport)
+        _ = try await forward("/a", over: engine)
+        clock.advance(by: 20)
+        let stale = try #require(try await forward("/a", over: engine).heads.first)
+        #expect(stale.cacheStatus?.description == "Diamond; fwd=stale; fwd-status=304; ttl=10")
+        let asked = try #require(try await forward("/a", .get, [.cacheControl: "no-cache"], over: engine).heads.first)
+        #expect(asked.cacheStatus?.description == "Diamond; fwd=request; fwd-status=304; ttl=10")
+    }
+
+    @Test(arguments: [Gateway.Superseding.tooLarge, .unstorable, .gone])
+    func `serves no stale response that the server has superseded`(by superseding: Gateway.Superseding) async throws {
+        let isNew = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            guard isNew.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=10"], body: "old") }
+            switch superseding {
+            case .tooLarge:
+                let body = String(repeating: "x", count: 2 << 20)
+                return .stub(headers: [.cacheControl: "max-age=10", .contentLength: "\(2 << 20)"], body: body)
+            case .unstorable: return .stub(headers: [.cacheControl: "no-store"], body: "new")
+            case .gone: return .stub(status: 404, headers: [.cacheControl: "no-store"], body: "gone")
+            }
+        }
+        let engine = temporary.engine(transport, clock: clock) {
+            $0.makeGateway(Gateway(), width: 8)
+            $0.diskCapacity = 20 << 20
+        }
+        #expect(try await forward("/a", over: engine).body == "old")
+        clock.advance(by: 20)
+        isNew.withLock { $0 = true }
+        _ = try await forward("/a", over: engine)
+        let stale = try await forward("/a", .get, [.cacheControl: "max-stale"], over: engine)
+        #expect(stale.body != "old")
     }
 
     @Test func `adds no field, and sends the target byte for byte`() async throws {
@@ -221,6 +309,11 @@ private final class CollectingClient: GatewayClient {
         #expect(try await forward("/a", over: engine(transport)).heads.map(\.status.code) == [status])
         #expect(transport.requests.count == 1)
     }
+}
+
+extension Gateway {
+    /// The ways in which a response supersedes the stored one without being stored.
+    enum Superseding { case tooLarge, unstorable, gone }
 }
 
 @Suite struct `A request that a gateway forwards` {

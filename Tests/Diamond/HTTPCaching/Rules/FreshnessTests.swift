@@ -59,7 +59,8 @@ private func freshness(
             (200, [.lastModified: "Tue, 15 Nov 1904 08:12:31 GMT"], 86_400_000), (200, [.lastModified: date], 0),
             (200, [.lastModified: "Sun, 06 Nov 1994 08:49:38 GMT"], nil), (200, [.lastModified: "yesterday"], nil),
             (200, [.lastModified: hundredSeconds, .lastModified: date], nil),
-            (200, [.lastModified: hundredSeconds, .date: "today"], nil),
+            (200, [.lastModified: hundredSeconds, .date: "today"], 10_000),
+            (200, [.lastModified: "Sun, 06 Nov 1994 08:47:57 UTC"], nil),
         ] as [(Int, HTTPFields, Int64?)])
     func `the heuristic lifetime is a tenth of the time since Last-Modified, and at most a day`(
         status: Int, headers: HTTPFields, lifetime: Int64?
@@ -121,14 +122,19 @@ private func freshness(
         arguments: [
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date], 60_000),
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT"], 60_000),
-            ([.expires: "Sunday, 06-nov-94 08:50:37 utc", .date: date], 60_000),
+            ([.expires: "Sunday, 06-nov-94 08:50:37 gmt", .date: date], 60_000),
+            ([.expires: "Sunday, 06-nov-94 08:50:37 utc", .date: date], 0),
             ([.expires: "Sun Nov  6 08:50:37 1994", .date: date], 60_000), ([.expires: "0", .date: date], 0),
             ([.expires: "Sun, 06 Nov 1994 08:40:00 GMT", .date: date], 0), ([.expires: "", .date: date], 0),
             ([.expires: "Sun, 06 Nov 1994 08:50:37 CET", .date: date], 0), ([.expires: "60", .date: date], 0),
-            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: "today"], 0),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: "today"], 60_000),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: "Sun, 06 Nov 1994 08:40:37 UTC"], 60_000),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date, .date: "today"], 60_000),
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date, .date: date], 60_000),
         ] as [(HTTPFields, Int64)])
-    func `the lifetime is Expires minus Date, and 0 if either is malformed`(headers: HTTPFields, lifetime: Int64) {
+    func `the lifetime is Expires minus Date or the time of receipt, and 0 if Expires is malformed`(
+        headers: HTTPFields, lifetime: Int64
+    ) {
         #expect(freshness(headers).lifetime == lifetime)
     }
 }

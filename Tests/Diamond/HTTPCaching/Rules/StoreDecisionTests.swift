@@ -76,6 +76,80 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
+@Suite struct `Responses to one user of a shared cache` {
+    private static let dated: HTTPFields = [.lastModified: modified]
+
+    private static func decide(
+        _ headers: HTTPFields, _ kind: CacheKind = .shared, hasCredentials: Bool = true
+    ) -> StoredResponse? {
+        StoreDecision(
+            method: .get, status: 200, headers: headers, body: Data(), sentAt: 0, receivedAt: 0,
+            rules: StoreRules(kind: kind, hasCredentials: hasCredentials, keepsCookies: true)
+        ).stored
+    }
+
+    @Test(
+        arguments: [
+            ([:], false), (dated, false), ([.eTag: "\"1\""], false), ([.cacheControl: "no-transform"], false),
+            ([.cacheControl: "max-age=60"], true), ([.cacheControl: "s-maxage=60"], true),
+            ([.cacheControl: "max-age=60, s-maxage=0"], true), ([.cacheControl: "max-age=0"], false),
+            ([.expires: "0"], false), ([.expires: "Sun, 06 Nov 1994 08:49:37 GMT"], true),
+            ([.cacheControl: "public"], true), ([.cacheControl: "public, max-age=0"], true),
+            ([.cacheControl: "no-cache"], true), ([.cacheControl: "must-revalidate"], true),
+            ([.cacheControl: "max-age=0, proxy-revalidate"], true),
+            ([.cacheControl: "must-revalidate", .lastModified: modified, .date: modified], false),
+            ([.cacheControl: "no-cache", .lastModified: modified, .date: modified], true),
+        ] as [(HTTPFields, Bool)])
+    func `a response to credentials is stored if it is public, has a lifetime, or is always validated`(
+        headers: HTTPFields, isStored: Bool
+    ) {
+        #expect((Self.decide(headers) != nil) == isStored)
+        #expect(Self.decide(headers, hasCredentials: false) != nil && Self.decide(headers, .private) != nil)
+    }
+
+    @Test(
+        arguments: [
+            ([:], false), (dated, false), ([.cacheControl: "public"], false), ([.cacheControl: "no-cache"], false),
+            ([.cacheControl: "max-age=0"], false), ([.cacheControl: "max-age=60"], true),
+        ] as [(HTTPFields, Bool)])
+    func `a response that sets a cookie is stored if it has a lifetime`(headers: HTTPFields, isStored: Bool) {
+        var headers = headers
+        headers[.setCookie] = "a=b"
+        for hasCredentials in [false, true] {
+            #expect((Self.decide(headers, hasCredentials: hasCredentials) != nil) == isStored)
+        }
+        #expect(Self.decide(headers, .private) != nil)
+    }
+
+    @Test(
+        arguments: [(false, [:], true), (true, [:], false), (false, [.setCookie: "a=b"], false)]
+            as [(Bool, HTTPFields, Bool)])
+    func `a 304 to one user does not confirm a response without a lifetime`(
+        hasCredentials: Bool, headers: HTTPFields, isStored: Bool
+    ) throws {
+        let old = try #require(Self.decide([.eTag: "\"1\""], hasCredentials: false))
+        let decision = StoreDecision(
+            confirming: old, by: headers, sentAt: 0, receivedAt: 0,
+            rules: StoreRules(kind: .shared, hasCredentials: hasCredentials, keepsCookies: true))
+        #expect((decision.stored != nil) == isStored)
+    }
+
+    @Test(
+        arguments: [
+            (nil, [], true), (0, [], true), (60_000, .heuristic, true), (60_000, [], false),
+            (nil, .forAllUsers, false), (60_000, [.forAllUsers, .heuristic], false),
+        ] as [(Int64?, StoredResponse.Flags, Bool)])
+    func `a response without a lifetime that an older version has stored is validated`(
+        lifetime: Int64?, flags: StoredResponse.Flags, isValidated: Bool
+    ) {
+        let stored = StoredResponse.stub(lifetime: lifetime, flags: flags.union([.shared, .hasValidator]))
+        #expect(stored.needsValidation(at: 0) == isValidated)
+        #expect(!StoredResponse.stub(lifetime: lifetime, flags: flags).needsValidation(at: 0))
+        let decision = CacheDecision(now: 100_000, stored: stored, policy: .automatic, servesDisconnected: true)
+        #expect(decision == .ask(conditionally: true, elseStored: isValidated ? .none : .disconnected))
+    }
+}
+
 @Suite struct `RFC 9111 section 5.2.2.3` {
     @Test(
         arguments: [
@@ -166,14 +240,26 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(headers.count == 10_000 && headers.contains { $0.name.rawName.hasPrefix("a7-") })
     }
 
-    @Test(arguments: [false, true])
-    func `a 304 updates Content-Encoding only if bodies are stored coded`(passesCoding: Bool) throws {
-        let old = StoredResponse.stub(lifetime: 1000, headers: "ETag: \"1\"\nContent-Encoding: br\n")
-        var rules = StoreRules()
-        rules.passesCoding = passesCoding
-        let decision = StoreDecision(
-            confirming: old, by: [.eTag: "\"1\"", .contentEncoding: "gzip"], sentAt: 0, receivedAt: 0, rules: rules)
-        #expect(try #require(decision.stored).headers[.contentEncoding] == (passesCoding ? "gzip" : "br"))
+    @Test(
+        arguments: [
+            (nil, "gzip", nil), (nil, "a", nil), ("br", "gzip", "br"), ("gzip", "identity", "gzip"),
+            ("gzip", nil, "gzip"),
+            ("a", "gzip", "a"), ("gzip", "a", "gzip"), ("a, gzip", "b", "a, gzip"), ("a", nil, "a"), ("a", "b", "b"),
+        ] as [(String?, String?, String?)])
+    func `a 304 leaves the content coding of the stored bytes, and only renames an unknown one`(
+        stored: String?, confirmation: String?, result: String?
+    ) throws {
+        let line = stored.map { "Content-Encoding: \($0)\n" } ?? ""
+        let old = StoredResponse.stub(lifetime: 1000, headers: "ETag: \"1\"\n\(line)")
+        var new: HTTPFields = [.eTag: "\"1\""]
+        new[.contentEncoding] = confirmation
+        for passesCoding in [false, true] {
+            var rules = StoreRules()
+            rules.passesCoding = passesCoding
+            let decision = StoreDecision(confirming: old, by: new, sentAt: 0, receivedAt: 0, rules: rules)
+            let coding = try #require(decision.stored).headers[.contentEncoding]
+            #expect(coding == (passesCoding ? result : stored))
+        }
     }
 
     @Test func `a 304 updates freshness and fields, except the length, the coding and the range`() throws {
@@ -186,7 +272,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
         let confirmation: HTTPFields = [
             .eTag: "\"1\"", .contentType: "text/html", .cacheControl: "max-age=60", .contentLength: "0",
             .contentEncoding: "gzip", .contentRange: "bytes 0-1/2", .contentLanguage: "en", .connection: "X-Old",
-            .xOld: "2",
+            .xOld: "2", .contentDigest: "sha-256=:AA==:",
             .setCookie: "a=b",
         ]
         let decision = StoreDecision(confirming: old, by: confirmation, sentAt: 40_000, receivedAt: 41_000)
@@ -285,4 +371,5 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
 extension HTTPField.Name {
     fileprivate static let xOld = HTTPField.Name(parsed: "x-old") ?? .age
+    fileprivate static let contentDigest = HTTPField.Name(parsed: "content-digest") ?? .age
 }

@@ -54,6 +54,7 @@ private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         let conditions = try #require(RequestConditions([.ifModifiedSince: modified], method: .get))
         for (headers, receivedAt, form) in [
             ([:], time, .notModified), ([:], time + 1000, .whole), ([.lastModified: "x"], time, .whole),
+            ([.date: "today"], time, .notModified), ([.date: "today"], time + 1000, .whole),
         ] as [(HTTPFields, Int64, RequestConditions.Form)] {
             #expect(conditions.form(ofStored: 200, headers, length: 1, receivedAt: receivedAt, now: time) == form)
         }

@@ -220,7 +220,7 @@ struct ImmediateClock: Clock {
         }
         try damaged.write(to: URL(filePath: temporary.store.replayPath))
         let error = #expect(throws: ReplayError.self) { try ReplayQueue(temporary.store) }
-        #expect(error?.code == .corrupt && error?.message.contains(".recover") == true)
+        #expect(error?.code == .corrupt && error?.message.contains("cachectl queue export") == true)
         #expect(try Data(contentsOf: URL(filePath: temporary.store.replayPath)) == damaged)
     }
 

@@ -17,14 +17,20 @@ import Testing
 
     init() { disk = FaultDisk(directory: temporary.directory) }
 
-    private func queue() throws -> ReplayQueue {
+    private func queue(_ change: (inout ReplayClock) -> Void = { _ in }) throws -> ReplayQueue {
         var store = temporary.store
         store.vfs = disk.vfs
-        var clock = ReplayClock.still
-        clock.now = { [time] in time.date.milliseconds }
-        clock.uptime = { [time] in time.date.milliseconds }
-        clock.sleep = time
+        var clock = clock { [time] in time.date.milliseconds }
+        change(&clock)
         return try ReplayQueue(store, clock: clock, activity: activity)
+    }
+
+    private func clock(_ milliseconds: @escaping @Sendable () -> Int64) -> ReplayClock {
+        var clock = ReplayClock.still
+        clock.now = milliseconds
+        clock.uptime = milliseconds
+        clock.sleep = time
+        return clock
     }
 
     private func observe() -> ActivityObservation {
@@ -100,6 +106,75 @@ import Testing
         replayer.stop()
         #expect(await run.value.error?.message.contains("the outcome of job \(id)") == true)
         try await expectWritten(id, in: queue)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `an outcome is written although its request outlasts the timeout of a stopped replayer`() async throws {
+        let end = TestClock()
+        let queue = try queue { $0.endClock = end }
+        let id = try await enqueue(in: queue)
+        let (isThere, answer) = (Gate(), Gate())
+        let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            isThere.open()
+            await answer.wait()
+            return JobResult(outcome: .success)
+        }
+        let run = Task { await replayer.replay() }
+        await isThere.wait()
+        replayer.stop()
+        for _ in 0..<1000 { await Task.yield() }
+        end.advance(by: .seconds(10))
+        answer.open()
+        #expect(await run.value == Replayer.Summary(finished: 1))
+        #expect(try queue.job(id)?.state == .done)
+        await queue.close()
+    }
+
+    /// An answer, and the state of its job if the outcome cannot be written before the process ends.
+    struct LastWord: CustomTestStringConvertible {
+        let testDescription: String
+        var outcome = ReplayOutcome.answered(status: 201)
+        var policy = ReplayPolicy.durable
+        var state: ReplayState
+    }
+
+    private static let lastWords = [
+        LastWord(testDescription: "success", state: .done),
+        LastWord(testDescription: "refusal", outcome: .answered(status: 422), state: .dead),
+        LastWord(
+            testDescription: "success without a key", policy: ReplayPolicy(.durable, keyLifetime: nil), state: .done),
+        LastWord(
+            testDescription: "refusal without a key", outcome: .answered(status: 403),
+            policy: ReplayPolicy(.durable, keyLifetime: nil), state: .dead),
+        LastWord(
+            testDescription: "a failing server", outcome: .answered(status: 503, isTransient: true), state: .ready),
+        LastWord(testDescription: "no answer", outcome: .lost, state: .ready),
+    ]
+
+    @Test(arguments: lastWords)
+    func `an unwritten outcome is known to the process that rescues its job`(last: LastWord) async throws {
+        let first = try queue { $0.endTimeout = .milliseconds(1) }
+        var request = Request("http://h/", method: .post, body: .json(1))
+        request.replay = last.policy
+        let id = try #require(try await first.enqueue(request))
+        let replayer = Replayer(first, width: 1, reachability: StubReachability()) { [disk] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            disk.fail(.full, atCall: 1, lasting: true)
+            return JobResult(outcome: last.outcome)
+        }
+        let observation = observe()
+        let run = Task { await replayer.replay() }
+        await untilTrue { hasFailed }
+        replayer.stop()
+        #expect(await run.value.error?.code == .diskFull)
+        // As after the death of the process: another owner finds the lease at its end.
+        disk.heal()
+        let second = try ReplayQueue(temporary.store, clock: clock { [time] in time.date.milliseconds + 120_000 })
+        _ = try await second.owner.rescue { _ in }
+        #expect(try second.job(id)?.state == last.state)
+        await second.close()
+        await first.close()
         withExtendedLifetime(observation) {}
     }
 

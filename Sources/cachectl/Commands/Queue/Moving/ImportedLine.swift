@@ -70,7 +70,7 @@ struct ImportedLine: Decodable {
 
     private static func date(_ key: String, in container: KeyedDecodingContainer<Key>) throws -> Date? {
         guard let text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: key)) else { return nil }
-        guard let date = try? Date(text, strategy: .iso8601) else {
+        guard let date = InternetTime.date(text) else {
             throw failure("has a malformed \"\(key)\": write a time such as 2026-08-01T12:00:00Z")
         }
         return date

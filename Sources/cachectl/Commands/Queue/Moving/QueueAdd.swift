@@ -12,7 +12,8 @@ struct QueueAdd: AsyncParsableCommand {
             prints its id. Prints no id if merging leaves nothing to send.
 
             EXAMPLE
-              cachectl queue add --json-body '{"done":true}' https://api.example.com/tasks --key tasks
+              cachectl queue add --key tasks --json-body '{"done":true}' \\
+                https://api.example.com/tasks
             """
     )
 

@@ -1,0 +1,34 @@
+import DiamondSQLite
+
+/// The keys of the requests whose last response could not be shared. Their next exchanges are not shared, so that no
+/// caller waits in vain. The newest thousand are remembered.
+final class UnsharedKeys: Sendable {
+    fileprivate struct State {
+        var keys: Set<RequestKey> = []
+        var order = FIFOSet<RequestKey>()
+    }
+
+    private static let limit = 1000
+
+    private let state = Guarded(State())
+
+    var count: Int { state.withLock { $0.keys.count } }
+
+    func contains(_ key: RequestKey) -> Bool { state.withLock { !$0.keys.isEmpty && $0.keys.contains(key) } }
+
+    func insert(_ key: RequestKey) {
+        state.withLock { state in
+            guard state.keys.insert(key).inserted else { return }
+            state.order.append(key)
+            if state.keys.count > Self.limit, let oldest = state.order.first { state.remove(oldest) }
+        }
+    }
+
+    func remove(_ key: RequestKey) { state.withLock { $0.remove(key) } }
+}
+
+extension UnsharedKeys.State {
+    fileprivate mutating func remove(_ key: RequestKey) {
+        if !keys.isEmpty, keys.remove(key) != nil { order.remove(key) }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HTTPTypes
+
+/// The exchanges of a gateway whose bodies are passed to several callers.
+extension Pipeline {
+    /// Exchanges a request together with other callers, and passes the body to the caller's sink.
+    ///
+    /// - Parameter whenJoined: called when there is an exchange to wait for.
+    /// - Returns: the outcome; ``ExchangeOutcome/Ending/dismissed`` if the response is not for the caller.
+    @inline(never)
+    func streamedOutcome(
+        of request: ExchangeRequest,
+        for key: SharedStreamKey,
+        into sink: any BodySink,
+        whenJoined: @escaping @Sendable () -> Void
+    ) async -> ExchangeOutcome {
+        let plan = request.plan
+        let reader = SharedBodyReader(sink)
+        defer { reader.leave() }
+        // Canceled at the end of this function, if it is not awaited: the caller then leaves the exchange.
+        async let outcome = sharing.outcome(for: key, plan: plan, reader: reader, whenJoined: whenJoined) {
+            [self] flight in
+            await streamedExchange(request, for: flight)
+        }
+        guard let body = await reader.body else { return await outcome }
+        guard let head = head(of: body, for: plan) else {
+            sharing.unshared.insert(key.key)
+            return ExchangeOutcome(.dismissed)
+        }
+        do throws(ConnectionError) {
+            // After a failure, the outcome is the failure of the exchange.
+            _ = try await reader.pass(body, head: head)
+            return await outcome
+        } catch {
+            return ExchangeOutcome(error)
+        }
+    }
+
+    /// Returns the head of a response for a caller; `nil` if the caller may not have the response. The callers that have
+    /// not sent the request get the fields that are stored.
+    private func head(of body: SharedBody, for plan: ExchangePlan) -> Response? {
+        guard body.plan !== plan, var response = body.response else { return body.response }
+        guard let head = body.head, head.isForAll,
+            let stored = store.stored(head.received, to: body.plan.context, for: plan.context)
+        else { return nil }
+        response.headers = stored.headers
+        response.cacheStatus?.isCollapsed = true
+        return response
+    }
+
+    /// Exchanges a request, and passes the body to all callers that have joined.
+    @inline(never)
+    private func streamedExchange(
+        _ request: ExchangeRequest,
+        for flight: ExchangeSharing.Streams.Flight
+    ) async -> ExchangeOutcome {
+        let body = SharedBody(for: request.plan) { flight.report($0) }
+        defer { body.end() }
+        do throws(ConnectionError) {
+            var permit = try await admission.permit(for: request.plan, as: flight)
+            flight.begin()
+            guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
+                return ExchangeOutcome(.superseded(isCounted: true))
+            }
+            let outcome = await exchange(request.receiving(into: body), permit: &permit) { event in
+                if case .personal = event { flight.dismissOthers() }
+            }
+            return outcome.of(request.plan)
+        } catch {
+            return ExchangeOutcome(error)
+        }
+    }
+}
+
+extension ExchangeRequest {
+    /// The request whose body goes into a sink.
+    fileprivate func receiving(into sink: any BodySink) -> ExchangeRequest {
+        with(plan.with(plan.context.receiving(into: sink)))
+    }
+}

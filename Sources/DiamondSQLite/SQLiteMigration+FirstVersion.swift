@@ -1,0 +1,104 @@
+/// The files of a first version that was changed in place.
+extension SQLiteMigration {
+    /// A table, an index or a trigger.
+    private struct Part {
+        var name: String
+        var sql: String
+        /// The columns; `nil` for an index or a trigger.
+        var columns: [Column]?
+    }
+
+    /// A column of a table.
+    private struct Column: Hashable {
+        var name: String
+        var type: String
+        var isRequired: Bool
+        var hasDefault: Bool
+        var isGenerated: Bool
+
+        /// The value of the column in rows of a table that lacks it; `nil` if SQLite sets it.
+        var filling: String? {
+            guard isRequired, !hasDefault, !isGenerated else { return nil }
+            return ["TEXT": "''", "BLOB": "x''"][type] ?? "0"
+        }
+    }
+
+    /// Gives the file the tables, indexes and triggers that the first script creates. Rows keep the values of the
+    /// columns that stay.
+    func unify(_ handle: SQLiteHandle) throws(SQLiteError) {
+        let connection = SQLiteConnection(handle: handle)
+        let parts = try firstParts()
+        for part in parts { if let columns = part.columns { try unify(part, columns: columns, on: connection) } }
+        let present = Set(try Self.parts(on: connection).map(\.name))
+        for part in parts where !present.contains(part.name) { try connection.execute(part.sql) }
+        try configuration.complete?(connection)
+    }
+
+    private func firstParts() throws(SQLiteError) -> [Part] {
+        var first = configuration
+        first.migrations = Array(configuration.migrations.prefix(1))
+        return try SQLiteDatabase.inMemory(configuration: first, Self.parts)
+    }
+
+    private func unify(
+        _ table: Part, columns: [Column], on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let old = try Self.columns(of: table.name, on: connection)
+        guard !old.isEmpty else { return try connection.execute(table.sql) }
+        guard Set(old) != Set(columns) else { return }
+        try rebuild(table, columns: columns, from: old, on: connection)
+    }
+
+    /// Replaces a table by one with other columns. Its indexes and triggers are dropped with it.
+    private func rebuild(
+        _ table: Part, columns: [Column], from old: [Column], on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let name = table.name
+        let known = Set(old.map(\.name))
+        let copied = columns.filter { known.contains($0.name) && !$0.isGenerated }.map(\.name)
+        let filled = columns.filter { !known.contains($0.name) && $0.filling != nil }
+        let targets = (copied + filled.map(\.name)).joined(separator: ", ")
+        let values = (copied + filled.compactMap(\.filling)).joined(separator: ", ")
+        try connection.execute("ALTER TABLE \(name) RENAME TO old_\(name)")
+        try connection.execute(table.sql)
+        // No id of a deleted row is used again.
+        if table.sql.contains("AUTOINCREMENT") {
+            try connection.execute(
+                "INSERT INTO sqlite_sequence SELECT '\(name)', seq FROM sqlite_sequence WHERE name = 'old_\(name)'")
+        }
+        try connection.execute("INSERT INTO \(name) (\(targets)) SELECT \(values) FROM old_\(name) ORDER BY rowid")
+        try connection.execute("DROP TABLE old_\(name)")
+    }
+
+    private static func parts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Part] {
+        let statement = try connection.statement(
+            composed: "SELECT name, type = 'table', sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'")
+        var parts: [Part] = []
+        while try statement.step() {
+            let name = statement.text(0)
+            let isTable = statement.int64(1) != 0
+            parts.append(
+                Part(
+                    name: name, sql: statement.text(2), columns: try isTable ? columns(of: name, on: connection) : nil))
+        }
+        return parts
+    }
+
+    private static func columns(
+        of table: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Column] {
+        let statement = try connection.statement(
+            composed: """
+                SELECT name, type, "notnull", dflt_value IS NOT NULL, hidden <> 0 FROM pragma_table_xinfo(?)
+                """)
+        try statement.bind(table, at: 1)
+        var columns: [Column] = []
+        while try statement.step() {
+            columns.append(
+                Column(
+                    name: statement.text(0), type: statement.text(1), isRequired: statement.int64(2) != 0,
+                    hasDefault: statement.int64(3) != 0, isGenerated: statement.int64(4) != 0))
+        }
+        return columns
+    }
+}
