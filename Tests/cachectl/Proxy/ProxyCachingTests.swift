@@ -182,8 +182,9 @@ import Testing
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("GET /a", "Accept-Encoding: gzip").body == "coded")
         #expect(try await proxy.send("GET /a", "Accept-Encoding: br, gzip;q=0.5").isHit)
-        for field in ["Accept-Encoding: gzip;q=0", "Accept-Encoding: identity", "Accept: */*"] {
-            let target = "/\(field.count)"
+        let fields = ["Accept-Encoding: gzip;q=0", "Accept-Encoding: identity", "Accept: */*"]
+        for (number, field) in fields.enumerated() {
+            let target = "/\(number)"
             _ = try await proxy.send("GET \(target)", "Accept-Encoding: gzip")
             let answer = try await proxy.send("GET \(target)", field)
             #expect(answer.body == "plain" && !answer.isHit && answer.values("Content-Encoding").isEmpty, "\(field)")
