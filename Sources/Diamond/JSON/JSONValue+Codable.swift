@@ -31,6 +31,8 @@ extension JSONValue: Codable {
             let decimal = try? container.decode(Decimal.self),
             let value = JSONValue(decimal)
         else { return .number(double) }
+        if let integer = try? container.decode(UInt128.self) { return JSONValue(integer) }
+        if let integer = try? container.decode(Int128.self) { return JSONValue(integer) }
         // The type holds 38 digits, and rounds more.
         guard decimal.significand.description.utf8.count < 38 else {
             throw DecodingError.dataCorruptedError(

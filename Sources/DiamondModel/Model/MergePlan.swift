@@ -161,6 +161,9 @@ extension [String: JSONValue] {
     fileprivate func merged(with new: [String: JSONValue], along paths: [[String]]) -> [String: JSONValue] {
         var result = self
         for (name, value) in new {
+            // A dictionary does not hold two names that only look the same: that of a property stays.
+            let other = index(forKey: name).map { self[$0].key } ?? name
+            if !other.isExactly(name), paths.contains(where: { $0[0].isExactly(other) }) { continue }
             let deeper = paths.filter { $0.count > 1 && $0[0] == name }.map { Array<String>($0.dropFirst()) }
             if !deeper.isEmpty, case .object(let new) = value, case .object(let old)? = self.value(named: name) {
                 result.set(.object(old.merged(with: new, along: deeper)), named: name)

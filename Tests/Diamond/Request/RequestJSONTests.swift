@@ -34,9 +34,9 @@ import Testing
         #expect(try Request(json: request.json()) == request)
     }
 
-    @Test func `an encoded request accepts no integer beyond 64 bits`() throws {
+    @Test func `an encoded request keeps every digit of an integer`() throws {
         for text in ["12345678901234567891", "9223372036854775808"] {
-            #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
+            #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)).description == text)
         }
         #expect(try JSONDecoder().decode(JSONValue.self, from: Data("9223372036854775807".utf8)) == .integer(.max))
         #expect(try JSONDecoder().decode(JSONValue.self, from: Data("1e300".utf8)) == .number(1e300))
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func `an encoded request keeps ambiguous JSON text byte for byte`() throws {
-        let text = #"{"id": 12345678901234567890}"#
+        let text = #"{"id": 1e400}"#
         #expect(try RequestBody.json(text: text) == .bytes(Data(text.utf8), contentType: "application/json"))
         #expect(throws: RequestError.self) { try RequestBody.json(text: "{") }
     }

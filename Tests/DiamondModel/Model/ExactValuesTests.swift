@@ -23,7 +23,7 @@ import Testing
 
     @Test(arguments: [
         "12345678901234567890", "3.141592653589793238", "1e-400", "18446744073709551616",
-        "-340282366920938463463374607431768211455", "4.50",
+        "-170141183460469231731687303715884105728", "4.50",
     ]) func `An unknown number is sent back with the digits that were read`(_ digits: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
@@ -199,7 +199,7 @@ import Testing
         let named = try Labeled(json: ["zo\u{EB}": "own", "Key": "k"])
         #expect(named.name == "own" && named.code == "k" && named.repairs.isEmpty)
         try named.merge(["\u{212A}ey": "kelvin"])
-        #expect(named.code == "k")
+        #expect(named.code == "k" && named.json["Key"] == "k")
     }
 
     @Test func `An enum is read only from the bytes of its raw value`() {

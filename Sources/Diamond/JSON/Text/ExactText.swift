@@ -44,7 +44,9 @@ extension Collection<String> {
 extension [String: JSONValue] {
     /// Returns the value of the member whose name has equal bytes.
     package func value(named name: String) -> JSONValue? {
-        index(forKey: name).flatMap { self[$0].key.isExactly(name) ? self[$0].value : nil }
+        // Not as an expression with `nil`, which would be a JSON value.
+        guard let index = index(forKey: name), self[index].key.isExactly(name) else { return nil }
+        return self[index].value
     }
 
     /// Sets the member with a name, in place of one whose name only looks the same. `nil` removes the member.
