@@ -62,7 +62,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("-F a", 9, "write name=content"), ("-F =b", 9, "no name"), ("--form-string =b", 20, "no name"),
+            ("-F a", 9, "write name=content"), ("-F '=b'", 9, "no name"), ("--form-string '=b'", 20, "no name"),
             ("-F '=(;type=multipart/alternative'", 9, "no name"), ("-F 'a=(b'", 9, "parts within a part"),
             ("-F a=@-", 9, "standard input"), ("-F 'a=<-'", 9, "standard input"), ("-F a=@", 9, "is not named"),
             ("-F a=@b,c", 9, "several files"), ("-F 'a=@b;type=c/d,e'", 9, "several files"),

@@ -4,7 +4,7 @@ import Synchronization
 /// The bytes that a body may have waiting between the wire and its reader, or its stream and the wire. The more
 /// transfers a transport has, the smaller is the window of each, so that slow readers together take bounded memory.
 final class CurlWindow: Sendable {
-    private static let total = 64 << 20
+    private static let total = 16 << 20
     private static let sizes = 64 << 10...1 << 20
 
     private let current = Atomic(CurlWindow.sizes.upperBound)

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Ends a connection of HTTP/1 whose chunks have too much overhead. Two handlers count: this one the bytes before
-/// SwiftNIO's decoder, ``Data`` those behind it. They belong to the connection's event loop.
+/// SwiftNIO's decoder, ``BodyCounter`` those behind it. They belong to the connection's event loop.
 final class HTTPClientChunks: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,7 +17,7 @@ final class HTTPClientChunks: ChannelInboundHandler {
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
         let wire = HTTPClientChunks()
         try pipeline.addHandler(wire, position: .before(decoder))
-        try pipeline.addHandler(Data(wire), position: .after(decoder))
+        try pipeline.addHandler(BodyCounter(wire), position: .after(decoder))
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -30,7 +30,7 @@ final class HTTPClientChunks: ChannelInboundHandler {
     }
 
     /// Counts the data of bodies.
-    final class Data: ChannelInboundHandler {
+    final class BodyCounter: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         typealias InboundOut = HTTPClientResponsePart
 

@@ -129,10 +129,11 @@ final class HTTPClientExchange: @unchecked Sendable {
         pendingResponse.resolve(.success(response))
     }
 
-    /// Sends the request once more if it may be repeated and no head has come: the server may have closed a reused
-    /// connection.
+    /// Sends the request once more if nothing of it was sent, or if it may be repeated and no head has come: the server
+    /// may have closed a reused connection.
     func repeatIfAllowed() -> Bool {
-        guard !isOver, !hasHead, !hasBeenRepeated, request.isRepeatable else { return false }
+        guard !isOver, !hasHead, !hasBeenRepeated else { return false }
+        guard request.isRepeatable || upload == nil && !pendingResponse.isSent else { return false }
         hasBeenRepeated = true
         upload?.stop()
         upload = nil

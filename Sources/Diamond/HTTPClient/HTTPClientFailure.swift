@@ -68,6 +68,8 @@ enum HTTPClientFailure {
 
     /// Whether the server may have closed a reused connection.
     static func isEndOfConnection(_ error: any Error) -> Bool {
+        // async-http-client takes an idle connection that was closed just then, and sends nothing.
+        if case .ioOnClosedChannel? = error as? ChannelError { return true }
         if let error = error as? IOError { return [ECONNRESET, EPIPE].contains(error.errnoCode) }
         return error as? HTTPClientError == .remoteConnectionClosed || error as? HTTPParserError == .invalidEOFState
     }

@@ -88,7 +88,7 @@ extension Pipeline {
             receivedAt: lookup.now())
         if let refusal = store.decision(on: received, to: context).refusal { return refusal }
         guard !cache.eviction.isTooLarge(bodySize) else { return .tooLarge }
-        guard response.status.code < 500, let stored = lookup.find(for: context)?.response else { return nil }
+        guard response.status.code >= 500, let stored = lookup.find(for: context)?.response else { return nil }
         return stored.status < 500 ? .serverError : nil
     }
 }

@@ -4,6 +4,9 @@ import HTTPTypes
 
 /// The program that a gateway forwards a request for.
 package protocol GatewayClient: Sendable {
+    /// Whether the client has sent the whole body of its request; `true` for a request without one.
+    var hasSentBody: Bool { get async }
+
     /// Receives an interim response, before the head (RFC 9110 section 15.2).
     func receive(_ interim: InterimResponse) async throws
 
@@ -17,13 +20,16 @@ package protocol GatewayClient: Sendable {
 }
 
 extension GatewayClient {
+    package var hasSentBody: Bool { true }
+
     package func receive(_ interim: InterimResponse) {}
 }
 
 /// Passes a response to the client of a gateway. If the client leaves while the response is stored, the rest is
 /// received for the cache alone.
 ///
-/// The last bytes are held back until the response is stored, so that the client's next request finds it.
+/// The last bytes are held back until the response is stored, so that the client's next request finds it. A response
+/// that comes before the end of the request's body is passed on at once, because that end may not come.
 final class GatewaySink: BodySink {
     private struct State {
         /// The head, if nothing follows it. It is held back.
@@ -71,13 +77,14 @@ final class GatewaySink: BodySink {
 
     func begin(_ head: Response) async throws(TransportError) {
         let length = length(of: head)
+        let isHeldBack = if length == 0 { await client.hasSentBody } else { false }
         state.withLock { state in
             state.isCommitted = true
             state.missing = length
             state.isStored = head.cacheStatus?.isStored == true
-            if length == 0 { state.head = head }
+            if isHeldBack { state.head = head }
         }
-        if length != 0 { try await passing { try await pass(head) } }
+        if !isHeldBack { try await passing { try await pass(head) } }
     }
 
     /// Passes a head on, after the interim responses.
@@ -96,11 +103,10 @@ final class GatewaySink: BodySink {
         let isLast = state.withLock { state in
             guard let missing = state.missing else { return false }
             state.missing = missing - piece.count
-            guard missing <= piece.count else { return false }
-            state.last = piece
-            return true
+            return missing <= piece.count
         }
-        if !isLast { try await passing { try await client.write(piece) } }
+        guard isLast, await client.hasSentBody else { return try await passing { try await client.write(piece) } }
+        state.withLock { $0.last = piece }
     }
 
     func complete() { state.withLock { $0.isComplete = true } }

@@ -46,7 +46,9 @@ import FoundationNetworking
 ///   five times, as long as connections are idle.
 /// - Bytes that a server sends on an idle connection are taken for the response to the next request
 ///   (<doc:ChoosingATransport>).
-/// - The extensions of chunks are not limited, and the least version of TLS is that of the system.
+/// - The extensions of chunks are not limited.
+/// - Versions of TLS before 1.2 are offered, too.
+/// - A response with a blank before the colon of a field fails as `connectionLost`.
 public final class URLSessionTransport: Transport {
     /// The timeout that stands for none, in seconds: Foundation's own default for a whole transfer.
     static let noTimeout: TimeInterval = 7 * 86400

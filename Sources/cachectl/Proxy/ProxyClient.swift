@@ -45,6 +45,8 @@ actor ProxyClient: GatewayClient {
 
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
+    var hasSentBody: Bool { hasWholeRequest }
+
     func noteWholeRequest() { hasWholeRequest = true }
 
     /// Asks the client for the body with a 100, unless the response has begun (RFC 9110 section 10.1.1).

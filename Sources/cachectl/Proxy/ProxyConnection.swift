@@ -95,8 +95,6 @@ struct ProxyConnection: Sendable {
         let start = ContinuousClock.now
         var request = received
         request.addForwarded(from: peer.address)
-        proxy.budget.beginResponse()
-        defer { proxy.budget.endResponse() }
         let client = ProxyClient(request, of: self)
         defer { withExtendedLifetime(client) {} }
         let answer = request.ownAnswer()

@@ -91,7 +91,10 @@ struct ProxyChannel: ServerChildChannel {
             try pipeline.addHandler(methods)
             try pipeline.addHandler(HitResponder(proxy, phase, peer))
             let connection = try NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>(
-                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    // The elements of a body have up to 64 KiB each.
+                    backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2), isOutboundHalfClosureEnabled: true))
             return Value(connection: connection, phase: phase, presence: presence, peer: peer)
         }
     }

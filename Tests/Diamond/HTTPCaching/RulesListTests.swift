@@ -2,10 +2,11 @@ import Foundation
 import Testing
 
 @Suite struct `The page on the rules of HTTP caching` {
-    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    private static let tests = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     @Test func `names only suites and tests that exist`() throws {
-        let page = Self.tests.appending(path: "../../Sources/Diamond/Documentation.docc/HTTPCachingRules.md")
+        let page = Self.tests.appending(path: "../Sources/Diamond/Documentation.docc/HTTPCachingRules.md")
         let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("|") }
         let sources = try #require(FileManager.default.enumerator(at: Self.tests, includingPropertiesForKeys: nil))
             .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }

@@ -236,7 +236,7 @@ import Testing
         #expect(exchange.isStored == false && exchange.status == row.status && exchange.source == "network")
         #expect(exchange.clause == row.clause)
         #expect(exchange.field == row.field)
-        #expect(!String(decoding: try JSONEncoder().encode(explanation), as: UTF8.self).contains("cret"))
+        #expect(!String(decoding: try JSONEncoder().encode(explanation), as: UTF8.self).contains("s3cret"))
         #expect(explanation.stored.isEmpty)
         await engine.close()
     }

@@ -175,15 +175,16 @@ import Testing
 
     @Test func `a gzip body without Vary is served to the clients that accept it`() async throws {
         let origin = try ScriptedOrigin { request in
-            request.value("Accept-Encoding")?.contains("gzip") == true
+            request.value("Accept-Encoding").map { $0.contains("gzip") && !$0.hasSuffix("q=0") } == true
                 ? ScriptedOrigin.response("200 OK", Self.fresh, "Content-Encoding: gzip", body: "coded")
                 : ScriptedOrigin.response("200 OK", Self.fresh, body: "plain")
         }
         let proxy = try await RunningProxy(origin.base)
         #expect(try await proxy.send("GET /a", "Accept-Encoding: gzip").body == "coded")
         #expect(try await proxy.send("GET /a", "Accept-Encoding: br, gzip;q=0.5").isHit)
-        for field in ["Accept-Encoding: gzip;q=0", "Accept-Encoding: identity", "Accept: */*"] {
-            let target = "/\(field.count)"
+        let fields = ["Accept-Encoding: gzip;q=0", "Accept-Encoding: identity", "Accept: */*"]
+        for (number, field) in fields.enumerated() {
+            let target = "/\(number)"
             _ = try await proxy.send("GET \(target)", "Accept-Encoding: gzip")
             let answer = try await proxy.send("GET \(target)", field)
             #expect(answer.body == "plain" && !answer.isHit && answer.values("Content-Encoding").isEmpty, "\(field)")

@@ -31,6 +31,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "200 OK\r\nContent-Length: 5\r\n\r\nearly", "200 OK\r\nContent-Length: 0\r\n\r\n", "204 None\r\n\r\n",
+    ])
+    func `that is a success, and takes the rest of the body afterwards`(answer: String) async throws {
+        let bodies = Guarded<[[UInt8]]>([])
+        let done = Gate()
+        let origin = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write("HTTP/1.1 \(answer)")
+            guard let body = connection.read(5) else { return }
+            bodies.withLock { $0.append(body) }
+            done.open()
+        }
+        let proxy = try await RunningProxy(origin.base, "--client-timeout", "200s", "--timeout", "200s")
+        let client = try proxy.client(sending: "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+        let end = answer.hasSuffix("early") ? "early" : "\r\n\r\n"
+        #expect(await client.read(through: end).hasPrefix("HTTP/1.1 \(answer.prefix(3))"))
+        client.write("cde")
+        await done.wait()
+        #expect(bodies.withLock { $0 } == [Array("abcde".utf8)])
+    }
+
     @Test func `to a client that reads only after it has sent everything`() async throws {
         let origin = try Self.origin("HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nearly")
         let proxy = try await RunningProxy(origin.base)

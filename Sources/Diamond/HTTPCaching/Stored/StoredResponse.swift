@@ -28,7 +28,7 @@ package struct StoredResponse: Sendable, Equatable {
         /// The users of a shared cache may have it without validation. Responses that were stored by older versions do
         /// not have the flag.
         package static let forAllUsers = Flags(rawValue: 1024)
-        /// The server has sent the content coding to a client that does not accept it, so others get it, too.
+        /// The server has sent the content coding to a client that does not name it.
         package static let fixedCoding = Flags(rawValue: 2048)
     }
 

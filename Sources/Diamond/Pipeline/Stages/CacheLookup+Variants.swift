@@ -49,9 +49,11 @@ extension CacheLookup {
     }
 
     /// Whether a client accepts the coding of a stored body, as far as the cache has to know: a server whose `Vary`
-    /// names `Accept-Encoding` has decided that for the client, and so has one that sends the coding to all.
+    /// names `Accept-Encoding` has decided that for the client. A client that names no codings gets the coding if the
+    /// server has sent it unasked.
     func isAcceptable(_ stored: StoredResponse, to wire: WireRequest) -> Bool {
-        guard passesCoding, !stored.flags.contains(.fixedCoding) else { return true }
+        guard passesCoding else { return true }
+        guard !stored.flags.contains(.fixedCoding) || wire.headers.contains(.acceptEncoding) else { return true }
         let headers = stored.headers
         return !headers.isCoded || wire.headers.accepts(codingOf: headers)
             || headers[values: .vary].flatMap(\.listElements).contains("accept-encoding")

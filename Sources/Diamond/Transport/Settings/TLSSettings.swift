@@ -39,8 +39,8 @@ public struct TLSSettings: Hashable, Sendable {
 
     /// The trusted root certificates; the system's by default.
     public var roots = Roots.system
-    /// The minimum TLS version for servers, and for a proxy over TLS. `nil`, the default, is TLS 1.2 (RFC 8996), but the
-    /// library's own minimum with ``URLSessionTransport`` on Linux.
+    /// The minimum TLS version for servers, and for a proxy over TLS. `nil`, the default, is TLS 1.2 (RFC 8996).
+    /// ``URLSessionTransport`` on Linux cannot limit it.
     public var minimumVersion: Version?
     /// The certificate for servers that request one; `nil`, the default, sends none. It is never sent to a proxy.
     public var clientCertificate: ClientCertificate?

@@ -19,6 +19,9 @@ final class WriteWindow: Sendable {
 
     init(_ budget: WriteBudget) { self.budget = budget }
 
+    // Bytes that a closing connection has dropped were not removed.
+    deinit { budget.add(-state.withLockedValue { $0.pending }) }
+
     /// Adds bytes to write, and waits until they fit. One task at a time calls it.
     func add(_ count: Int) async {
         await withTaskCancellationHandler {
@@ -27,10 +30,14 @@ final class WriteWindow: Sendable {
             close()
         }
         state.withLockedValue { $0.pending += count }
+        budget.add(count)
     }
 
     /// Removes bytes that were written, or will never be.
-    func remove(_ count: Int) { resume { $0.pending -= count } }
+    func remove(_ count: Int) {
+        budget.add(-count)
+        resume { $0.pending -= count }
+    }
 
     /// Lets every writer continue, because nothing can be written any more.
     func close() { resume { $0.isClosed = true } }
@@ -38,7 +45,7 @@ final class WriteWindow: Sendable {
     private func isFull(for count: Int) -> Bool { state.withLockedValue { isFull($0, for: count) } }
 
     private func isFull(_ state: State, for count: Int) -> Bool {
-        !state.isClosed && state.pending > 0 && state.pending + count > budget.window
+        !state.isClosed && !budget.allows(count, above: state.pending)
     }
 
     private func wait(for count: Int) async {
@@ -62,22 +69,26 @@ final class WriteWindow: Sendable {
     }
 }
 
-/// The bytes that all connections together may have waiting for their clients. The more responses there are, the
-/// smaller is the window of each.
+/// The bytes that all connections together have waiting for their clients.
 final class WriteBudget: Sendable {
     private static let total = 64 << 20
-    private static let sizes = 64 << 10...1 << 20
-
-    private let count = Atomic(0)
-
     /// The maximum number of waiting bytes of a connection.
-    var window: Int {
-        let share = Self.total / max(1, count.load(ordering: .relaxed))
-        return min(max(share, Self.sizes.lowerBound), Self.sizes.upperBound)
+    private static let window = 1 << 20
+    /// The number of waiting bytes that a connection may have even if the total is used up.
+    private static let minimum = 64 << 10
+
+    private let pending = Atomic(0)
+
+    /// Whether a connection may have more bytes waiting.
+    ///
+    /// - Parameters:
+    ///   - count: the number of bytes to add.
+    ///   - own: the number of waiting bytes of the connection.
+    func allows(_ count: Int, above own: Int) -> Bool {
+        guard own > 0, own + count > Self.minimum else { return true }
+        return own + count <= Self.window && pending.load(ordering: .relaxed) + count <= Self.total
     }
 
-    func beginResponse() { count.add(1, ordering: .relaxed) }
-
-    func endResponse() { count.subtract(1, ordering: .relaxed) }
+    func add(_ count: Int) { pending.add(count, ordering: .relaxed) }
 }
 #endif

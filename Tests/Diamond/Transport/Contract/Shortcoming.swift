@@ -38,7 +38,8 @@ enum Shortcoming: String {
     case repeatedOften = "repeats a request that gets no response on each idle connection, five times at most"
     case lengthWithChunks = "refuses a response that has both a length and chunks"
     case blankBeforeColon = "refuses a field with a blank before the colon"
-    case droppedFields = "drops a line that is no field"
+    case unseenLines = "tells a line that is no field as a broken connection"
+    case oldTLS = "offers TLS before 1.2, and cannot be told not to"
     case endlessExtensions = "does not limit the extensions of chunks: only the timeout ends the exchange"
     case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"
 }
@@ -61,8 +62,8 @@ extension TransportKind {
             [
                 .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .latinFields, .refusedCoding, .bodyWithGet,
                 .truncatedChunks, .resetBody, .unseenConnection, .trailers, .unseenSize, .unseenChunks,
-                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload, .unaskedBytes, .repeatedOften,
-                .endlessExtensions,
+                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload, .unaskedBytes, .repeatedOften, .oldTLS,
+                .endlessExtensions, .blankBeforeColon, .unseenLines,
             ]
         #else
         case .urlSession:
