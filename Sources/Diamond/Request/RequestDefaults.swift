@@ -24,7 +24,7 @@ public struct RequestDefaults: Hashable, Sendable {
     /// The cache policy for requests whose policy is `automatic`, the default of a request; `nil` for none.
     public var cache: CachePolicy?
     /// The tags that are added to those of a request.
-    public var tags: Set<String>
+    public var tags: Tags
 
     /// Creates defaults for the requests to a URL and to those below it.
     public init(
@@ -32,7 +32,7 @@ public struct RequestDefaults: Hashable, Sendable {
         headers: HTTPFields = [:],
         credentials: [Credential]? = nil,
         cache: CachePolicy? = nil,
-        tags: Set<String> = []
+        tags: Tags = []
     ) {
         self.prefix = prefix
         self.headers = headers
@@ -54,7 +54,8 @@ extension Request {
         if cache == .automatic, let policy = defaults.lazy.compactMap(\.cache).first { cache = policy }
         for defaults in defaults {
             tags.formUnion(defaults.tags)
-            for field in defaults.headers where !headers.contains(field.name) { headers.append(field) }
+            let own = headers
+            for field in defaults.headers where !own.contains(field.name) { headers.append(field) }
         }
     }
 }

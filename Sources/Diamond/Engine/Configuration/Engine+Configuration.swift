@@ -165,7 +165,8 @@ extension Engine.Configuration {
         rules.preset = identityPreset
         rules.separatesUsers = cacheKind == .private
         return Environment(
-            baseURL: baseURL, defaults: defaults, headers: headers, rules: rules, provider: credentials,
+            baseURL: baseURL, scopedDefaults: ScopedDefaults.all(defaults, within: baseURL), headers: headers,
+            rules: rules, provider: credentials,
             gateway: gateway)
     }
 

@@ -14,8 +14,8 @@ struct Environment: Sendable {
     }
     /// The URL that relative URLs are resolved against.
     var baseURL: String?
-    /// The defaults for requests to some URLs.
-    var defaults: [RequestDefaults] = []
+    /// The defaults for requests to some URLs, or the error for a malformed one.
+    var scopedDefaults: Result<[ScopedDefaults], ConnectionError> = .success([])
     /// The headers sent with every request that does not set them itself.
     var headers: HTTPFields = [:]
     /// The engine's own rules, and the store's key.
@@ -43,7 +43,7 @@ struct Environment: Sendable {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
-        if !defaults.isEmpty { try addDefaults(to: &request) }
+        if try !scopedDefaults.get().isEmpty { try addDefaults(to: &request) }
         let excludesType = request.hasOwnContentType && headers.contains(.contentType)
         // Requests without headers share the storage of these.
         if request.headers.isEmpty, !headers.isEmpty, !excludesType { return request.headers = headers }
@@ -59,17 +59,8 @@ struct Environment: Sendable {
     private func addDefaults(to request: inout Request) throws(ConnectionError) {
         // A malformed URL is reported when the request is resolved.
         guard let url = try? RequestURL(parsing: request.url) else { return }
-        do throws(MalformedURL) {
-            var applying: [RequestDefaults] = []
-            for defaults in defaults where url.isBelow(try prefix(of: defaults)) { applying.append(defaults) }
-            request.add(applying)
-        } catch {
-            throw ConnectionError(RequestError(MalformedURL(message: "the engine's defaults: \(error.message)")))
-        }
-    }
-
-    private func prefix(of defaults: RequestDefaults) throws(MalformedURL) -> RequestURL {
-        try RequestURL(parsing: RequestURL.resolve(defaults.prefix, within: baseURL ?? ""))
+        let all = try scopedDefaults.get()
+        request.add(all.filter { url.isBelow($0.prefix) }.map(\.defaults))
     }
 
     /// Returns the URL of a request, resolved against the base URL if there is one.
@@ -116,6 +107,28 @@ struct Environment: Sendable {
             throw ConnectionError(.noCredential, message.printable)
         }
         return value
+    }
+}
+
+/// Defaults, and the URL at and below which they apply.
+struct ScopedDefaults: Sendable {
+    let prefix: RequestURL
+    let defaults: RequestDefaults
+
+    /// Returns the defaults with their URLs resolved.
+    static func all(
+        _ all: [RequestDefaults], within baseURL: String?
+    ) -> Result<[ScopedDefaults], ConnectionError> {
+        do throws(MalformedURL) {
+            return .success(
+                try all.map { defaults throws(MalformedURL) in
+                    let prefix = try RequestURL.resolve(defaults.prefix, within: baseURL ?? "")
+                    return ScopedDefaults(prefix: try RequestURL(parsing: prefix), defaults: defaults)
+                })
+        } catch {
+            let error = MalformedURL(message: "the engine's defaults: \(error.message)")
+            return .failure(ConnectionError(RequestError(error)))
+        }
     }
 }
 

@@ -181,6 +181,8 @@ private final class CollectingClient: GatewayClient {
         let engine = engine(transport)
         let isStored = Guarded(false)
         let client = CollectingClient { [request = request("/a")] _ in
+            // The memory answers nothing when other processes' changes have not been read for a while.
+            engine.cache?.applyOtherProcessesChanges(isDue: true)
             isStored.withLock { $0 = engine.responseInMemory(to: request) != nil }
         }
         try await engine.forward(request("/a"), target: "/a", upload: nil, to: client)
@@ -195,6 +197,7 @@ private final class CollectingClient: GatewayClient {
         // Another engine has it on disk only.
         let second = engine(transport)
         for isInMemory in [false, true] {
+            second.cache?.applyOtherProcessesChanges(isDue: true)
             #expect((second.responseInMemory(to: request("/a")) != nil) == isInMemory)
             #expect(try await forward("/a", over: second).heads.first?.source == .cache)
         }

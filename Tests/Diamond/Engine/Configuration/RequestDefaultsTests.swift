@@ -60,6 +60,14 @@ import Testing
         #expect(other.credentials == request.credentials && other.cache == .automatic(maxAge: .seconds(60)))
     }
 
+    @Test func `a header with several values is added as a whole`() async throws {
+        var headers: HTTPFields = [:]
+        for value in ["a", "b"] { headers.append(HTTPField(name: .accept, value: value)) }
+        let request = try await engine(RequestDefaults(under: "", headers: headers)).pipeline.environment
+            .resolve(Request("me"))
+        #expect(request.headers[values: .accept] == ["a", "b"])
+    }
+
     @Test func `the first of several defaults counts, and no credentials are a value, too`() async throws {
         let engine = engine(RequestDefaults(under: "login", credentials: []), Self.token)
         _ = try await engine.send(Request("login"))
