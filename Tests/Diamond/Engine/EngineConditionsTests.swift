@@ -273,6 +273,7 @@ private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
         request.cache = .staleWhileRevalidate
         let response = try await engine.send(request)
         #expect(response.status == .notModified && response.source == .stale)
+        await engine.settle()
         await engine.close()
         let sent = try #require(transport.requests.last?.headers)
         #expect(transport.requests.count == 2 && sent[.ifNoneMatch] == "\"a\"" && sent[.range] == nil)
