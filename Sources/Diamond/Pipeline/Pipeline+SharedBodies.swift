@@ -22,7 +22,12 @@ extension Pipeline {
             [self] flight in
             await streamedExchange(request, for: flight)
         }
-        guard let body = await reader.body else { return await outcome }
+        guard let body = await reader.body else {
+            let outcome = await outcome
+            // A caller that joined as the exchange ended has missed the body, and the response is that of another.
+            if case .response = outcome.ending, outcome.plan !== plan { return ExchangeOutcome(.dismissed) }
+            return outcome
+        }
         guard let head = head(of: body, for: plan) else {
             sharing.unshared.insert(key.key)
             return ExchangeOutcome(.dismissed)
