@@ -55,7 +55,11 @@ struct ReverseProxy: Sendable {
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(clients.maximum + ClientCount.surplus)),
-            onServerRunning: { whenListening($0.localAddress?.port ?? address.port) },
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? address.port
+                site.note(port: port)
+                whenListening(port)
+            },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger)
     }
