@@ -29,7 +29,8 @@ extension Pipeline {
             return outcome
         }
         guard let head = head(of: body, for: plan) else {
-            sharing.unshared.insert(key.key)
+            // A caller that cannot read the coding does not keep others from sharing.
+            if isForFew(body) { sharing.unshared.insert(key.key) }
             return ExchangeOutcome(.dismissed)
         }
         do throws(ConnectionError) {
@@ -51,6 +52,12 @@ extension Pipeline {
         response.headers = stored.headers
         response.cacheStatus?.isCollapsed = true
         return response
+    }
+
+    /// Whether the next response is probably of no use to most callers, either: it is for one alone, or varies.
+    private func isForFew(_ body: SharedBody) -> Bool {
+        guard let head = body.head, head.isForAll else { return true }
+        return head.received.headers.contains(.vary)
     }
 
     /// Exchanges a request, and passes the body to all callers that have joined.
