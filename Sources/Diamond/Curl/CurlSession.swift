@@ -158,6 +158,7 @@ final class CurlSession {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
         window.share(among: running.count)
         curl_multi_remove_handle(multi, handle.easy)
+        handle.forgetTransfer()
         transfer.detach()
         if idle.count < Self.idleHandles { idle.append(handle) }
         connectNext(after: transfer)
