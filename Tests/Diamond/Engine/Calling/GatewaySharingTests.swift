@@ -141,6 +141,25 @@ private final class WaitingClient: GatewayClient {
         _ = observation
     }
 
+    @Test func `share an exchange although the coding of the response is not for others`() async throws {
+        let server = ManualServer()
+        server.headers = [.cacheControl: "max-age=60", .contentEncoding: "gzip"]
+        let transport = server.transport
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let others = await forward([[:], [:]], over: engine)
+        await untilTrue { server.flying.count == 1 }
+        server.landAll()
+        await untilTrue { server.flying.count == 1 }
+        clock.advance(by: 3600)
+        let calls = await forward(Array(repeating: [.acceptEncoding: "gzip"], count: 10), over: engine)
+        await untilTrue { server.flying.count == 2 }
+        server.landAll()
+        for call in others + calls { try await call.task.value }
+        #expect(transport.requests.count == 3)
+        _ = observation
+    }
+
     static let authorized: [(control: String, count: Int)] = [
         ("max-age=60", 4), ("max-age=60, public", 1), ("s-maxage=60", 1), ("max-age=60, must-revalidate", 1),
     ]
