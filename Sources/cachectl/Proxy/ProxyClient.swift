@@ -69,7 +69,7 @@ actor ProxyClient: GatewayClient {
         }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
         let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive, now: now())
-        if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal() }
+        if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal(of: request.target) }
         record.begin(head)
         isStored = head.cacheStatus?.isStored == true
         var missing: Int?
