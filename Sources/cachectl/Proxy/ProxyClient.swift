@@ -103,7 +103,7 @@ actor ProxyClient: GatewayClient {
 
     /// Answers with a problem, and logs its reason.
     func send(_ problem: ProxyProblem) async throws {
-        defer { record.reason = problem.reason }
+        defer { record.failure = problem.reason }
         try await send(problem.response)
     }
 
