@@ -136,20 +136,22 @@ static inline curl_off_t diamond_curl_get_offset(CURL *handle, CURLINFO info) {
     return value;
 }
 
+typedef int (*diamond_curl_pending_function)(const void *session) __attribute__((swift_attr("@Sendable")));
+
+/// SSL_pending of the OpenSSL that libcurl has loaded; another one of the process may differ. NULL if it has none.
+static inline diamond_curl_pending_function diamond_curl_find_pending(void) {
+    diamond_curl_pending_function pending = NULL;
+    void *library = dlopen("libcurl.so.4", RTLD_NOLOAD | RTLD_LAZY);
+    if (library) *(void **)&pending = dlsym(library, "SSL_pending");
+    return pending;
+}
+
 /// The number of bytes that OpenSSL has decrypted and libcurl has not read; 0 for other libraries. For callbacks only,
 /// because the handle has a connection only in its transfer.
-static inline int diamond_curl_decrypted_bytes(CURL *handle) {
+static inline int diamond_curl_decrypted_bytes(CURL *handle, diamond_curl_pending_function pending) {
     struct curl_tlssessioninfo *session = NULL;
     curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
     if (!session || !session->internals || session->backend != CURLSSLBACKEND_OPENSSL) return 0;
-    // That of the OpenSSL that libcurl has loaded; another one of the process may differ.
-    static int (*pending)(const void *) = NULL;
-    static int is_searched = 0;
-    if (!is_searched) {
-        void *library = dlopen("libcurl.so.4", RTLD_NOLOAD | RTLD_LAZY);
-        if (library) *(void **)&pending = dlsym(library, "SSL_pending");
-        is_searched = 1;
-    }
     return pending ? pending(session->internals) : 0;
 }
 

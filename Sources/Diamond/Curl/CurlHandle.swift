@@ -70,6 +70,12 @@ final class CurlHandle {
         self.fields = fields
     }
 
+    /// Forgets the transfer, which may be freed while the handle is idle. Call it after the handle has left the session.
+    func forgetTransfer() {
+        watchesConnection = false
+        diamond_curl_set_context(easy, nil)
+    }
+
     private func set(_ option: CURLoption, _ value: Bool, from old: Bool) {
         if value != old { diamond_curl_set_long(easy, option, value ? 1 : 0) }
     }

@@ -38,6 +38,8 @@ final class CurlSession {
     private static let idleHandles = 256
     // Called once per process, because older libraries do not guard it themselves.
     static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+    /// Searched once per process.
+    static let pendingBytes = diamond_curl_find_pending()
 
     init(_ settings: CurlSettings) {
         self.settings = settings
@@ -158,6 +160,7 @@ final class CurlSession {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
         window.share(among: running.count)
         curl_multi_remove_handle(multi, handle.easy)
+        handle.forgetTransfer()
         transfer.detach()
         if idle.count < Self.idleHandles { idle.append(handle) }
         connectNext(after: transfer)

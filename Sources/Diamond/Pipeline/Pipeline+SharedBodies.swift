@@ -22,9 +22,15 @@ extension Pipeline {
             [self] flight in
             await streamedExchange(request, for: flight)
         }
-        guard let body = await reader.body else { return await outcome }
+        guard let body = await reader.body else {
+            let outcome = await outcome
+            // A caller that joined as the exchange ended has missed the body, and the response is that of another.
+            if case .response = outcome.ending, outcome.plan !== plan { return ExchangeOutcome(.dismissed) }
+            return outcome
+        }
         guard let head = head(of: body, for: plan) else {
-            sharing.unshared.insert(key.key)
+            // A caller that cannot read the coding does not keep others from sharing.
+            if isForFew(body) { sharing.unshared.insert(key.key) }
             return ExchangeOutcome(.dismissed)
         }
         do throws(ConnectionError) {
@@ -46,6 +52,12 @@ extension Pipeline {
         response.headers = stored.headers
         response.cacheStatus?.isCollapsed = true
         return response
+    }
+
+    /// Whether the next response is probably of no use to most callers, either: it is for one alone, or varies.
+    private func isForFew(_ body: SharedBody) -> Bool {
+        guard let head = body.head, head.isForAll else { return true }
+        return head.received.headers.contains(.vary)
     }
 
     /// Exchanges a request, and passes the body to all callers that have joined.

@@ -9,15 +9,21 @@ struct AccessRecord: Sendable {
     var status = 0
     var bytes = 0
     var source = "none"
-    /// The reason for the response: the cache's part in it, or the failure.
-    var reason = "-"
+    /// The failure; `nil` if there is none.
+    var failure: String?
+    private var cacheStatus: CacheStatus?
 
     mutating func begin(_ response: Response) {
         status = response.status.code
         source = response.source.rawValue
-        if let status = response.cacheStatus {
-            reason = String(status.member(for: "diamond").trimmingPrefix("diamond").trimmingPrefix("; "))
-        }
+        cacheStatus = response.cacheStatus
+    }
+
+    /// The reason for the response: the cache's part in it, or the failure.
+    fileprivate var reason: String {
+        if let failure { return failure }
+        guard let cacheStatus else { return "-" }
+        return String(cacheStatus.member(for: "diamond").trimmingPrefix("diamond").trimmingPrefix("; "))
     }
 }
 
@@ -41,11 +47,15 @@ struct AccessLog: Sendable {
         // A malformed target may have secrets where no rule looks for them.
         let target = head.map { String($0.uri.prefix { $0 != "?" && $0 != "#" }) }
         let path = target.map { SecretNames.masked($0.hasPrefix("/") ? site.origin + $0 : $0) }
+        var record = AccessRecord()
+        record.status = problem.status.code
+        record.bytes = bytes
+        record.source = "generated"
+        record.failure = problem.reason
         write(
             AccessLine(
                 time: Date(), client: peer, method: failure.method.isEmpty ? "-" : failure.method, url: path ?? "-",
-                record: AccessRecord(
-                    status: problem.status.code, bytes: bytes, source: "generated", reason: problem.reason),
+                record: record,
                 duration: .zero, agent: head?.headers.first(name: "User-Agent")))
     }
 
@@ -87,6 +97,8 @@ private struct AccessLine: Encodable {
     let reason: String
     private let duration: Duration
 
+    private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
     private enum CodingKeys: String, CodingKey {
         case time, client, method, url, status, bytes, source, milliseconds, agent, reason
     }
@@ -95,7 +107,7 @@ private struct AccessLine: Encodable {
         time: Date, client: String, method: String, url: String, record: AccessRecord, duration: Duration,
         agent: String?
     ) {
-        self.time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        self.time = time.formatted(Self.timeStyle)
         self.client = client
         self.method = method
         self.url = url

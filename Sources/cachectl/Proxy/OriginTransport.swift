@@ -15,8 +15,7 @@ final class OriginTransport: Transport {
 
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         var response = try await base.send(request)
-        let authority = ForwardedFields.authority(in: request.headers)
-        response.headers.replaceLocations { site.originURL(of: $0, authority: authority) }
+        response.headers.replaceLocations(site.originURL)
         return response
     }
 

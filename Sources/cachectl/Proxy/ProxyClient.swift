@@ -52,13 +52,13 @@ actor ProxyClient: GatewayClient {
     /// Asks the client for the body with a 100, unless the response has begun (RFC 9110 section 10.1.1).
     func proceed() async throws {
         guard isWaiting else { return }
-        try await write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
+        try await writeInterim(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))
     }
 
     /// Passes an interim response on, but not to a client of HTTP/1.0 (RFC 9110 section 15.2).
     func receive(_ interim: InterimResponse) async throws {
         guard isWaiting, request.isHTTP11 else { return }
-        try await write(ProxyResponse.bytes(of: interim, site: site))
+        try await writeInterim(ProxyResponse.bytes(of: interim, site: site))
     }
 
     func begin(_ head: Response) async throws {
@@ -69,7 +69,7 @@ actor ProxyClient: GatewayClient {
         }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
         let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive, now: now())
-        if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal() }
+        if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal(of: request.target) }
         record.begin(head)
         isStored = head.cacheStatus?.isStored == true
         var missing: Int?
@@ -103,7 +103,7 @@ actor ProxyClient: GatewayClient {
 
     /// Answers with a problem, and logs its reason.
     func send(_ problem: ProxyProblem) async throws {
-        defer { record.reason = problem.reason }
+        defer { record.failure = problem.reason }
         try await send(problem.response)
     }
 
@@ -114,8 +114,20 @@ actor ProxyClient: GatewayClient {
         try await end()
     }
 
+    /// Writes an interim response, unless the response has begun while it waited for room.
+    private func writeInterim(_ bytes: ByteBuffer) async throws {
+        await window.add(bytes.readableBytes)
+        guard isWaiting else { return window.remove(bytes.readableBytes) }
+        try await writeAdded(bytes)
+    }
+
     private func write(_ bytes: ByteBuffer) async throws {
         await window.add(bytes.readableBytes)
+        try await writeAdded(bytes)
+    }
+
+    /// Writes bytes that the window counts already.
+    private func writeAdded(_ bytes: ByteBuffer) async throws {
         do { try await outbound.write(ResponsePiece(bytes: bytes, window: window)) } catch {
             window.remove(bytes.readableBytes)
             throw error

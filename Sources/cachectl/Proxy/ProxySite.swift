@@ -2,6 +2,7 @@
 import ArgumentParser
 import Diamond
 import HTTPTypes
+import NIOConcurrencyHelpers
 
 /// The server behind a proxy, and the names by which clients address it.
 struct ProxySite: Sendable {
@@ -15,8 +16,10 @@ struct ProxySite: Sendable {
     private let scheme: String
     /// The authorities of the origin, in lower case.
     private let originAuthorities: Set<String>
+    /// The names of the proxy's host, in lower case.
+    private let ownNames: [String]
     /// The authorities of the proxy, in lower case.
-    private let ownAuthorities: Set<String>
+    private let ownAuthorities: NIOLockedValueBox<Set<String>>
 
     /// Creates a site; `nil` if the text is not an `http` or `https` origin, or names the proxy itself.
     ///
@@ -39,7 +42,14 @@ struct ProxySite: Sendable {
         let short = authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority
         self.origin = scheme + short
         originAuthorities = [authority, short, short + standard]
-        ownAuthorities = Set(listening.names.map { "\($0):\(listening.port)" })
+        ownNames = listening.names
+        ownAuthorities = NIOLockedValueBox([])
+        note(port: listening.port)
+    }
+
+    /// Notes the port that the proxy listens on. If that of `--listen` is 0, the system has chosen another.
+    func note(port: Int) {
+        ownAuthorities.withLockedValue { $0 = Set(ownNames.map { "\($0):\(port)" }) }
     }
 
     /// Whether a text is a host, with or without a port.
@@ -68,7 +78,7 @@ struct ProxySite: Sendable {
     /// Whether an absolute-form target with this authority is for the proxy.
     func isAddressed(by authority: some StringProtocol) -> Bool {
         let authority = authority.lowercased()
-        return originAuthorities.contains(authority) || ownAuthorities.contains(authority)
+        return originAuthorities.contains(authority) || ownAuthorities.withLockedValue { $0.contains(authority) }
     }
 
     // MARK: URLs in responses
@@ -83,11 +93,13 @@ struct ProxySite: Sendable {
         return base + rest
     }
 
-    /// Returns the origin's form of a URL at the proxy; `nil` for any other URL, and for a path.
+    /// Returns the origin's form of a URL at the address that the proxy listens on; `nil` for any other URL, and for a
+    /// path.
     ///
-    /// - Parameter authority: the authority by which the client has addressed the proxy; `nil` if it has sent no `Host`.
-    func originURL(of url: String, authority: String?) -> String? {
-        let authorities = ownAuthorities.union(authority.map { [$0.lowercased()] } ?? [])
+    /// The authority by which a client has addressed the proxy does not count. It may be any, and the URL is stored for
+    /// all clients.
+    func originURL(of url: String) -> String? {
+        let authorities = ownAuthorities.withLockedValue { $0 }
         let rest = Self.rest(of: url, after: ["http://", "https://", "//"], authorities: authorities)
         return rest.map { origin + $0 }
     }

@@ -4,10 +4,10 @@ import Foundation
 import HTTPTypes
 import HummingbirdCore
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
 
 /// A caching reverse proxy in front of one origin.
 struct ReverseProxy: Sendable {
@@ -34,7 +34,7 @@ struct ReverseProxy: Sendable {
     func request(_ request: ProxyRequest) -> Diamond.Request {
         var forwarded = Diamond.Request(
             forwarding: request.method, origin: site.origin, target: request.target, headers: request.fields)
-        if request.expectsContinue, request.method != .head, expectations.areForwarded {
+        if request.expectsContinue, request.method != .head, expectations.areForwarded(to: request.target) {
             forwarded.headers[.expect] = "100-continue"
         }
         forwarded.timeout = timeout
@@ -55,7 +55,11 @@ struct ReverseProxy: Sendable {
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(clients.maximum + ClientCount.surplus)),
-            onServerRunning: { whenListening($0.localAddress?.port ?? address.port) },
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? address.port
+                site.note(port: port)
+                whenListening(port)
+            },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger)
     }
@@ -138,13 +142,28 @@ struct ProxyPeer: Sendable {
     }
 }
 
-/// Whether the origin refuses `Expect: 100-continue`, by its answers so far (RFC 9110 section 10.1.1).
+/// The paths for which the origin refuses `Expect: 100-continue`, by its answers so far (RFC 9110 section 10.1.1): the
+/// last thousand.
 final class OriginExpectations: Sendable {
-    private let refused = Atomic(false)
+    private static let limit = 1000
 
-    /// Whether the field is forwarded.
-    var areForwarded: Bool { !refused.load(ordering: .relaxed) }
+    /// Hash values, because paths may be long.
+    private let refused = NIOLockedValueBox([Int]())
 
-    func noteRefusal() { refused.store(true, ordering: .relaxed) }
+    /// Whether the field is forwarded in a request for a target.
+    func areForwarded(to target: String) -> Bool {
+        refused.withLockedValue { !$0.contains(Self.path(of: target)) }
+    }
+
+    func noteRefusal(of target: String) {
+        let path = Self.path(of: target)
+        refused.withLockedValue { refused in
+            guard !refused.contains(path) else { return }
+            if refused.count == Self.limit { refused.removeFirst() }
+            refused.append(path)
+        }
+    }
+
+    private static func path(of target: String) -> Int { target.prefix { $0 != "?" }.hashValue }
 }
 #endif

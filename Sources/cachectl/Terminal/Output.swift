@@ -57,10 +57,17 @@ enum Output {
     /// Writes a JSON value with sorted keys as one line.
     static func jsonLine(_ value: some Encodable) { write(text(of: value) + "\n") }
 
-    static func text(of value: some Encodable, isPretty: Bool = false) -> String {
+    private static let lineEncoder = encoder([])
+    private static let prettyEncoder = encoder(.prettyPrinted)
+
+    private static func encoder(_ formatting: JSONEncoder.OutputFormatting) -> JSONEncoder {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+        encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
+        return encoder
+    }
+
+    static func text(of value: some Encodable, isPretty: Bool = false) -> String {
+        let encoder = isPretty ? prettyEncoder : lineEncoder
         // Encoding cannot fail: all values are texts, finite numbers and containers of them.
         return (try? encoder.encode(value)).map { escaped(String(decoding: $0, as: UTF8.self)) } ?? ""
     }

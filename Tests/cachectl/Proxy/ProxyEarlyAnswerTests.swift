@@ -105,7 +105,7 @@ import Testing
         #expect(RawAnswer(await client.read()).body == "hello")
     }
 
-    @Test func `such as 417, after which Expect is not forwarded`() async throws {
+    @Test func `such as 417, after which Expect is not forwarded to the same path`() async throws {
         let heads = Guarded<[String]>([])
         let origin = try Self.origin(heads) { connection in
             connection.write("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno")
@@ -119,7 +119,10 @@ import Testing
             client.write("hello")
             #expect(RawAnswer(await client.read()).body == "hello")
         }
-        #expect(heads.withLock { $0.map { $0.contains("Expect:") } } == [true, false, false])
+        let other = Self.expecting.replacing("/a", with: "/b")
+        #expect(other != Self.expecting)
+        #expect(try await proxy.answer(to: other).status == 417)
+        #expect(heads.withLock { $0.map { $0.contains("Expect:") } } == [true, false, false, true])
     }
 }
 #endif

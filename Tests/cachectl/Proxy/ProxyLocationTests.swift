@@ -50,6 +50,19 @@ import Testing
         #expect(old.values("Location") == ["/b"] && origin.requests.count == 1)
     }
 
+    @Test func `does not depend on the host that another client has named`() async throws {
+        let location = "https://login.example/x"
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("301 Moved", "Location: \(location)", "Cache-Control: max-age=60")
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for name in ["login.example", "public.example", "login.example"] {
+            let answer = try await proxy.answer(to: "GET /a HTTP/1.1\r\nHost: \(name)\r\nConnection: close\r\n\r\n")
+            #expect(answer.values("Location") == [location])
+        }
+        #expect(origin.requests.count == 1)
+    }
+
     @Test func `has the scheme and host that a trusted proxy names`() async throws {
         let origin = try ScriptedOrigin { request in
             ScriptedOrigin.response("302 Found", "Location: http://\(request.value("Host") ?? "")/b")

@@ -82,8 +82,7 @@ struct CurlHead {
 
     private mutating func end() {
         framing = Framing(fields)
-        // Transfer-Encoding overrides Content-Length (RFC 9112 section 6.3), and a 204 has none (RFC 9110 section 8.6).
-        if isChunked || status == 204 { fields[.contentLength] = nil }
+        fields.removeVoidLength(status: status)
     }
 
     // A folded line continues the previous value (RFC 9112 section 5.2). Read as a field, it could forge one.

@@ -96,7 +96,9 @@ extension CurlTransfer {
         guard failure == nil else { return 0 }
         chunks.decode(bytes.count)
         do throws(TransportError) {
-            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes, highWater: windowSize)
+            let demand =
+                try decoder?.decode(bytes, into: pipe, highWater: windowSize)
+                ?? pipe.yield(bytes: bytes, highWater: windowSize)
             return demand == .stop ? 0 : bytes.count
         } catch {
             failure = error

@@ -30,7 +30,7 @@ extension CurlTransfer {
     /// Over TLS a record of any kind counts as input, because only libcurl can decrypt it. Session tickets come before
     /// the first response, and were read with it.
     private func isIdle(_ socket: Int32, of handle: CurlHandle) -> Bool {
-        diamond_socket_is_quiet(socket) != 0 && diamond_curl_decrypted_bytes(handle.easy) == 0
+        diamond_socket_is_quiet(socket) != 0 && diamond_curl_decrypted_bytes(handle.easy, CurlSession.pendingBytes) == 0
     }
 
     /// Prepares the handle for a new connection. Nothing was sent yet.

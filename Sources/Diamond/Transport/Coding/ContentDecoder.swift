@@ -39,12 +39,17 @@ final class ContentDecoder {
     }
 
     /// Decodes bytes from the wire into a pipe.
-    func decode(_ bytes: UnsafeRawBufferPointer, into pipe: BodyPipe) throws(TransportError) -> BodyPipe.Demand {
+    ///
+    /// - Parameter highWater: the number of buffered bytes from which the producer is asked to pause; `nil` for that of
+    ///   the pipe.
+    func decode(
+        _ bytes: UnsafeRawBufferPointer, into pipe: BodyPipe, highWater: Int? = nil
+    ) throws(TransportError) -> BodyPipe.Demand {
         var demand = pipe.isFull ? BodyPipe.Demand.pause : .more
         do throws(ContentDecodingError) {
             encoded += bytes.count
             try decode(bytes, fromStep: 0) { piece throws(ContentDecodingError) in
-                demand = pipe.yield(bytes: piece)
+                demand = pipe.yield(bytes: piece, highWater: highWater)
                 if demand == .stop { throw .stopped }
             }
         } catch {

@@ -2,8 +2,8 @@
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The bytes of a connection's responses that have not reached the socket. The task that writes them waits while there
-/// are too many.
+/// The bytes of a connection's responses that have not reached the socket. The tasks that write them wait while there are
+/// too many.
 ///
 /// The writer of `NIOAsyncChannel` alone does not bound them: it suspends only after the event loop has noticed that
 /// the socket takes no more.
@@ -11,7 +11,8 @@ final class WriteWindow: Sendable {
     private struct State {
         var pending = 0
         var isClosed = false
-        var waiter: CheckedContinuation<Void, Never>?
+        /// More than one if an interim response is written at the same time.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let budget: WriteBudget
@@ -22,7 +23,7 @@ final class WriteWindow: Sendable {
     // Bytes that a closing connection has dropped were not removed.
     deinit { budget.add(-state.withLockedValue { $0.pending }) }
 
-    /// Adds bytes to write, and waits until they fit. One task at a time calls it.
+    /// Adds bytes to write, and waits until they fit.
     func add(_ count: Int) async {
         await withTaskCancellationHandler {
             while isFull(for: count) { await wait(for: count) }
@@ -52,7 +53,7 @@ final class WriteWindow: Sendable {
         await withCheckedContinuation { waiter in
             let isReady = state.withLockedValue { state in
                 guard isFull(state, for: count) else { return true }
-                state.waiter = waiter
+                state.waiters.append(waiter)
                 return false
             }
             if isReady { waiter.resume() }
@@ -60,12 +61,13 @@ final class WriteWindow: Sendable {
     }
 
     private func resume(_ change: (inout State) -> Void) {
-        let waiter = state.withLockedValue { state in
+        let waiters = state.withLockedValue { state in
             change(&state)
-            defer { state.waiter = nil }
-            return state.waiter
+            defer { state.waiters = [] }
+            return state.waiters
         }
-        waiter?.resume()
+        // All, because the bytes of the first may not fit yet, and those of another may.
+        for waiter in waiters { waiter.resume() }
     }
 }
 
