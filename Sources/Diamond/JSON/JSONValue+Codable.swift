@@ -12,7 +12,7 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode(UInt64.self) {
             self = JSONValue(value)
         } else if let value = try? container.decode(Double.self) {
-            self = try Self.exact(value, in: container)
+            self = Self.exact(value, in: container)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode([JSONValue].self) {
@@ -25,17 +25,14 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Returns the number that a decoder has rounded to a double.
-    private static func exact(_ double: Double, in container: any SingleValueDecodingContainer) throws -> JSONValue {
+    /// Returns the number that a decoder has rounded to a double, or the double if `Decimal` cannot hold the number.
+    private static func exact(_ double: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
         guard double != double.rounded() || double.magnitude > 0x1p53,
             let decimal = try? container.decode(Decimal.self),
+            // The type holds 38 digits, and rounds more.
+            decimal.significand.description.utf8.count < 38,
             let value = JSONValue(decimal)
         else { return .number(double) }
-        // The type holds 38 digits, and rounds more.
-        guard decimal.significand.description.utf8.count < 38 else {
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a number has more than 37 digits: send it as a string")
-        }
         return value
     }
 
