@@ -62,3 +62,21 @@ extension JSONValue: Codable {
         try container.encode(decimal)
     }
 }
+
+extension JSONValue {
+    /// The value as every encoder can write it: without the objects that have a ``fault``, and with the nearest double
+    /// for a number of more than 38 digits. `nil` for an object that has a fault.
+    package var encodable: JSONValue? {
+        switch self {
+        case .array(let values): .array(values.compactMap(\.encodable))
+        case .object(let members): .object(members.compactMapValues(\.encodable))
+        case .fragment(let part): part.fault == nil ? roundedForEncoder(part.text) : nil
+        default: self
+        }
+    }
+
+    private func roundedForEncoder(_ text: String) -> JSONValue? {
+        if UInt64(text) != nil || Decimal(exactly: self) != nil { return self }
+        return Double(text).map(JSONValue.number)
+    }
+}
