@@ -46,7 +46,7 @@ struct DecisionReason {
             return DecisionReason("RFC 9111 section 5.2.1.7", text, own)
         }
         guard let stored = preview.stored?.response else { return missing(preview, entries: entries) }
-        guard preview.policy.mode == .automatic else {
+        guard preview.policy.mode == .automatic || validatesForOthers(stored, for: preview) else {
             return DecisionReason("policy", "the request's policy is \(preview.policy.mode.rawValue)")
         }
         let lifetime = LifetimeSource(of: stored, for: preview).field
@@ -63,6 +63,14 @@ struct DecisionReason {
             let text = "the response is stale within its stale-while-revalidate"
             return DecisionReason("RFC 5861 section 3", text, control)
         case .ask, .fail: return validation(of: stored, preview, request: request, at: now)
+        }
+    }
+
+    /// Whether the response is validated because it may be for one user, although the policy would serve it.
+    private static func validatesForOthers(_ stored: StoredResponse, for preview: CachePreview) -> Bool {
+        switch preview.policy.mode {
+        case .revalidate, .reload, .noStore: false
+        default: stored.mayBeForOneUser
         }
     }
 
@@ -129,7 +137,11 @@ struct DecisionReason {
         if stored.flags.contains(.noCache) {
             return DecisionReason("RFC 9111 section 5.2.2.4", "the response has no-cache", received)
         }
+        let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
+        let isStale = stored.remainingLifetime(at: now, maxAge: maxAge) <= 0
         if stored.mayBeForOneUser {
+            // A new entry like this one has the directive. Others were stored before it was demanded.
+            if isStale, stored.flags.contains(.mustRevalidate) { return mustRevalidate(received) }
             return DecisionReason(
                 "credentials", "an older version has stored the response, which may be for one user", received)
         }
@@ -142,16 +154,19 @@ struct DecisionReason {
         if control?.noCache == true {
             return DecisionReason("RFC 9111 section 5.2.1.4", "the request has no-cache", own)
         }
-        let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
-        if stored.remainingLifetime(at: now, maxAge: maxAge) > 0 {
+        if !isStale {
             return control?.maxAge != nil
                 ? DecisionReason("RFC 9111 section 5.2.1.1", "the response is older than the request's max-age", own)
                 : DecisionReason(
                     "RFC 9111 section 5.2.1.3", "the response does not stay fresh for the request's min-fresh", own)
         }
         return stored.flags.contains(.mustRevalidate)
-            ? DecisionReason("RFC 9111 section 5.2.2.2", "the response is stale, and has must-revalidate", received)
+            ? mustRevalidate(received)
             : DecisionReason(
                 "RFC 9111 section 4.2.4", "the response is stale", LifetimeSource(of: stored, for: preview).field)
+    }
+
+    private static func mustRevalidate(_ field: String?) -> DecisionReason {
+        DecisionReason("RFC 9111 section 5.2.2.2", "the response is stale, and has must-revalidate", field)
     }
 }

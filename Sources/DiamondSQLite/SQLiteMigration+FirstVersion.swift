@@ -23,8 +23,12 @@ extension SQLiteMigration {
         }
     }
 
-    /// Gives the file the tables, indexes and triggers that the first script creates. Rows keep the values of the
-    /// columns that stay.
+    /// Gives the file the tables, indexes and triggers that the first script creates.
+    ///
+    /// A table is replaced if it has another set of columns. Of a column, the name, the type, NOT NULL, and whether it
+    /// has a default or is generated are compared, and not its place, the default itself, or other constraints. Rows
+    /// keep the values of the columns that stay, also values that a CHECK constraint refuses. Indexes and triggers are
+    /// compared by name alone: the missing ones are created.
     func unify(_ handle: SQLiteHandle) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
         let parts = try firstParts()
@@ -66,6 +70,9 @@ extension SQLiteMigration {
             try connection.execute(
                 "INSERT INTO sqlite_sequence SELECT '\(name)', seq FROM sqlite_sequence WHERE name = 'old_\(name)'")
         }
+        // One damaged cell must not make the whole file unusable. Its row is found when it is read.
+        try connection.execute("PRAGMA ignore_check_constraints = ON")
+        defer { try? connection.execute("PRAGMA ignore_check_constraints = OFF") }
         try connection.execute("INSERT INTO \(name) (\(targets)) SELECT \(values) FROM old_\(name) ORDER BY rowid")
         try connection.execute("DROP TABLE old_\(name)")
     }

@@ -108,4 +108,24 @@ import Testing
         let count = form == "without an index and a trigger" ? 1 : 3
         #expect(values == (form == "without columns" ? "1x75xg,3z15zg 1 3" : "1x15xg,3z15zg 1 \(count)"))
     }
+    @Test func `a migration of the first version keeps a row that a constraint refuses`() throws {
+        do {
+            let script = "CREATE TABLE item (a INTEGER PRIMARY KEY, b TEXT NOT NULL) STRICT"
+            let database = try file.open(SQLiteConfiguration(applicationID: 42, migrations: [script]))
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item VALUES (1, 'damaged'), (2, 'x')")
+            }
+        }
+        let first =
+            "CREATE TABLE item (a INTEGER PRIMARY KEY, b TEXT NOT NULL CHECK (b <> 'damaged'), n INTEGER NOT NULL) STRICT"
+        var configuration = SQLiteConfiguration(
+            applicationID: 42, migrations: [first, "CREATE INDEX item_by_n ON item (n);"])
+        configuration.firstVersionVaries = true
+        let database = try file.open(configuration)
+        try database.write { (connection) throws(SQLiteError) in
+            #expect(throws: SQLiteError.self) { try connection.execute("INSERT INTO item VALUES (3, 'damaged', 1)") }
+            let row = try connection.statement("SELECT count(*) FROM item")
+            #expect(try row.step() && row.int64(0) == 2)
+        }
+    }
 }

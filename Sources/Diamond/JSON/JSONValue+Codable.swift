@@ -12,7 +12,7 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode(UInt64.self) {
             self = JSONValue(value)
         } else if let value = try? container.decode(Double.self) {
-            self = try Self.exact(value, in: container)
+            self = Self.exact(value, in: container)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode([JSONValue].self) {
@@ -25,19 +25,17 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Returns the number that a decoder has rounded to a double.
-    private static func exact(_ double: Double, in container: any SingleValueDecodingContainer) throws -> JSONValue {
-        guard double != double.rounded() || double.magnitude > 0x1p53,
-            let decimal = try? container.decode(Decimal.self),
+    /// Returns the number that a decoder has rounded to a double, or the double if `Decimal` cannot hold the number.
+    private static func exact(_ double: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
+        let isWhole = double == double.rounded()
+        guard !isWhole || double.magnitude > 0x1p53 else { return .number(double) }
+        if isWhole, let integer = try? container.decode(UInt128.self) { return JSONValue(integer) }
+        if isWhole, let integer = try? container.decode(Int128.self) { return JSONValue(integer) }
+        guard let decimal = try? container.decode(Decimal.self),
+            // The type holds 38 digits, and rounds more.
+            decimal.significand.description.utf8.count < 38,
             let value = JSONValue(decimal)
         else { return .number(double) }
-        if let integer = try? container.decode(UInt128.self) { return JSONValue(integer) }
-        if let integer = try? container.decode(Int128.self) { return JSONValue(integer) }
-        // The type holds 38 digits, and rounds more.
-        guard decimal.significand.description.utf8.count < 38 else {
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a number has more than 37 digits: send it as a string")
-        }
         return value
     }
 
@@ -65,5 +63,23 @@ extension JSONValue: Codable {
                     debugDescription: "an encoder cannot write \(kind) as it was read: write its JSON text"))
         }
         try container.encode(decimal)
+    }
+}
+
+extension JSONValue {
+    /// The value as every encoder can write it: without the objects that have a ``fault``, and with the nearest double
+    /// for a number of more than 38 digits. `nil` for an object that has a fault.
+    package var encodable: JSONValue? {
+        switch self {
+        case .array(let values): .array(values.compactMap(\.encodable))
+        case .object(let members): .object(members.compactMapValues(\.encodable))
+        case .fragment(let part): part.fault == nil ? roundedForEncoder(part.text) : nil
+        default: self
+        }
+    }
+
+    private func roundedForEncoder(_ text: String) -> JSONValue? {
+        if UInt64(text) != nil || Decimal(exactly: self) != nil { return self }
+        return Double(text).map(JSONValue.number)
     }
 }

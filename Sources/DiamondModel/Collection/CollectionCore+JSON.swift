@@ -165,8 +165,8 @@ extension CollectionCore {
     /// rejected an element, only the member is written.
     var json: JSONValue { .array(values) }
 
-    /// The elements of the JSON array that an encoder can write.
-    var readableValues: [JSONValue] { values.filter { $0.fault == nil } }
+    /// The elements of the JSON array as an encoder can write them, without those that cannot be read.
+    var encodableValues: [JSONValue] { values.compactMap(\.encodable) }
 
     private var values: [JSONValue] {
         var values = allModels.map(\.json)

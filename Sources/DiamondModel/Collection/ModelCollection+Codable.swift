@@ -27,10 +27,12 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Encodes all models including filtered ones, rejected elements that can be read, the names of filters and sort keys, and the position in the source.
+    /// Encodes all models including filtered ones, rejected elements that can be read, the names of filters and sort
+    /// keys, and the position in the source. Objects in unknown members that cannot be read are left out, and numbers of
+    /// more than 38 digits are rounded to the nearest double.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(core.readableValues, forKey: .models)
+        try container.encode(core.encodableValues, forKey: .models)
         try container.encode(filters.keys.sorted(), forKey: .filters)
         try container.encode(sortKeys.map(\.name), forKey: .sortKeys)
         guard let pager = core.pagerIfAny, pager.state.loadedAt != nil else { return }

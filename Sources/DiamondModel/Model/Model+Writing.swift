@@ -89,8 +89,10 @@ extension AnyProperty {
 }
 
 extension Model: Codable {
+    /// Encodes the JSON of the model. Objects in unknown members that cannot be read are left out, and numbers of more
+    /// than 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read.
     public final func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(json)
+        try container.encode(json.encodable)
     }
 }

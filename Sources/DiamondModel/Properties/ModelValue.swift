@@ -129,11 +129,14 @@ extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
 }
 
 extension ModelValue where Self: RawRepresentable, RawValue == String {
-    /// Creates the value with a raw value that has the same bytes, or returns `nil` if there is none.
+    /// Creates the value with a raw value, or returns `nil` if there is none.
+    ///
+    /// A raw value that is equal to the text, but has other bytes, does not count. A type may normalize its text, for
+    /// example to lowercase.
     public init?(json: JSONValue) {
         guard case .string(let text) = json else { return nil }
         self.init(rawValue: text)
-        if !rawValue.isExactly(text) { return nil }
+        if rawValue == text, !rawValue.isExactly(text) { return nil }
     }
 }
 

@@ -119,6 +119,19 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: [CachePolicy.automatic, .cacheElseNetwork])
+    func `names the directive by which a response to one user of a shared cache is validated`(
+        policy: CachePolicy
+    ) async throws {
+        let engine = engine([.cacheControl: "max-age=0, must-revalidate"], .http, kind: .shared)
+        let request = Request("http://h/", headers: [.cookie: "a=b"], cache: policy)
+        _ = try await engine.send(request)
+        let explanation = try await explanation(of: request, by: engine)
+        #expect(explanation.stored.count == 1 && explanation.clause == "RFC 9111 section 5.2.2.2")
+        #expect(explanation.field == "response Cache-Control: max-age=0, must-revalidate")
+        await engine.close()
+    }
+
     @Test(
         arguments: [
             ([.cacheControl: "max-age=60"], "max-age", 60), ([.cacheControl: "s-maxage=5"], "none", nil),

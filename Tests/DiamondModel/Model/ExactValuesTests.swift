@@ -206,6 +206,24 @@ import Testing
         #expect(Kind(json: .string(Self.composed)) == .zoë && Kind(json: .string(Self.decomposed)) == nil)
     }
 
+    @Test(arguments: [("red", "red"), ("RED", "red")])
+    func `A raw value may be normalized`(_ text: String, _ rawValue: String) {
+        #expect(Shade(json: .string(text))?.rawValue == rawValue)
+    }
+
+    @Test func `The Codable form leaves out unreadable objects, and rounds numbers of more than 38 digits`() throws {
+        let digits = "3.14159265358979323846264338327950288419716939937510"
+        let context = ModelContext()
+        let text = #"{"id":1,"deep":{"list":[{"a":1,"a":2},{"b":1}],"bad":{"a":1,"a":2}},"pi":\#(digits)}"#
+        let ledger = try context.model(Ledger.self, from: Data(text.utf8))
+        let copy = try JSONDecoder().decode(Ledger.self, from: JSONEncoder().encode(ledger))
+        #expect(copy.json["deep"] == ["list": [["b": 1]]] && copy.json["pi"] == .number(.pi))
+        let ledgers = ModelCollection<Ledger>(context: context)
+        try ledgers.append(ledger)
+        let copies = try JSONDecoder().decode(ModelCollection<Ledger>.self, from: JSONEncoder().encode(ledgers))
+        #expect(copies.first?.json == copy.json)
+    }
+
     @Test func `Objects and identities that only look the same have their own calls in the queue`() async throws {
         let api = QueuedAPI()
         let program = try api.start()
@@ -243,6 +261,13 @@ extension String {
         digits[index] += 1
         return String(decoding: digits, as: UTF8.self)
     }
+}
+
+/// A raw type that normalizes its text.
+private struct Shade: RawRepresentable, ModelValue {
+    let rawValue: String
+
+    init(rawValue: String) { self.rawValue = rawValue.lowercased() }
 }
 
 private enum Kind: String, ModelValue {

@@ -25,8 +25,8 @@ extension Engine {
 /// The pages of a list. Made by ``Engine/pages(_:next:from:)``.
 ///
 /// Each iteration starts at the position passed to that method. It ends after the last page, or when the server refers
-/// to a page that the iteration has requested already. A counted page that only repeats the page before it is left out,
-/// and two of them in a row end the iteration: the server ignores the parameter.
+/// to a page that the iteration has requested already. If a counted page is repeated twice in a row, the server ignores
+/// the parameter: the iteration ends, and leaves the second repetition out.
 ///
 /// An iteration throws ``ConnectionError``: the errors of ``Engine/send(_:)->Call.Output``; `badRequest` if the
 /// position does not fit the rule or has another origin; `badResponse` if the next page has another origin, which would
@@ -60,17 +60,16 @@ public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
 
         /// Requests the next page; `nil` after the last one.
         public mutating func next() async throws(ConnectionError) -> TypedPage<Call.Output>? {
-            while let page = try await anyNext() {
-                guard pages.rule.paging.isCounted, let last, page.response.repeats(last) else {
-                    last = page.response
-                    repetitions = 0
-                    return page
-                }
-                repetitions += 1
-                // One repetition may be a coincidence, after as many new items as a page has.
-                if repetitions == 2 { position = .end }
+            guard let page = try await anyNext() else { return nil }
+            let isRepeated = pages.rule.paging.isCounted && last.map { page.response.repeats($0) } ?? false
+            repetitions = isRepeated ? repetitions + 1 : 0
+            // One repetition may be a coincidence, after as many new items as a page has, or of items without ids.
+            guard repetitions < 2 else {
+                position = .end
+                return nil
             }
-            return nil
+            last = page.response
+            return page
         }
 
         /// Requests the next page, which may repeat the last one.

@@ -25,7 +25,8 @@ package enum CacheDecision: Equatable, Sendable {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - stored: the response stored under the request's key; `nil` if there is none.
-    ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request.
+    ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request. Under every policy, a
+    ///     response of a shared cache that may be for one user is validated.
     ///   - request: the request's own `Cache-Control`. Its `only-if-cached` counts under every policy.
     ///   - targets: the targeted fields that count before the response's `Cache-Control`.
     ///   - servesDisconnected: whether a stale response is served when the server cannot be reached.
@@ -60,6 +61,13 @@ package enum CacheDecision: Equatable, Sendable {
         let isFresh = stored.isFresh(at: now, maxAge: policy.maxAge?.milliseconds)
         let hasValidator = stored.flags.contains(.hasValidator)
         switch policy.mode {
+        case .reload, .noStore:
+            self = .ask(conditionally: false, elseStored: .none)
+        case .cacheOnly where stored.mayBeForOneUser:
+            self = .fail
+        case _ where stored.mayBeForOneUser:
+            // No policy lets a response for one user answer another one: its server decides.
+            self = .ask(conditionally: hasValidator, elseStored: .none)
         case .automatic:
             self =
                 isFresh && request == nil
@@ -80,8 +88,6 @@ package enum CacheDecision: Equatable, Sendable {
             self = isFresh ? .serve(.cache) : .serveStaleAndRefresh
         case .revalidate:
             self = .ask(conditionally: hasValidator, elseStored: .none)
-        case .reload, .noStore:
-            self = .ask(conditionally: false, elseStored: .none)
         }
     }
 

@@ -53,7 +53,8 @@ extension HTTPFields {
         for tag in variants.compactMap({ $0.validator(.eTag) }) { addTag(tag) }
     }
 
-    /// Whether the client accepts each content coding of a response. `*` does not count (RFC 9110 section 12.5.3).
+    /// Whether the client accepts each content coding of a response. `*` stands for the codings that are not listed
+    /// (RFC 9110 section 12.5.3).
     ///
     /// - Parameter response: the header fields of the response.
     func accepts(codingOf response: HTTPFields) -> Bool {
@@ -62,9 +63,9 @@ extension HTTPFields {
         }
         let codings = response[values: .contentEncoding].flatMap(\.listElements).filter { $0 != "identity" }
         return codings.allSatisfy { coding in
-            accepted.contains { parts in
-                parts.first == coding
-                    && !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+            let listed = accepted.filter { $0.first?.canonicalCoding == coding.canonicalCoding }
+            return (listed.isEmpty ? accepted.filter { $0.first == "*" } : listed).contains { parts in
+                !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
             }
         }
     }
@@ -74,6 +75,17 @@ extension HTTPFields {
         guard own?.matches(tag) != true else { return }
         let tags = filter { $0.name == .ifNoneMatch }.map(\.byteText).filter { !$0.isEmpty } + [tag]
         set(.ifNoneMatch, byteText: tags.joined(separator: ", "))
+    }
+}
+
+extension String {
+    /// The name of a content coding without the prefix that old recipients send (RFC 9110 sections 8.4.1.1 and 8.4.1.3).
+    fileprivate var canonicalCoding: String {
+        switch self {
+        case "x-gzip": "gzip"
+        case "x-compress": "compress"
+        default: self
+        }
     }
 }
 

@@ -6,7 +6,7 @@ import Foundation
 /// fixed size next to the queue's. Its space is allocated before a job is sent, so that a record needs no free space.
 ///
 /// If the process ends before it has written the outcome, the process that rescues the job uses the recorded answer, and
-/// does not send the request again.
+/// does not send the request again. Jobs that store their answers are not covered, because a record has no body.
 final class AnswerLog: Sendable {
     /// The size of a record: five numbers.
     private static let recordSize = 40
@@ -18,18 +18,18 @@ final class AnswerLog: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// Allocates the space of the file, once for each process. If the disk has too little space, there is no file, and
-    /// answers are not recorded.
+    /// Allocates the space of the file, unless this process has done so. If the disk has too little space, the file is
+    /// too short, and a later call tries again. Until then a record is written only if there is space for it.
     func reserve() {
-        guard
-            !isReserved.withLock({ isReserved in
-                defer { isReserved = true }
-                return isReserved
-            })
-        else { return }
-        guard let descriptor = try? PrivateFile.open(path, access: O_RDWR | O_CREAT) else { return }
+        isReserved.withLock { isReserved in
+            if !isReserved { isReserved = allocate() }
+        }
+    }
+
+    private func allocate() -> Bool {
+        guard let descriptor = try? PrivateFile.open(path, access: O_RDWR | O_CREAT) else { return false }
         defer { close(descriptor) }
-        _ = Reserve.allocate(Int64(Self.recordSize) * Self.count, in: descriptor)
+        return Reserve.allocate(Int64(Self.recordSize) * Self.count, in: descriptor)
     }
 
     /// Records the status of the answer to a job, if there is space for it.

@@ -169,7 +169,7 @@ private struct Numbers: Endpoint {
         var pages = engine(transport).pages(Numbers(), next: Self.counted[rule]).makeAsyncIterator()
         var items: [[Int]] = []
         while let page = try await pages.next(), items.count < 20 { items.append(page.value.items) }
-        #expect(items == [[0, 1, 2]] && pages.position == .end && transport.requests.count == 3)
+        #expect(items == [[0, 1, 2], [0, 1, 2]] && pages.position == .end && transport.requests.count == 3)
     }
 
     @Test func `a server that repeats its last page ends the list, and one that repeats a page once does not`()
@@ -188,7 +188,7 @@ private struct Numbers: Endpoint {
         for try await page in engine(transport).pages(Numbers(), next: Self.counted[0]) {
             items.append(page.value.items)
         }
-        #expect(items == [[0, 1, 2], [3, 4, 5], [6, 7, 8]] && transport.requests.count == 6)
+        #expect(items == Array(bodies.dropLast()) && transport.requests.count == 6)
     }
 
     @Test(arguments: ["https://evil.test/numbers", "//evil.test/", "http://api.test/v1/numbers"])

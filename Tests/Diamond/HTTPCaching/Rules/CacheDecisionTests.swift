@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The decision what to do for a request` {
     /// The stored responses of the table.
     enum Stored: CaseIterable {
-        case nothing, fresh, stale, staleWithValidator, silent, noCache, invalidated
+        case nothing, fresh, stale, staleWithValidator, silent, noCache, invalidated, forOneUser
 
         var response: StoredResponse? {
             switch self {
@@ -17,6 +17,7 @@ import Testing
             case .silent: .stub(lifetime: nil)
             case .noCache: .stub(lifetime: 60_000, flags: [.noCache, .hasValidator])
             case .invalidated: .stub(lifetime: 60_000, flags: [.invalidated, .hasValidator])
+            case .forOneUser: .stub(lifetime: nil, flags: [.shared, .hasValidator])
             }
         }
     }
@@ -26,15 +27,16 @@ import Testing
 
     /// The decisions for each policy, in the order of the cases of `Stored`.
     static let table: [(CachePolicy, [CacheDecision])] = [
-        (.automatic, [load, .serve(.cache), load, confirm, load, confirm, confirm]),
+        (.automatic, [load, .serve(.cache), load, confirm, load, confirm, confirm, confirm]),
         (
             .automatic(maxAge: .seconds(30)),
-            [load, .serve(.cache), load, confirm, .serve(.cache), confirm, confirm]
+            [load, .serve(.cache), load, confirm, .serve(.cache), confirm, confirm, confirm]
         ),
         (
             .cacheElseNetwork,
             [
                 load, .serve(.cache), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale),
+                confirm,
             ]
         ),
         (
@@ -44,24 +46,26 @@ import Testing
                 .ask(conditionally: false, elseStored: .anyFailure),
                 .ask(conditionally: true, elseStored: .anyFailure), .ask(conditionally: false, elseStored: .anyFailure),
                 .ask(conditionally: true, elseStored: .anyFailure), .ask(conditionally: true, elseStored: .anyFailure),
+                confirm,
             ]
         ),
         (
             .staleWhileRevalidate,
             [
                 load, .serve(.cache), .serveStaleAndRefresh, .serveStaleAndRefresh, .serveStaleAndRefresh,
-                .serveStaleAndRefresh, .serveStaleAndRefresh,
+                .serveStaleAndRefresh, .serveStaleAndRefresh, confirm,
             ]
         ),
-        (.revalidate, [load, load, load, confirm, load, confirm, confirm]),
+        (.revalidate, [load, load, load, confirm, load, confirm, confirm, confirm]),
         (
             .cacheOnly,
             [
                 .fail, .serve(.cache), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale),
+                .fail,
             ]
         ),
-        (.reload, [load, load, load, load, load, load, load]),
-        (.noStore, [load, load, load, load, load, load, load]),
+        (.reload, [load, load, load, load, load, load, load, load]),
+        (.noStore, [load, load, load, load, load, load, load, load]),
     ]
 
     @Test(arguments: table) func `depends on policy and stored entry`(policy: CachePolicy, expected: [CacheDecision]) {
@@ -69,6 +73,15 @@ import Testing
             // The response was stored ten seconds before.
             #expect(CacheDecision(now: 10_000, stored: stored.response, policy: policy) == decision, "\(stored)")
         }
+    }
+
+    @Test(arguments: [
+        CachePolicy.automatic, .cacheElseNetwork, .staleWhileRevalidate, .networkElseCache, .revalidate, .cacheOnly,
+    ])
+    func `only-if-cached does not serve a response that may be for one user`(policy: CachePolicy) {
+        let stored = Stored.forOneUser.response
+        let request = CacheControl([.cacheControl: "only-if-cached"])
+        #expect(CacheDecision(now: 10_000, stored: stored, policy: policy, request: request) == .fail)
     }
 
     @Test(arguments: [

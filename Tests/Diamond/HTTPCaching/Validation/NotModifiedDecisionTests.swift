@@ -121,7 +121,10 @@ private let dated: HTTPFields = [.lastModified: monday]
         arguments: [
             ("gzip", nil, false), ("gzip", "gzip", true), ("gzip", "br, GZIP;q=0.5", true),
             ("gzip", "gzip; q=0.0", false),
-            ("gzip", "*", false), ("gzip, br", "gzip", false), ("gzip, br", "gzip, br", true), ("identity", nil, true),
+            ("gzip", "*", true), ("gzip", "*;q=0", false), ("gzip", "br, *;q=0.1", true),
+            ("gzip", "gzip;q=0, *", false), ("gzip, br", "gzip, *", true), ("x-gzip", "gzip", true),
+            ("gzip", "x-gzip", true), ("gzip", "x-gzip;q=0, *", false), ("compress", "x-compress", true),
+            ("gzip, br", "gzip", false), ("gzip, br", "gzip, br", true), ("identity", nil, true),
             (nil, nil, true),
         ] as [(String?, String?, Bool)])
     func `the entity tag of a coded variant is sent if the client accepts the coding`(
