@@ -8,18 +8,7 @@ public struct Tags: Hashable, Sendable {
     /// Creates a set of the tags in a sequence.
     public init(_ tags: some Sequence<String>) { texts = Set(tags.lazy.map(ExactText.init)) }
 
-    public var isEmpty: Bool { texts.isEmpty }
     public var count: Int { texts.count }
-
-    public func contains(_ tag: String) -> Bool { texts.contains(ExactText(tag)) }
-
-    /// Adds a tag, and returns whether it is new.
-    @discardableResult
-    public mutating func insert(_ tag: String) -> Bool { texts.insert(ExactText(tag)).inserted }
-
-    /// Removes a tag, and returns whether it was there.
-    @discardableResult
-    public mutating func remove(_ tag: String) -> Bool { texts.remove(ExactText(tag)) != nil }
 
     public mutating func formUnion(_ tags: some Sequence<String>) { texts.formUnion(tags.lazy.map(ExactText.init)) }
 
@@ -33,10 +22,53 @@ public struct Tags: Hashable, Sendable {
     public func sorted() -> [String] { map(\.self).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 }
 
+extension Tags: SetAlgebra {
+    public var isEmpty: Bool { texts.isEmpty }
+
+    public func contains(_ tag: String) -> Bool { texts.contains(ExactText(tag)) }
+
+    /// Adds a tag.
+    @discardableResult
+    public mutating func insert(_ tag: String) -> (inserted: Bool, memberAfterInsert: String) {
+        let (inserted, text) = texts.insert(ExactText(tag))
+        return (inserted, text.text)
+    }
+
+    /// Adds a tag, and returns the equal one that was there.
+    @discardableResult
+    public mutating func update(with tag: String) -> String? { texts.update(with: ExactText(tag))?.text }
+
+    /// Removes a tag, and returns it if it was there.
+    @discardableResult
+    public mutating func remove(_ tag: String) -> String? { texts.remove(ExactText(tag))?.text }
+
+    public mutating func formUnion(_ other: Tags) { texts.formUnion(other.texts) }
+    public mutating func formIntersection(_ other: Tags) { texts.formIntersection(other.texts) }
+    public mutating func formSymmetricDifference(_ other: Tags) { texts.formSymmetricDifference(other.texts) }
+
+    public func union(_ other: Tags) -> Tags { Tags(texts: texts.union(other.texts)) }
+    public func intersection(_ other: Tags) -> Tags { Tags(texts: texts.intersection(other.texts)) }
+    public func symmetricDifference(_ other: Tags) -> Tags { Tags(texts: texts.symmetricDifference(other.texts)) }
+
+    private init(texts: Set<ExactText>) { self.texts = texts }
+}
+
 extension Tags: Sequence {
     public func makeIterator() -> IndexingIterator<[String]> { texts.map(\.text).makeIterator() }
 }
 
 extension Tags: ExpressibleByArrayLiteral {
     public init(arrayLiteral tags: String...) { self.init(tags) }
+}
+
+extension Tags: CustomStringConvertible {
+    /// The tags in the order of their bytes, as an array is printed.
+    public var description: String { sorted().description }
+}
+
+extension Tags: Codable {
+    public init(from decoder: any Decoder) throws { self.init(try [String](from: decoder)) }
+
+    /// Encodes the tags as an array, in the order of their bytes.
+    public func encode(to encoder: any Encoder) throws { try sorted().encode(to: encoder) }
 }

@@ -18,10 +18,11 @@ import Testing
 
     @Test func `tags that only look the same are two tags`() async throws {
         var tags: Tags = [Self.composed, Self.decomposed, "a", "a"]
-        #expect(tags.count == 3 && tags.contains(Self.decomposed) && !tags.insert("a"))
+        #expect(tags.count == 3 && tags.contains(Self.decomposed) && !tags.insert("a").inserted)
         #expect(tags.sorted().map { Array($0.utf8) } == ["a", Self.decomposed, Self.composed].map { Array($0.utf8) })
         #expect(tags == Tags(tags.sorted()) && tags.union([Self.composed, "b"]).count == 4)
-        #expect(tags.remove(Self.composed) && !tags.remove(Self.composed) && tags.contains(Self.decomposed))
+        #expect(tags.remove(Self.composed) != nil && tags.remove(Self.composed) == nil)
+        #expect(tags.contains(Self.decomposed))
         var request = Request("http://h/", cache: .automatic(maxAge: .seconds(60)))
         request.tags = [Self.composed, Self.decomposed]
         request.invalidates = request.tags

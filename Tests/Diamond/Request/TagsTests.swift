@@ -1,0 +1,23 @@
+import Diamond
+import Foundation
+import Testing
+
+@Suite struct `A set of tags` {
+    private static let composed = "zo\u{EB}"
+    private static let decomposed = "zoe\u{308}"
+
+    @Test func `keeps texts apart that only look the same`() {
+        var tags: Tags = [Self.composed]
+        #expect(tags.insert(Self.decomposed).inserted && !tags.insert(Self.composed).inserted && tags.count == 2)
+        #expect(tags.isDisjoint(with: ["zoe"]) && tags.subtracting([Self.composed]) == [Self.decomposed])
+        #expect(tags.remove(Self.composed) != nil && tags.remove(Self.composed) == nil)
+    }
+
+    @Test func `is described and encoded as a list in the order of its bytes`() throws {
+        let tags: Tags = ["b", "a", Self.decomposed]
+        #expect(tags.description == ["a", "b", Self.decomposed].description)
+        let text = try JSONEncoder().encode(tags)
+        #expect(try JSONDecoder().decode(Tags.self, from: text) == tags)
+        #expect(try JSONDecoder().decode([String].self, from: text) == tags.sorted())
+    }
+}
