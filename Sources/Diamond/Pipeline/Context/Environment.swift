@@ -122,7 +122,8 @@ struct ScopedDefaults: Sendable {
         do throws(MalformedURL) {
             return .success(
                 try all.map { defaults throws(MalformedURL) in
-                    let prefix = try RequestURL.resolve(defaults.prefix, within: baseURL ?? "")
+                    var prefix = defaults.prefix
+                    if let baseURL { prefix = try RequestURL.resolve(prefix, within: baseURL) }
                     return ScopedDefaults(prefix: try RequestURL(parsing: prefix), defaults: defaults)
                 })
         } catch {
