@@ -356,7 +356,8 @@ import UnixSignals
         var configuration = Engine.Configuration()
         configuration.credentials = session
         configuration.defaults = [
-            RequestDefaults(under: "https://api.example.com/", credentials: [.bearer(.secret("access"))], tags: ["account"])
+            RequestDefaults(
+                under: "https://api.example.com/", credentials: [.bearer(.secret("access"))], tags: ["account"])
         ]
         let engine = Engine(configuration)
         try await session.signIn(as: "user-42", password: password)

@@ -127,7 +127,9 @@ enum QueueFixture {
         #expect(summary.error == nil && summary.dead == 0 && summary.needsReview == 0)
         // The job that waits after a failure, the one whose process has died, the ready ones, and the new one. A job
         // that may only use the cache is not sent.
-        for id: Int64 in [2, 7] + (8...25).filter({ $0 != 13 }) + [27] { #expect(try queue.job(id)?.state == .done, "\(id)") }
+        for id: Int64 in [2, 7] + (8...25).filter({ $0 != 13 }) + [27] {
+            #expect(try queue.job(id)?.state == .done, "\(id)")
+        }
         #expect(try queue.job(3)?.reason == .retryAfter && queue.job(5)?.reason == .unauthorized)
         #expect(fixture.transport.requests.count == 20)
         try await queue.discard(4)
