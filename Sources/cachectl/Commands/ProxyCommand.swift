@@ -3,8 +3,6 @@ import ArgumentParser
 import Diamond
 import Foundation
 import HummingbirdCore
-import NIOConcurrencyHelpers
-import NIOCore
 
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -144,37 +142,36 @@ struct ProxyCommand: AsyncParsableCommand {
     private static let shutdownTime = Duration.seconds(10)
 
     private func serve(_ proxy: ReverseProxy) async -> Result<Void, any Error> {
-        let isStopping = NIOLockedValueBox(false)
         do {
-            let health = try await listenForHealth { !isStopping.withLockedValue { $0 } }
-            defer { health?.close(promise: nil) }
-            return await serve(proxy, health: health?.localAddress?.port) { isStopping.withLockedValue { $0 = true } }
+            let second = try await listenForHealth()
+            defer { second?.close() }
+            return await serve(proxy, withHealthAt: second)
         } catch {
             return .failure(error)
         }
     }
 
-    private func listenForHealth(_ isReady: @escaping @Sendable () -> Bool) async throws -> (any Channel)? {
+    private func listenForHealth() async throws -> HealthAddress? {
         guard let health else { return nil }
-        do { return try await HealthAddress.listen(at: health, isReady: isReady) } catch {
+        do { return try await HealthAddress.listen(at: health) } catch {
             throw Failure.report(Failure.usage, "cannot listen on \(health.url): \(error)")
         }
     }
 
-    /// - Parameters:
-    ///   - health: the port of the second address; `nil` if there is none.
-    ///   - onStop: called at the signal that stops the proxy.
     private func serve(
-        _ proxy: ReverseProxy, health healthPort: Int?, onStop: @escaping @Sendable () -> Void
+        _ proxy: ReverseProxy, withHealthAt healthAddress: HealthAddress?
     ) async -> Result<Void, any Error> {
         let (address, origin) = (address, proxy.site.origin)
-        let second = health.flatMap { health in healthPort.map { ", health on \(health.with(port: $0).url)" } } ?? ""
+        let second =
+            health.flatMap { health in
+                healthAddress?.port.map { ", health on \(health.with(port: $0).url)" }
+            } ?? ""
         let server = proxy.server(at: address) { port in
             Output.note("cachectl: listening on \(address.with(port: port).url), for \(origin)\(second)")
         }
         let serving = Task { try await server.run() }
         let interruption = Interruption(at: log == nil ? [SIGINT, SIGTERM, SIGHUP] : [SIGINT, SIGTERM]) {
-            onStop()
+            healthAddress?.stop()
             Task { try await server.shutdownGracefully() }
             Task {
                 try await Task.sleep(for: Self.shutdownTime)

@@ -1,28 +1,41 @@
 #if Tools
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 
 /// A second address, for programs that check whether the proxy works. On the first address every path is the origin's.
-enum HealthAddress {
-    /// Starts to listen.
-    ///
-    /// - Parameter isReady: whether the proxy accepts requests.
-    /// - Returns: the server. Close it.
-    static func listen(
-        at address: ListenAddress, isReady: @escaping @Sendable () -> Bool
-    ) async throws -> any Channel {
-        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+final class HealthAddress: Sendable {
+    private let channel: any Channel
+    private let isReady: NIOLockedValueBox<Bool>
+
+    private init(_ channel: any Channel, isReady: NIOLockedValueBox<Bool>) {
+        self.channel = channel
+        self.isReady = isReady
+    }
+
+    var port: Int? { channel.localAddress?.port }
+
+    /// Answers 503 from now on, because the proxy stops.
+    func stop() { isReady.withLockedValue { $0 = false } }
+
+    func close() { channel.close(promise: nil) }
+
+    /// Starts to listen. Close the returned address.
+    static func listen(at address: ListenAddress) async throws -> HealthAddress {
+        let isReady = NIOLockedValueBox(true)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(10)))
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(HealthResponder(isReady))
+                    try pipeline.addHandler(HealthResponder { isReady.withLockedValue { $0 } })
                 }
             }
             .bind(host: address.host, port: address.port).get()
+        return HealthAddress(channel, isReady: isReady)
     }
 }
 
