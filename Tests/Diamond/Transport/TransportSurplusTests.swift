@@ -42,17 +42,30 @@ import Testing
                 let first = TransportRequest(method: surplus.method, url: "\(server.base)/first")
                 _ = try await transport.exchange(first)
                 if isLate { await server.sendSurplus() }
-                try await expectOwnResponses(transport, server.base)
+                try await expectOwnResponses(transport, server.base, kind)
                 #expect(server.connections == 2, "late: \(isLate)")
             }
         }
     }
 
     // A request that cannot be repeated is sent on another connection, too: nothing of it was sent before.
-    private func expectOwnResponses(_ transport: any Transport, _ base: String) async throws {
+    private func expectOwnResponses(_ transport: any Transport, _ base: String, _ kind: TransportKind) async throws {
         for method in [HTTPRequest.Method.post, .get] {
-            let body = try await transport.exchange(TransportRequest(method: method, url: "\(base)/next")).body
+            let body = try await body(of: TransportRequest(method: method, url: "\(base)/next"), over: transport, kind)
             #expect(String(decoding: body, as: UTF8.self) == "own")
+        }
+    }
+
+    /// Returns the body of a response. async-http-client may take a connection that is being closed. The request then
+    /// fails unsent, and an engine sends it again.
+    private func body(
+        of request: TransportRequest, over transport: any Transport, _ kind: TransportKind
+    ) async throws -> Data {
+        do { return try await transport.exchange(request).body } catch let error as TransportError {
+            #if AsyncHTTPClient
+            if kind == .httpClient, !error.requestMayHaveBeenSent { return try await transport.exchange(request).body }
+            #endif
+            throw error
         }
     }
 
@@ -87,7 +100,7 @@ import Testing
             _ = try await transport.get(server.base)
             await closed.wait()
             let next = TransportRequest(method: .post, url: server.base)
-            let body = try await transport.exchange(next).body
+            let body = try await body(of: next, over: transport, kind)
             #expect(String(decoding: body, as: UTF8.self) == "own")
         }
     }
