@@ -108,6 +108,7 @@ import Testing
             caches[1].store(second)
             await caches[1].flush()
             for cache in caches.reversed() {
+                cache.applyOtherProcessesChanges(isDue: true)
                 #expect(cache.find(new.key, request: new.request)?.body == Data("new".utf8))
             }
             try await caches[0].purge()
