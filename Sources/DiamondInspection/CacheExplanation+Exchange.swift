@@ -16,7 +16,7 @@ extension CacheExplanation {
     /// The exchange that was made for an explanation, and the decision about storing its response.
     package struct Exchange: Sendable, Encodable {
         package let status: Int
-        /// Where the response came from: `network`, `cache` and others, as `send` names them.
+        /// The source of the response: `network`, `cache` and others, as `send` names them.
         package let source: String
         /// Whether the response was stored; absent if it came from the cache.
         package let isStored: Bool?

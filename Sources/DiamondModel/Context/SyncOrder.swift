@@ -29,7 +29,7 @@ final class SyncOrder {
 
     /// The objects that were deleted here and may still be on the server.
     var deleted: Set<ModelKey> = []
-    /// Those whose deletion is being sent.
+    /// The objects whose deletion is being sent.
     var destroying: Set<ModelKey> = []
 
     func noteDestroyed(_ key: ModelKey) { if !active.isEmpty { destroyed[key] = next() } }
