@@ -48,7 +48,7 @@ package struct CacheInspection: Sendable {
     }
 
     static func open(_ store: Store) throws(SQLiteError) -> SQLiteDatabase {
-        try CacheFile.database(of: store).database
+        try CacheFile.database(of: store)
     }
 
     private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {

@@ -7,6 +7,8 @@ import Foundation
 /// last reference.
 package final class SQLiteDatabase: Sendable {
     package let path: String
+    /// The identity of the file. A later file at the path has another.
+    package let identity: FileIdentity
     /// The path, with the links among its directories resolved at opening. A link that is changed later would lead to
     /// another store.
     private let resolvedPath: String
@@ -22,10 +24,11 @@ package final class SQLiteDatabase: Sendable {
         let resolvedPath = PrivateFile.resolved(path)
         try PrivateFile.checkDirectory(URL(filePath: resolvedPath).deletingLastPathComponent().path)
         if configuration.create { try Self.makeFile(resolvedPath) }
-        let writer = try Self.open(resolvedPath, configuration: configuration, readOnly: false)
+        let (writer, identity) = try Self.openWriter(resolvedPath, configuration: configuration)
         try Self.prepareFile(writer, path: path, configuration: configuration)
         writer.watchLog()
-        checkpointer = try Self.open(resolvedPath, configuration: configuration, readOnly: false)
+        checkpointer = try Self.open(resolvedPath, configuration: configuration, readOnly: false, identity: identity)
+        self.identity = identity
         self.path = path
         self.resolvedPath = resolvedPath
         self.configuration = configuration
@@ -145,7 +148,7 @@ package final class SQLiteDatabase: Sendable {
 
     private func borrowReader() throws(SQLiteError) -> SQLiteHandle {
         if let idle = readers.withLock({ $0.popLast() }) { return idle }
-        return try Self.open(resolvedPath, configuration: configuration, readOnly: true)
+        return try Self.open(resolvedPath, configuration: configuration, readOnly: true, identity: identity)
     }
 
     private func returnReader(_ handle: SQLiteHandle) {
@@ -222,19 +225,51 @@ extension SQLiteDatabase {
         throw SQLiteError(errno: errno, "cannot be created", path: path)
     }
 
+    /// Opens the first connection to a file.
+    private static func openWriter(
+        _ path: String,
+        configuration: SQLiteConfiguration
+    ) throws(SQLiteError) -> (SQLiteHandle, FileIdentity) {
+        let known = FileIdentity(path)
+        let writer = try open(path, configuration: configuration, readOnly: false, identity: known)
+        guard let known else { throw removed(path) }
+        return (writer, known)
+    }
+
+    private static func removed(_ path: String) -> SQLiteError {
+        SQLiteError(.fileReplaced, "was removed or replaced while it was opened", path: path)
+    }
+
     /// Opens a connection.
     ///
-    /// - Parameter path: The path, without links among its directories.
+    /// SQLite opens the index of the log by its path, at the first statement. If the file is replaced before that, the
+    /// index belongs to the next file, and two files with one index end every process that uses them (SIGBUS).
+    ///
+    /// - Parameters:
+    ///   - path: The path, without links among its directories.
+    ///   - identity: The identity of the file. If the path has another file, throws the error `fileReplaced`.
     static func open(
         _ path: String,
         configuration: SQLiteConfiguration,
-        readOnly: Bool
+        readOnly: Bool,
+        identity: FileIdentity? = nil
     ) throws(SQLiteError) -> SQLiteHandle {
         try PrivateFile.checkDirectory(URL(filePath: path).deletingLastPathComponent().path)
         // SQLite opens all of these files, and would block on a pipe.
         for suffix in ["", "-wal", "-shm", "-journal"] { try PrivateFile.check(path + suffix) }
         let access = (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOFOLLOW
-        let handle = try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
+        let handle = Result { () throws(SQLiteError) in
+            try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
+        }
+        // Checked after the opening: a file that was removed never returns to its path.
+        if let identity, FileIdentity(path) != identity { throw removed(path) }
+        return try configured(handle.get(), configuration: configuration)
+    }
+
+    private static func configured(
+        _ handle: SQLiteHandle,
+        configuration: SQLiteConfiguration
+    ) throws(SQLiteError) -> SQLiteHandle {
         // Set first, because the switch to WAL fails without it while another process opens the file.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)

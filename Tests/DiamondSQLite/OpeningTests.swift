@@ -62,6 +62,16 @@ import Testing
         #expect(error?.remedy?.contains("directory") == true)
     }
 
+    @Test(arguments: [true, false])
+    func `a file that was removed or replaced while it was open gets no further connections`(isReplaced: Bool) throws {
+        let database = try file.open()
+        try FileManager.default.removeItem(atPath: file.path)
+        if isReplaced { try Data().write(to: URL(filePath: file.path)) }
+        let error = #expect(throws: SQLiteError.self) { try database.count() }
+        #expect(error?.code == .fileReplaced)
+        #expect(error?.message.contains("replaced") == true)
+    }
+
     @Test func `a file opened by eight threads at once is created once`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {

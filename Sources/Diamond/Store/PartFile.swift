@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 
 /// The hidden file that a download writes until it is complete, in the directory of its target.

@@ -11,7 +11,6 @@ extension CacheFile {
     struct OpenedFile {
         let database: SQLiteDatabase
         let secret: Data
-        let number: FileIdentity?
     }
 
     /// Opens the file of a store. If it is damaged, sets it aside and creates another one.
@@ -69,9 +68,9 @@ extension CacheFile {
         secret: Data,
         savesSecret: Bool
     ) throws(SQLiteError) -> OpenedFile {
-        let (database, number) = try database(of: store)
+        let database = try database(of: store)
         let secret = try self.secret(in: database, seal: seal, new: secret, savesSecret: savesSecret)
-        return OpenedFile(database: database, secret: secret, number: number)
+        return OpenedFile(database: database, secret: secret)
     }
 
     private static func secret(
@@ -92,21 +91,26 @@ extension CacheFile {
     }
 
     /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
-    package static func database(of store: Store) throws(SQLiteError) -> (
-        database: SQLiteDatabase, number: FileIdentity?
-    ) {
-        // Shared, so that a process stopped here does not block others.
-        var lock = try openingLock(of: store, isShared: true)
-        defer { withExtendedLifetime(lock) {} }
-        if isMissing(store) {
-            lock = nil
-            lock = try openingLock(of: store, isShared: false)
-            if isMissing(store) { try removeLeftovers(of: store) }
+    package static func database(of store: Store) throws(SQLiteError) -> SQLiteDatabase {
+        do throws(SQLiteError) {
+            // Shared, so that a process stopped here does not block others.
+            let lock = try openingLock(of: store, isShared: true)
+            defer { withExtendedLifetime(lock) {} }
+            return try database(of: store, create: false)
+        } catch where isMissing(store) || error.code == .fileReplaced {
+            let lock = try openingLock(of: store, isShared: false)
+            defer { withExtendedLifetime(lock) {} }
+            let isNew = isMissing(store)
+            if isNew { try removeLeftovers(of: store) }
+            return try database(of: store, create: isNew)
         }
+    }
+
+    private static func database(of store: Store, create: Bool) throws(SQLiteError) -> SQLiteDatabase {
         var configuration = DiamondSchema.cache
         configuration.vfs = store.vfs
-        let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
-        return (database, FileIdentity(store.cachePath))
+        configuration.create = create
+        return try SQLiteDatabase(path: store.cachePath, configuration: configuration)
     }
 
     // Any other error than ENOENT: the file may exist.

@@ -9,8 +9,6 @@ package final class CacheFile: Sendable {
         /// The sealing with the secret that is now in the file. It differs from ``CacheFile/secret`` if another process
         /// has created the file again.
         var sealing: Sealing?
-        /// The identity of the open file. A later file at the path has another.
-        var number: FileIdentity?
         /// The number of files opened after the first.
         var generation = 0
         /// Whether ``abandon()`` was called.
@@ -54,7 +52,7 @@ package final class CacheFile: Sendable {
             store, seal: seal, secret: Self.newSecret(), recreates: recreates, activity: activity)
         secret = file.secret
         let sealing = seal.map { Sealing($0, secret: file.secret) }
-        state = Guarded(State(database: file.database, sealing: sealing, number: file.number))
+        state = Guarded(State(database: file.database, sealing: sealing))
     }
 
     /// The sealing of the rows; `nil` for a store in clear.
@@ -129,9 +127,8 @@ package final class CacheFile: Sendable {
     ///   again.
     func reopenIfReplaced(timeout: Duration = .seconds(1)) throws(CacheError) {
         let now = FileIdentity(path)
-        let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
-        // `known` is nil if the file was removed before its number was read. Any file at the path is then a later one.
-        guard recreates, now == nil ? !isAbandoned : now != known else { return }
+        let (database, isAbandoned) = state.withLock { ($0.database, $0.isAbandoned) }
+        guard recreates, now == nil ? !isAbandoned : now != database.identity else { return }
         try reopen(replacing: database, in: store.waiting(atMost: timeout))
     }
 
@@ -141,8 +138,7 @@ package final class CacheFile: Sendable {
         guard recreates, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
         let store = store.waiting(atMost: Self.briefTimeout)
         do throws(CacheError) {
-            let number = state.withLock { $0.number }
-            if let place = try Self.setAside(store, ifStill: number) {
+            if let place = try Self.setAside(store, ifStill: damaged.identity) {
                 activity.report(.cacheSetAside(file: place))
             }
             try reopen(replacing: damaged, in: store)
@@ -159,7 +155,7 @@ package final class CacheFile: Sendable {
         state.withLock { state in
             guard state.database === old else { return }
             state = State(
-                database: file.database, sealing: sealing, number: file.number, generation: state.generation + 1,
+                database: file.database, sealing: sealing, generation: state.generation + 1,
                 isAbandoned: state.isAbandoned)
         }
     }

@@ -13,7 +13,7 @@ package struct FileIdentity: Equatable, Sendable {
     }
 
     /// Creates the identity of an open file; `nil` if the descriptor is invalid.
-    init?(of descriptor: Int32) {
+    package init?(of descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
