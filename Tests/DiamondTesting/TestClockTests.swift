@@ -2,7 +2,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A clock for tests` {
+@Suite(.timeLimit(.minutes(5))) struct `A clock for tests` {
     private let clock = TestClock()
 
     private func sleep(for duration: Duration) -> Task<Void, any Error> {

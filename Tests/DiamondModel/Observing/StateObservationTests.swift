@@ -9,7 +9,7 @@ import Testing
 
 /// `isNew`, `isDirty` and `hasQueuedSaves`, which change without a property.
 @ModelActor
-@Suite(.timeLimit(.minutes(1))) struct StateObservationTests {
+@Suite(.timeLimit(.minutes(5))) struct StateObservationTests {
     private let api = QueuedAPI()
 
     /// Counts how often a value that is read again after each change has changed.

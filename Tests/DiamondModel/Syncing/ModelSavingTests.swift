@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 @ModelActor
-@Suite(.timeLimit(.minutes(1))) struct ModelSavingTests {
+@Suite(.timeLimit(.minutes(5))) struct ModelSavingTests {
     /// Retains the contexts of the tests, because models do not.
     private final class Contexts {
         var all: [ModelContext] = []
