@@ -76,6 +76,14 @@ struct CacheLookup: Sendable {
         return Fallback(stored: stored, source: isFresh ? .cache : .stale, kind: fallback)
     }
 
+    /// Whether the stored response of a plan is served if the server cannot be reached.
+    func isAnsweredOffline(_ plan: ExchangePlan) -> Bool {
+        guard plan.isAwaited, let stored = plan.stored,
+            case .ask(_, let fallback) = decision(on: stored.response, for: plan.context.resolved)
+        else { return false }
+        return fallback != .none
+    }
+
     /// Whether a response that can be served was stored since a plan was made. Reads memory only.
     @inline(never)
     func isSuperseded(_ plan: ExchangePlan) -> Bool {
