@@ -147,7 +147,7 @@ extension Pipeline {
 
     func countMiss(of plan: ExchangePlan, progress: HopProgress) {
         guard let cache, plan.isAwaited, plan.context.identity != nil, !progress.hasMissed else { return }
-        activity.report(.miss)
+        activity.report(.miss(plan.context.resolved.lookup(in: activity)))
         cache.countMiss()
     }
 }

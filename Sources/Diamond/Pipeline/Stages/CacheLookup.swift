@@ -161,7 +161,7 @@ struct CacheLookup: Sendable {
         after attempts: [Attempt] = [],
         forwarding: CacheForwarding? = nil
     ) -> Response {
-        activity.report(.hit(source))
+        activity.report(.hit(source, request.lookup(in: activity)))
         let now = now()
         let form = request.form(of: stored, at: now)
         if let key = request.identity.value?.key {
