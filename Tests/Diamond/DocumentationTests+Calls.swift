@@ -89,7 +89,7 @@ extension `Code in the documentation` {
     nonisolated struct Login: Endpoint {
         struct Output: Decodable, Sendable { let token: String }
         var user: String
-        var request: Request { Request("login", method: .post, body: .json(["user": .string(user)])) }
+        var request: Request { Request("login", method: .post, body: .json(["user": user])) }
         var sample: Response? { Response(text: #"{"token": "t-1"}"#) }
     }
 
@@ -124,9 +124,14 @@ extension `Code in the documentation` {
         let added = try await engine.send(AddCity(draft: CityDraft(name: "Bonn")))
         print(added.id)  // from the server
 
-        let body = RequestBody.json(["name": .string(name)])  // the same without a type for the call
+        let body = RequestBody.json(["name": name])  // the same without a type for the call
         let created = try await engine.send(Request("cities", method: .post, body: body).decoding(City.self))
         print(created.id)
+
+        let count = 3
+        let due: String? = nil
+        let details = JSONValue(["title": name, "count": count, "tags": ["new"], "due": due])  // variables; nil is null
+        print(details.count, details.tags[0])  // 3 "new"; what is absent is null
     }
 
     private func changingOneCall(of engine: Engine) async throws {
@@ -168,6 +173,9 @@ extension `Code in the documentation` {
 
         let calls = engine.enqueue(["Kyoto", "Nara"].map { GetCity(name: $0) })  // all at once
         for call in calls { print(try await call.output.id) }
+
+        let city = engine.connection(for: GetCity(name: "Kyoto"))
+        print(try await city.output.id)
     }
 
     private func canceling(_ connection: Connection) async throws {

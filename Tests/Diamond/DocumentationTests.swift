@@ -306,8 +306,7 @@ import UnixSignals
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
 
-        var list = Request("https://api.example.com/cities", cache: .networkElseCache)
-        list.retry = .never  // show the stored response after the first failure
+        let list = Request("https://api.example.com/cities", cache: .networkElseCache)
         let answer = try await engine.send(list)
         print(answer.source, answer.age ?? .zero)  // stale 3600.0 seconds, if the server cannot be reached
 
@@ -330,7 +329,7 @@ import UnixSignals
         private var tokens: Tokens?
 
         func signIn(as user: String, password: String) async throws {
-            let body = RequestBody.json(["user": .string(user), "password": .string(password)])
+            let body = RequestBody.json(["user": user, "password": password])
             let call = Request("https://api.example.com/login", method: .post, body: body).decoding(Tokens.self)
             tokens = try await login.send(call)
             self.user = user
@@ -343,7 +342,7 @@ import UnixSignals
 
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
             guard identity == user, let tokens else { throw SignedOut() }
-            let body = RequestBody.json(["refresh_token": .string(tokens.refresh)])
+            let body = RequestBody.json(["refresh_token": tokens.refresh])
             let call = Request("https://api.example.com/token", method: .post, body: body).decoding(Tokens.self)
             let fresh = try await login.send(call)
             guard identity == user else { throw SignedOut() }  // signed out meanwhile
@@ -380,7 +379,7 @@ import UnixSignals
         var text: String
 
         var request: Request {
-            var request = Request("https://api.example.com/notes", method: .post, body: .json(["text": .string(text)]))
+            var request = Request("https://api.example.com/notes", method: .post, body: .json(["text": text]))
             request.replay = ReplayPolicy(.durable, orderingKey: "notes", metadata: ["text": .string(text)])
             request.tags = ["notes"]
             request.invalidates = ["notes"]  // lists with this tag are stale when the note is sent
@@ -448,7 +447,7 @@ import UnixSignals
 
         var request: Request {
             get throws {
-                var request = Request("notes", method: .post, body: .json(["text": JSONValue(text)]))
+                var request = Request("notes", method: .post, body: .json(["text": text]))
                 request.replay = try .durable.storing(self)
                 return request
             }

@@ -340,7 +340,7 @@ extension `The model's documentation` {
         typealias Output = [String: String]  // +APIResponseClass, -parseJSON
         let name: String
         var request: Request {  // -prepareRequest
-            Request("login", method: .post, body: .json(["name": .string(name)]))  // initWithAPI:method:params:
+            Request("login", method: .post, body: .json(["name": name]))  // initWithAPI:method:params:
         }
     }
 

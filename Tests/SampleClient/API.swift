@@ -56,13 +56,17 @@ nonisolated struct Login: Endpoint {
 /// `DELETE /login`: the end of the token.
 nonisolated struct Logout: Endpoint {
     typealias Output = Nothing
-    var request: Request { Request("login", method: .delete).signed }
+    var request: Request {
+        var request = Request("login", method: .delete)
+        request.credentials = [.bearer(Session.token)]
+        return request
+    }
 }
 
-/// `GET /me`: the user of the token.
+/// `GET /me`: the user of the token, which the engine adds.
 nonisolated struct GetProfile: Endpoint {
     nonisolated struct Output: Decodable, Sendable { let name: String }
-    var request: Request { Request("me").signed }
+    var request: Request { Request("me") }
 }
 
 nonisolated struct Note: Codable, Hashable, Sendable {
@@ -77,7 +81,7 @@ nonisolated struct ListNotes: Endpoint {
     var city: Int?
 
     var request: Request {
-        var request = Request("notes", parameters: ["city": city]).signed
+        var request = Request("notes", parameters: ["city": city])
         request.tags = ["notes"]
         return request
     }
@@ -92,8 +96,7 @@ nonisolated struct AddNote: Endpoint {
 
     var request: Request {
         get throws {
-            let body = RequestBody.json(["city": JSONValue(city), "text": .string(text)])
-            var request = Request("notes", method: .post, body: body).signed
+            var request = Request("notes", method: .post, body: .json(["city": city, "text": text]))
             request.invalidates = ["notes"]
             // The key names the user, because the held notes of a user would otherwise block those of all others.
             request.replay = try ReplayPolicy(.durable, orderingKey: "notes of \(author)").storing(self)
@@ -105,11 +108,9 @@ nonisolated struct AddNote: Endpoint {
 nonisolated extension Request {
     /// `GET /wire/bytes/SIZE`: a file of a size.
     static func file(ofSize size: Int) -> Request { Request("wire/bytes/\(segment: size)") }
+}
 
-    /// The request with the token of the signed-in user. Only the name of the token is written to disk.
-    fileprivate var signed: Request {
-        var request = self
-        request.credentials = [.bearer(Session.token)]
-        return request
-    }
+nonisolated extension RequestDefaults {
+    /// The token of the signed-in user, for the requests that need it. Only the name of the token is written to disk.
+    static let signed = ["me", "notes"].map { RequestDefaults(under: $0, credentials: [.bearer(Session.token)]) }
 }

@@ -6,11 +6,14 @@ final class Client {
     let engine: Engine
     let session: Session
 
-    init(server: String, store: Store) {
+    /// - Parameter key: the key that the store is sealed with.
+    init(server: String, store: Store, key: Data) throws {
         session = Session(file: store.replayDirectory.appending(path: "session.json"))
         var configuration = Engine.Configuration(store: store)
         configuration.baseURL = server
         configuration.credentials = session
+        configuration.defaults = RequestDefaults.signed
+        configuration.seal = try AESGCMSeal(key: key)
         engine = Engine(configuration)
     }
 

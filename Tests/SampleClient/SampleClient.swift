@@ -29,11 +29,15 @@ struct SampleClient: AsyncParsableCommand {
 struct Options: ParsableArguments {
     @Option(help: "The URL of the sample API.") var server = "http://127.0.0.1:8080/"
     @Option(help: "The directory of cache, queue and session. Default: one for this program.") var store: String?
+    // An app keeps its key in the keychain.
+    @Option(help: "The file with the store's key, outside of the store. It is created if it is missing.")
+    var keyFile = URL.homeDirectory.appending(path: ".sample-client-key").path
 
     /// Runs a command, and closes the engine, which writes the rest to disk.
     @MainActor func run(_ command: @MainActor (Client) async throws -> Void) async throws {
         let place = store.map { Store(directory: URL(filePath: $0, directoryHint: .isDirectory)) }
-        let client = Client(server: server, store: place ?? Store(named: "SampleClient"))
+        let client = try Client(
+            server: server, store: place ?? Store(named: "SampleClient"), key: URL(filePath: keyFile).key())
         do {
             try await command(client)
         } catch {

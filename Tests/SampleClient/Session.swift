@@ -36,19 +36,33 @@ nonisolated final class Session: CredentialProvider {
 
     /// Keeps the session for later processes.
     func save() throws {
-        let written = try JSONEncoder().encode(grant.withLock { $0 })
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        // The file has these permissions before it has content.
-        let descriptor = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure("the session cannot be written to \(file.path)") }
-        try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: written)
+        try file.writePrivately(try JSONEncoder().encode(grant.withLock { $0 }))
     }
 
     /// Signs the user out.
     func end() throws {
         grant.withLock { $0 = nil }
         if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
+    }
+}
+
+nonisolated extension URL {
+    /// Writes a file that only its owner can read.
+    func writePrivately(_ data: Data) throws {
+        try FileManager.default.createDirectory(
+            at: deletingLastPathComponent(), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // The file has these permissions before it has content.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure("\(path) cannot be written") }
+        try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: data)
+    }
+
+    /// Returns the key in the file. If there is none, creates it.
+    func key() throws -> Data {
+        if let key = try? Data(contentsOf: self) { return key }
+        var random = SystemRandomNumberGenerator()
+        let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+        try writePrivately(key)
+        return key
     }
 }

@@ -21,9 +21,9 @@ public enum ActivityEvent: Sendable {
     ///   - total: the length of the whole body in bytes.
     case transferResumed(origin: String, offset: Int64, total: Int64)
     /// A request was answered from the cache.
-    case hit(Response.Source)
-    /// Nothing usable was stored.
-    case miss
+    case hit(Response.Source, ActivityLookup)
+    /// Nothing usable was stored for a request.
+    case miss(ActivityLookup)
     /// A response was added to the cache. Lookups find it from now on. It is written to disk a moment later; if that
     /// fails, a ``cacheFailed(reason:)`` follows. ``CacheCounts/stores`` counts the responses on disk.
     case stored

@@ -4,6 +4,7 @@ public import Foundation
 /// The progress of a batch.
 extension Batch {
     /// The progress of the batch: first the current value, then its changes. The stream ends when the batch is over.
+    /// Observing starts nothing.
     ///
     /// Progress is coalesced: a slow reader gets only the newest value, and always the last.
     public var progress: AsyncStream<BatchProgress> { coordinator.observe() }

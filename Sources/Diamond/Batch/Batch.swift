@@ -11,7 +11,7 @@ import Foundation
 ///
 /// An item has ended when its response or error is known and its connection's callbacks have returned,
 /// `completionBlock` included. The batch is over when every item has ended; an empty one is over at once. A connection
-/// may be in several batches, and several times in one. The batch runs nothing by itself, and releasing it cancels
+/// may be in several batches, and several times in one. Observing its progress runs nothing, and releasing it cancels
 /// nothing.
 ///
 /// A batch needs no task, and some hundred bytes for each item in addition to the connection.
@@ -48,12 +48,14 @@ public final class Batch: Sendable {
     /// The number of items that have ended. It never decreases.
     public var completed: Int { coordinator.progress.completed }
 
-    /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over.
+    /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over. It starts
+    /// the connections that nothing has started, as ``Connection/response`` does.
     ///
     /// Canceling the waiting task cancels the batch.
     public var results: [Result<Response, ConnectionError>] {
         get async {
             await withTaskCancellationHandler {
+                if !Task.isCancelled { runForWaiter() }
                 await coordinator.end()
             } onCancel: {
                 cancel()
@@ -63,9 +65,15 @@ public final class Batch: Sendable {
     }
 
     /// The results of the items in the order in which they end. An iteration that starts late begins with the items
-    /// that have ended before. The sequence ends when the batch is over, or when the waiting task is canceled, which
-    /// cancels nothing else.
+    /// that have ended before, and starts the connections as ``results`` does. The sequence ends when the batch is
+    /// over, or when the waiting task is canceled, which cancels nothing else.
     public var items: some AsyncSequence<BatchItem, Never> & Sendable { BatchItems(batch: self) }
+
+    /// Runs the connections that nothing has started, because a task waits for their results.
+    func runForWaiter() {
+        for connection in connections { connection.core.withLock { $0.isInAwaitedBatch = true } }
+        Connection.run(awaited: connections)
+    }
 
     /// Returns the result of an item that has ended.
     func result(at index: Int) -> Result<Response, ConnectionError> {

@@ -25,6 +25,7 @@ struct BatchItems: AsyncSequence, Sendable {
         }
 
         mutating func next() async -> BatchItem? {
+            if count == 0, !Task.isCancelled { batch.runForWaiter() }
             repeat {
                 if let item = nextEnded() { return item }
             } while await progress.next(isolation: #isolation) != nil

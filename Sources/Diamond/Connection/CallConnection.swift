@@ -32,8 +32,9 @@ public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendab
     // No code of a subclass takes part.
     override var isPlain: Bool { true }
 
-    /// The decoded output. Reading it waits until it is known. Canceling the waiting task cancels the connection,
-    /// unless other tasks wait for it (``CanceledWait/cancelIfAlone``).
+    /// The decoded output. Reading it waits until it is known, and starts the connection as ``Connection/response``
+    /// does. Canceling the waiting task cancels the connection, unless other tasks wait for it
+    /// (``CanceledWait/cancelIfAlone``).
     ///
     /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection or the waiting task is canceled.
     public var output: Call.Output {

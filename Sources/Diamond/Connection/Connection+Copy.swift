@@ -15,7 +15,7 @@ extension Connection {
     @discardableResult
     public func retry() -> Connection {
         let copy = copied()
-        if let registry = copy.core.withLock({ $0.registry }) { registry.enqueue(copy) } else { copy.start() }
+        copy.runByOwnEngine()
         return copy
     }
 

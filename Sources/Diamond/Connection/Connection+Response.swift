@@ -5,13 +5,16 @@ extension Connection {
     /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless
     /// other tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
+    /// Reading it starts the connection, and those that it depends on, except those that an engine or an
+    /// `OperationQueue` has. Therefore add dependencies first, or add the connection to your queue.
+    ///
     /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is
     ///   canceled.
     public var response: Response {
         get async throws(ConnectionError) { try await response(whenCanceled: .cancelIfAlone) }
     }
 
-    /// Waits for the response.
+    /// Waits for the response. Starts the connection as ``response`` does.
     ///
     /// - Parameter effect: the effect on the connection if the waiting task is canceled.
     /// - Throws: the errors of ``response``.
@@ -24,6 +27,7 @@ extension Connection {
         isolation: isolated (any Actor)? = #isolation
     ) async -> ConnectionLife.Outcome {
         if let outcome { return outcome }
+        if !Task.isCancelled { Connection.run(awaited: [self]) }
         let number = core.withLock { $0.waiters.makeNumber() }
         return await withTaskCancellationHandler {
             // This use keeps the closure on the caller's actor.
@@ -55,7 +59,7 @@ extension Connection {
     public var state: ConnectionState { core.withLock { $0.life.state } }
 
     /// The states: first the current one, then one for every change. The stream ends when the connection has finished,
-    /// or is freed before it was run.
+    /// or is freed before it was run. Observing starts nothing: a connection that is not enqueued stays `ready`.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in
             let number = core.withLock { core -> Int? in

@@ -9,9 +9,9 @@ public import Foundation
 /// ```
 ///
 /// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it
-/// to an `OperationQueue` of your own. Dependencies, priorities and `completionBlock` are `Operation`'s. A connection
-/// finishes exactly once, also if it is canceled before the start, during the run, during a pause, or twice. A finished
-/// connection is not started again.
+/// to an `OperationQueue` of your own. Waiting for its ``response`` starts it, too. Dependencies, priorities and
+/// `completionBlock` are `Operation`'s. A connection finishes exactly once, also if it is canceled before the start,
+/// during the run, during a pause, or twice. A finished connection is not started again.
 ///
 /// `@unchecked Sendable`: a lock guards `core`, the lock of `DependencyGraph` guards the dependency edges, and
 /// `Operation` guards its own state.
@@ -21,6 +21,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         // Declared next to a member that ends with a byte: these small members then share a word.
         /// Whether an exchange that other callers may share waits for the connection.
         var isInFlight = false
+        /// Whether a task has waited for the results of a batch with the connection.
+        var isInAwaitedBatch = false
         /// Whether the operation has finished: its life has, and the callbacks have been dispatched.
         var hasFinished = false
         /// Whether the dependents have been released. Set also under the lock of ``DependencyGraph``.
@@ -73,6 +75,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Whether a queue may know the connection. A gate then makes the queue wait for the dependencies. Only
     /// ``DependencyGraph`` uses it.
     var isWatched = Connection.isWatchedFromStart
+    /// Whether a queue of the app may have the connection, and starts it. Only ``DependencyGraph`` uses it.
+    var isQueued = false
     /// Whether an operation that is no connection waits, or has waited, for this connection, directly or through
     /// others. Operations that no connection waits for do not count. Only ``DependencyGraph`` uses it.
     var isAwaitedByForeign = false
@@ -279,6 +283,13 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     #if canImport(Darwin)
     // A queue there uses key-value observing, and can miss operations that override `isReady`.
     private static let isWatchedFromStart = true
+
+    /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
+    /// engine does not.
+    public final override var isReady: Bool {
+        _ = DependencyGraph.needsGate(self)
+        return super.isReady
+    }
     #else
     private static let isWatchedFromStart = false
 

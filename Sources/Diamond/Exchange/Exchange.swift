@@ -192,6 +192,7 @@ struct Exchange: Sendable {
             ),
             history: history,
             outcome: outcome,
+            isAnsweredOffline: options.isAnsweredOffline,
             isCommitted: options.destination?.sink.isCommitted ?? false,
             isBodyConsumed: options.upload?.isConsumed ?? false,
             elapsed: elapsed,

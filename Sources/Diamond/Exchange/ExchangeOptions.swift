@@ -4,6 +4,8 @@
 final class ExchangeOptions: Sendable {
     let request: TransportRequest
     let policy: RetryPolicy
+    /// Whether a stored response is served if the server cannot be reached.
+    let isAnsweredOffline: Bool
     /// The origin, as scheme, host and port. Its budget pays for repetitions.
     let origin: String
     /// The renewal of the request's credentials; `nil` if they cannot be renewed.
@@ -38,6 +40,7 @@ final class ExchangeOptions: Sendable {
     init(
         request: TransportRequest,
         policy: RetryPolicy,
+        isAnsweredOffline: Bool,
         origin: String,
         renewal: Renewal?,
         scope: ActivityScope,
@@ -56,6 +59,7 @@ final class ExchangeOptions: Sendable {
     ) {
         self.request = request
         self.policy = policy
+        self.isAnsweredOffline = isAnsweredOffline
         self.origin = origin
         self.renewal = renewal
         self.scope = scope

@@ -2,6 +2,10 @@
 ///
 /// `.integer(2)` and `.number(2.0)` are equal, have the same hash and are written alike. Strings and names are compared
 /// byte by byte, not by Unicode equivalence. An object's members have no order; they are written sorted by name.
+///
+/// A member is read by its name, and an element by its index: `json.user.name`, `json["user"]["name"]`, `json.tags[0]`.
+/// What is absent is `null`.
+@dynamicMemberLookup
 public enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -13,6 +17,27 @@ public enum JSONValue: Sendable {
     case object([String: JSONValue])
     /// A number that neither `Int64` nor a double represents exactly, or an object that models cannot read.
     case fragment(JSONFragment)
+}
+
+extension JSONValue {
+    /// The member of an object; `null` if the value is no object, or has no such member.
+    public subscript(name: String) -> JSONValue {
+        // A dictionary compares names by Unicode equivalence.
+        guard case .object(let members) = self, let index = members.index(forKey: name),
+            members[index].key.isExactly(name)
+        else { return .null }
+        return members[index].value
+    }
+
+    /// The element of an array; `null` if the value is no array, or has no such element.
+    public subscript(index: Int) -> JSONValue {
+        guard case .array(let values) = self, values.indices.contains(index) else { return .null }
+        return values[index]
+    }
+
+    /// The member of an object, as ``subscript(_:)-(String)`` returns it. Names that the type itself has, such as
+    /// `description` and `number`, need that subscript.
+    public subscript(dynamicMember name: String) -> JSONValue { self[name] }
 }
 
 extension JSONValue {

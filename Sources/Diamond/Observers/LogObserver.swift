@@ -7,7 +7,7 @@ public import Logging
 /// A problem with the store, the queue or a redirect is a warning. The end of a request, an attempt or a refresh is
 /// `debug`, even with an error, because the caller handles errors. A job's transition, an unknown content coding and a
 /// resumed transfer are `debug` as well. The rest is `trace`. The end of an interval has its `duration`, such as
-/// `0.012 seconds`.
+/// `0.012 seconds`. A hit or miss of the cache has method, URL and the beginning of the key, as `cachectl` shows it.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
@@ -24,8 +24,10 @@ public struct LogObserver: ActivityObserver {
             logger.debug(
                 "a transfer was resumed",
                 metadata: ["server": "\(origin)", "offset": "\(offset)", "total": "\(total)"])
-        case .hit(let source): logger.trace("answered from the cache", metadata: ["source": "\(source.rawValue)"])
-        case .miss: logger.trace("nothing usable stored")
+        case .hit(let source, let lookup):
+            logger.trace(
+                "answered from the cache", metadata: lookup.metadata.merging(["source": "\(source.rawValue)"]) { $1 })
+        case .miss(let lookup): logger.trace("nothing usable stored", metadata: lookup.metadata)
         case .stored: logger.trace("stored")
         case .evicted(let count): logger.trace("evicted", metadata: ["count": "\(count)"])
         case .cacheEntryDropped(let reason): warn("an entry of the cache was dropped", reason: reason)
@@ -63,6 +65,15 @@ extension ActivityInterval {
         if let parent { metadata["parent"] = "\(parent.number)" }
         if let attempt { metadata["attempt"] = "\(attempt)" }
         if !tags.isEmpty { metadata["tags"] = .array(tags.sorted().map { "\($0)" }) }
+        return metadata
+    }
+}
+
+extension ActivityLookup {
+    fileprivate var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["method": "\(method.rawValue)", "url": "\(url)", "lane": "\(lane.name)"]
+        // As many digits as `cachectl list` prints.
+        if let key { metadata["key"] = "\(key.description.prefix(12))" }
         return metadata
     }
 }

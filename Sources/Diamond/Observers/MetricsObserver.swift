@@ -42,7 +42,7 @@ public final class MetricsObserver: ActivityObserver {
         case .ended(let interval, let outcome): end(interval, outcome: outcome)
         case .unknownContentCoding: count("diamond.codings.unknown")
         case .transferResumed: count("diamond.transfers.resumed")
-        case .hit(let source): count("diamond.cache.hits", dimensions: [("source", source.rawValue)])
+        case .hit(let source, _): count("diamond.cache.hits", dimensions: [("source", source.rawValue)])
         case .miss: count("diamond.cache.misses")
         case .stored: count("diamond.cache.stores")
         case .evicted(let entries): count("diamond.cache.evictions", by: entries)

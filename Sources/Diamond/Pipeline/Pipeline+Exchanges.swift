@@ -181,6 +181,7 @@ extension Pipeline {
         return ExchangeOptions(
             request: admitted.request,
             policy: try time.policy(of: context.resolved, since: plan.begin),
+            isAnsweredOffline: lookup.isAnsweredOffline(plan),
             origin: context.permitScope.origin,
             renewal: builder.renewal(of: plan),
             scope: plan.scope(in: activity),

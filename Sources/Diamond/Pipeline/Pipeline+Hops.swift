@@ -80,19 +80,20 @@ extension Pipeline {
         _ result: Result<Response, ConnectionError>,
         for context: RequestContext
     ) async throws(ConnectionError) -> Response {
-        guard context.caller.sink?.isCommitted != true, await isFailure(result, for: context),
+        guard context.caller.sink?.isCommitted != true, let failure = await failure(of: result, for: context),
             let fallback = lookup.fallback(for: context),
             fallback.kind != .disconnected || ServerFailure.isDisconnection(result)
         else { return try result.get() }
         let forwarding = CacheForwarding(
             reason: lookup.forwardReason(for: context, stored: fallback.stored.response), status: result.status)
         guard
-            case .response(let response) = try await lookup.serve(
+            case .response(var response) = try await lookup.serve(
                 fallback.stored, as: fallback.source, for: context, after: result.attempts, forwarding: forwarding)
         else {
             // The failed request is not sent again.
             return try result.get()
         }
+        response.failure = failure
         return response
     }
 
@@ -107,20 +108,23 @@ extension Pipeline {
         return fallback.kind != .disconnected
     }
 
-    /// Whether the server has failed, or the caller refuses its response. A sink that refuses the body is no failure.
-    /// Under policies other than `networkElseCache`, only a ``ServerFailure`` counts, and a large body that a gateway
-    /// has not collected.
-    private func isFailure(_ result: Result<Response, ConnectionError>, for context: RequestContext) async -> Bool {
+    /// Returns the error if the server has failed, or the caller refuses its response; `nil` otherwise. A sink that
+    /// refuses the body is no failure. Under policies other than `networkElseCache`, only a ``ServerFailure`` counts,
+    /// and a large body that a gateway has not collected.
+    private func failure(
+        of result: Result<Response, ConnectionError>, for context: RequestContext
+    ) async -> ConnectionError? {
         guard context.policy.mode == .networkElseCache else {
-            return ServerFailure.isOne(result) || isTooLargeAndReplaced(result, for: context)
+            return ServerFailure.isOne(result) || isTooLargeAndReplaced(result, for: context) ? result.error : nil
         }
         switch result {
         case .success(let response):
-            if response.status.code >= 500 { return true }
-            return await refusal(of: response, for: context)?.isFailure ?? false
+            if response.status.code >= 500 { return result.error }
+            let refusal = await refusal(of: response, for: context)
+            return refusal?.isFailure == true ? refusal : nil
         case .failure(let error):
             let isNotTaken = context.caller.sink != nil && [.cannotWrite, .bodyTooLarge].contains(error.code)
-            return !isNotTaken && error.isFailure
+            return !isNotTaken && error.isFailure ? error : nil
         }
     }
 
@@ -143,7 +147,7 @@ extension Pipeline {
 
     func countMiss(of plan: ExchangePlan, progress: HopProgress) {
         guard let cache, plan.isAwaited, plan.context.identity != nil, !progress.hasMissed else { return }
-        activity.report(.miss)
+        activity.report(.miss(plan.context.resolved.lookup(in: activity)))
         cache.countMiss()
     }
 }
@@ -241,5 +245,15 @@ extension [RequestKey: Pipeline.Refresh] {
         self[identity.key] = Pipeline.Refresh(
             requestKey: identity.requestKey ?? identity.key, task: Task { await end.value() })
         return true
+    }
+}
+
+extension Result<Response, ConnectionError> {
+    /// The failure; for a response, the error of its status.
+    fileprivate var error: ConnectionError {
+        switch self {
+        case .success(let response): ConnectionError(badStatus: response)
+        case .failure(let error): error
+        }
     }
 }

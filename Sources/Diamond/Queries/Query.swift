@@ -184,7 +184,11 @@ final class Query<Value: Sendable>: AnyQuery {
         let (value, response) = try await source.load(request.forQuery(mode))
         let now = now
         let age = response.age?.milliseconds ?? 0
-        return Answer(value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age))
+        var failure: ConnectionError?
+        if let error = response.failure { failure = await pipeline.transformed(error, for: Caller()) }
+        return Answer(
+            value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age),
+            failure: failure)
     }
 }
 

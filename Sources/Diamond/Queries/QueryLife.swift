@@ -32,6 +32,8 @@ struct QueryLife<Value: Sendable>: Sendable {
         let receivedAt: Int64
         /// The time when the origin made or confirmed the response, in milliseconds since 1970.
         let originTime: Int64
+        /// The failure of the fetch, if the response is a stored one that replaces it.
+        var failure: ConnectionError?
     }
 
     private(set) var state = QueryState<Value>()
@@ -186,9 +188,10 @@ struct QueryLife<Value: Sendable>: Sendable {
                 isOfOthers = false
                 return require(.ask)
             }
-            state.error = nil
+            state.error = answer.failure
             end(at: uptime)
-            guard answer.response.source != .stale || state.value == nil else { return }
+            let isOld = answer.failure != nil || answer.response.source == .stale
+            guard !isOld || state.value == nil else { return }
             take(answer)
             isStored = answer.response.isInCache
             isOfOthers = false

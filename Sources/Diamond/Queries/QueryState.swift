@@ -9,7 +9,8 @@ public struct QueryState<Value: Sendable>: Sendable {
     /// The time when the server made or confirmed the value, computed from the response's `Age` (RFC 9111 section
     /// 4.2.3); `nil` until there is a value.
     public internal(set) var date: Date?
-    /// The error of the last fetch; `nil` if it has succeeded. A status other than 2xx is the error `badStatus`.
+    /// The error of the last fetch; `nil` if it has succeeded. A status other than 2xx is the error `badStatus`. If a
+    /// policy such as `networkElseCache` served the stored response instead, there are both an error and a value.
     public internal(set) var error: ConnectionError?
     /// Whether a fetch is under way.
     public internal(set) var isFetching: Bool

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type whose values can be parameters.
+/// A type whose values can be parameters, and members of JSON bodies.
 ///
 /// ```swift
 /// enum Order: String, ParameterConvertible { case name, population }
@@ -14,6 +14,12 @@ public import Foundation
 public protocol ParameterConvertible {
     /// The value of the parameter.
     var parameterValue: JSONValue { get }
+    /// The value in a JSON text. The default is ``parameterValue``.
+    var jsonValue: JSONValue { get }
+}
+
+extension ParameterConvertible {
+    public var jsonValue: JSONValue { parameterValue }
 }
 
 extension ParameterConvertible where Self: RawRepresentable, RawValue: ParameterConvertible {
@@ -24,6 +30,8 @@ extension ParameterConvertible where Self: RawRepresentable, RawValue: Parameter
 extension ParameterConvertible where Self: BinaryInteger {
     /// The integer. An integer outside the range of `Int64` is text, because a number would lose digits.
     public var parameterValue: JSONValue { Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self)) }
+    /// The integer with all its digits.
+    public var jsonValue: JSONValue { JSONValue(self) }
 }
 
 extension JSONValue: ParameterConvertible {
@@ -74,8 +82,10 @@ extension URL: ParameterConvertible {
 
 extension Array: ParameterConvertible where Element: ParameterConvertible {
     public var parameterValue: JSONValue { .array(map(\.parameterValue)) }
+    public var jsonValue: JSONValue { .array(map(\.jsonValue)) }
 }
 
 extension Dictionary: ParameterConvertible where Key == String, Value: ParameterConvertible {
     public var parameterValue: JSONValue { .object(mapValues(\.parameterValue)) }
+    public var jsonValue: JSONValue { .object(mapValues(\.jsonValue)) }
 }

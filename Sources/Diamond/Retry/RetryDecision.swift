@@ -40,7 +40,7 @@ extension RetrySituation {
         let delay = delay(for: reason)
         let obstacle =
             attemptsUsed(isFree) ?? bodyConsumed ?? circuitOpen ?? budgetEmpty(isFree) ?? tooLong(delay)
-            ?? outOfTime(after: delay.total)
+            ?? outOfTime(after: delay.total) ?? answeredOffline(after: delay.total)
         if let obstacle { return .giveUp(obstacle) }
         return .retry(after: delay.total, isFree: isFree, reason: delay.pushBack.map { .retryAfter($0) } ?? reason)
     }
@@ -60,6 +60,14 @@ extension RetrySituation {
     }
 
     // MARK: Obstacles
+
+    /// A stored response is served at once, instead of after attempts that would fail as well without a network.
+    private func answeredOffline(after delay: Duration) -> RetryReason? {
+        guard isAnsweredOffline, delay > .zero, case .failed(let error, afterHead: false) = outcome,
+            ConnectionError(error).isOffline
+        else { return nil }
+        return .answeredOffline(error)
+    }
 
     private var bodyConsumed: RetryReason? { isBodyConsumed ? .bodyConsumed : nil }
 

@@ -32,6 +32,10 @@ extension RetryReason {
         RetryReason(.permanent, "a repetition would not help (\(error.code))")
     }
 
+    static func answeredOffline(_ error: TransportError) -> RetryReason {
+        RetryReason(.answeredOffline, "the server cannot be reached (\(error.code)), and a stored response is served")
+    }
+
     static func status(_ status: Int) -> RetryReason { RetryReason(.status, "status \(status) may be temporary") }
 
     static func final(_ status: Int) -> RetryReason {

@@ -14,6 +14,8 @@ struct RetrySituation: Sendable {
     /// The attempts before this one.
     var history = RetryHistory()
     var outcome: AttemptResult
+    /// Whether a stored response is served if the server cannot be reached.
+    var isAnsweredOffline = false
     /// Whether bytes of the response have reached the caller, and cannot be taken back.
     var isCommitted = false
     /// Whether the request's body could be read only once, and was.

@@ -54,7 +54,7 @@ extension ActivityEvent {
         switch self {
         case .began(let interval): "\(interval.name) began"
         case .ended(let interval, let outcome): "\(interval.name) ended\(outcome.words)"
-        case .hit(let source): "hit \(source.rawValue)"
+        case .hit(let source, _): "hit \(source.rawValue)"
         case .miss: "miss"
         default: nil
         }

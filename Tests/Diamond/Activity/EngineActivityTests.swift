@@ -200,6 +200,24 @@ import Testing
         #expect(recorder.lines == ["hit cache"])
     }
 
+    @Test func `hits and misses name their requests without secrets, and their keys`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=3600"]))
+        let lookups = Guarded<[ActivityLookup]>([])
+        let observation = engine.activity.observe { event in
+            switch event {
+            case .hit(_, let lookup), .miss(let lookup): lookups.withLock { $0.append(lookup) }
+            default: break
+            }
+        }
+        let request = Request("http://ann:pass@h/?b=2&token=hidden&a=1")
+        for _ in 0..<2 { _ = try await engine.send(request) }
+        let key = try await engine.key(of: request)
+        #expect(lookups.withLock { $0.map(\.key) } == [key, key])
+        let text = "GET http://h/?a=1&b=2&token=•••"
+        #expect(lookups.withLock { $0.map(\.description) } == [text, text])
+        withExtendedLifetime(observation) {}
+    }
+
     @Test func `an engine's activity has one interval for a call, with its result`() async throws {
         let engine = engine(
             StubTransport { request throws(TransportError) in

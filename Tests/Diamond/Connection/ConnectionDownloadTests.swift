@@ -256,6 +256,7 @@ import Testing
         func beginIfAllowed() -> Bool { true }
         func concludeIfAllowed() -> Bool { true }
         func recordIfAllowed() -> Bool { true }
+        var isAwaited: Bool { true }
     }
 
     @Test func `a download begins again after a failed write, and has its whole file`() async throws {

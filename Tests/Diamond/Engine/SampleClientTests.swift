@@ -6,6 +6,8 @@ import Testing
 /// The program of Tests/SampleClient, run as a user runs it, against a server of its own.
 @Suite(.timeLimit(.minutes(5))) struct `The sample client` {
     private let folder = TemporaryFolder()
+    /// The folder of the store's key.
+    private let keys = TemporaryFolder()
 
     /// A command that has succeeded.
     private struct Printed {
@@ -18,7 +20,10 @@ import Testing
         var tool = BuiltTool("SampleClient")
         // The executable that was built with the tests, or another one.
         if let path = ProcessInfo.processInfo.environment["DIAMOND_SAMPLE_CLIENT"] { tool.url = URL(filePath: path) }
-        return try await tool.run(arguments + ["--server", server.url(""), "--store", folder.url.path], input: input)
+        let options = [
+            "--server", server.url(""), "--store", folder.url.path, "--key-file", keys.url.appending(path: "key").path,
+        ]
+        return try await tool.run(arguments + options, input: input)
     }
 
     /// Runs a command, which must succeed.
@@ -173,6 +178,33 @@ import Testing
         #expect(try await output("sync", at: again).lines.last == "1 sent, 0 in the outbox")
         #expect(try await effects(at: again).texts == ["rice", "milk"])
         await again.stop()
+    }
+
+    /// The files with data that is not sealed.
+    private static let unsealed = ["replay.sqlite", "replay.sqlite-wal", "replay.sqlite-shm"]
+
+    @Test func `After a logout, no file of the store contains anything of the user`() async throws {
+        let server = try await startedServer()
+        try await output("login", "annabella", at: server, input: "diamond\n")
+        try await output("note", "2657896", "bread and butter", at: server)
+        try await output("notes", at: server)
+        try await output("search", "zurich", at: server)
+        #expect(try names(ofFilesWith: ["annabella"]).contains("session.json"))
+        try await output("logout", at: server)
+        await server.stop()
+        let found = try names(ofFilesWith: ["annabella", "bread and butter", "2657896", server.url("")])
+        #expect(found.filter { !Self.unsealed.contains($0) }.isEmpty, "\(found)")
+        #expect(folder.names.contains("cache.sqlite") && !folder.names.contains("session.json"))
+    }
+
+    /// Returns the names of the store's files that contain any of the texts.
+    private func names(ofFilesWith texts: [String]) throws -> [String] {
+        let files = FileManager.default.enumerator(at: folder.url, includingPropertiesForKeys: [.isRegularFileKey])
+        return try (files?.compactMap { $0 as? URL } ?? []).filter { file in
+            guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { return false }
+            let bytes = try Data(contentsOf: file)
+            return texts.contains { bytes.firstRange(of: Data($0.utf8)) != nil }
+        }.map(\.lastPathComponent)
     }
 
     private func mode(of name: String) throws -> Int? {

@@ -46,6 +46,24 @@ import Testing
             handler.entries.map(\.message) == ["request began", "attempt began", "attempt ended", "request ended"])
     }
 
+    @Test func `a log observer reports hits and misses with their requests, without secrets`() async throws {
+        let temporary = TemporaryStore()
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"])) {
+            $0.observers = [LogObserver(logger(.trace))]
+        }
+        let request = Request("http://user:pass@h/?token=hidden", "images")
+        for _ in 0..<2 { _ = try await engine.send(request) }
+        let key = try await engine.key(of: request).description.prefix(12)
+        let lookups = handler.entries.filter { $0.metadata["key"] != nil }
+        #expect(lookups.map(\.message) == ["nothing usable stored", "answered from the cache"])
+        for entry in lookups {
+            #expect(entry.metadata["method"] == "GET" && entry.metadata["url"] == "http://h/?token=•••")
+            #expect(entry.metadata["lane"] == "images" && entry.metadata["key"] == "\(key)")
+        }
+        #expect(lookups.map { $0.metadata["source"] } == [nil, "cache"])
+        #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
+    }
+
     @Test func `a log observer reports the offset at which a transfer was resumed`() throws {
         LogObserver(logger(.debug)).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
         try #require(handler.entries.map(\.level) == [.debug])

@@ -168,6 +168,21 @@ import Testing
         #expect(life.state.value == 1 && life.state.error == nil && !life.state.isFetching)
     }
 
+    @Test(arguments: [Response.Source.stale, .cache])
+    func `a response that is served in place of a failure replaces no value, and has the error`(
+        source: Response.Source
+    ) throws {
+        var (known, unknown) = (try Self.settled(), Life())
+        var answer = Self.answer(0, at: 300, source: source)
+        answer.failure = ConnectionError(.cannotConnect, "no network")
+        known.end(.success(answer), at: 0)
+        #expect(known.state.value == 1 && known.state.error?.isOffline == true && !known.state.isFetching)
+        unknown.end(.success(answer), at: 0)
+        #expect(unknown.state.value == 0 && unknown.state.error?.isOffline == true && !unknown.state.isFetching)
+        known.end(.success(Self.answer(2, at: 400)), at: 0)
+        #expect(known.state.value == 2 && known.state.error == nil)
+    }
+
     // MARK: Users
 
     @Test func `the value of a forgotten user is dropped, and so is a later response for that user`() throws {

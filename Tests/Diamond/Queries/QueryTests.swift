@@ -54,6 +54,29 @@ import Testing
         await recorder.untilLast { $0.error == nil && $0.value == 1 && !$0.isFetching }
     }
 
+    /// A failure of the server.
+    enum Failure: CaseIterable { case network, status }
+
+    @Test(arguments: Failure.allCases)
+    func `a failure in place of which the stored value is served is reported until a fetch succeeds`(failure: Failure)
+        async throws
+    {
+        let engine = fixture.engine { $0.retry = .never }
+        var request = QueryFixture.cities
+        request.cache = .networkElseCache
+        let first = try await engine.send(request)
+        #expect(first.text == "1")
+        fixture.clock.advance(by: .seconds(61))
+        if failure == .network { fixture.server.isOffline = true } else { fixture.server.status = 503 }
+        let recorder = QueryRecorder(engine.updates(request))
+        await recorder.untilLast { $0.error != nil && $0.version == 1 && !$0.isFetching }
+        #expect(recorder.last?.error?.code == (failure == .network ? .cannotConnect : .badStatus))
+        #expect(recorder.last?.error?.isOffline == (failure == .network))
+        (fixture.server.isOffline, fixture.server.status, fixture.server.version) = (false, 200, 2)
+        try await engine.invalidate(.tag("cities"))
+        await recorder.untilLast { $0.error == nil && $0.version == 2 && !$0.isFetching }
+    }
+
     @Test func `a body that cannot be decoded is reported with the last value, and is not stored`() async throws {
         let body = Guarded("1")
         let transport = StubTransport { _ in .stub(body: body.withLock { $0 }) }

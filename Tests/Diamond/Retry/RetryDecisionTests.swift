@@ -81,6 +81,26 @@ import Testing
         },
     ]
 
+    /// Failures of requests that have a stored response.
+    static let answeredOffline: [RetryRow] = [
+        RetryRow(.get, .unsent(.cannotConnect), .end(.answeredOffline)),
+        RetryRow(.get, .unsent(.cannotResolveHost), .end(.answeredOffline)),
+        RetryRow(.get, .sent(.timedOut), .end(.answeredOffline)),
+        RetryRow(.get, .sent(.connectionLost), .again(0, .connectionClosed)),
+        RetryRow(.get, .sent(.connectionLost), .end(.answeredOffline)) {
+            ($0.history.counted, $0.history.hasLostConnection) = (1, true)
+        },
+        RetryRow(.get, .unsent(.tlsFailed), .free(25)),
+        RetryRow(.get, .midway(.connectionLost), .again(25, .interrupted)),
+        RetryRow(.get, .status(503), .again(25, .status)),
+        RetryRow(.get, .status(421), .free(0, .misdirected)),
+        RetryRow(.get, .unsent(.cannotConnect), .end(.attemptsUsed)) { $0.policy = .never },
+    ].map { row in
+        var row = row
+        row.situation.isAnsweredOffline = true
+        return row
+    }
+
     /// Errors that another attempt would not change.
     static let permanent: [RetryRow] = [
         RetryRow(.get, .unsent(.badURL), .end(.permanent)),
@@ -271,7 +291,7 @@ import Testing
 
     static let table =
         unprocessed + ambiguous + lost + permanent + statuses + running + misdirected + unauthorized + pushedBack
-        + limits
+        + limits + answeredOffline
 
     @Test(arguments: table) func `a retry decision depends on method, result, history and policy`(row: RetryRow) {
         let decision = RetryDecision(row.situation)

@@ -15,6 +15,16 @@ struct ActivityRequest: Sendable {
     var url: @Sendable () -> String
 }
 
+extension ActivityRequest {
+    /// - Parameters:
+    ///   - url: the URL as it is sent.
+    ///   - rules: the request's own rules.
+    init(_ method: HTTPRequest.Method, url: String, rules own: IdentityRules, in activity: Activity) {
+        self.method = method
+        self.url = { [rules = activity.rules] in rules.adding(own).printable(url) }
+    }
+}
+
 /// The properties that the intervals of one exchange share.
 struct ActivityScope: Sendable {
     let activity: Activity
@@ -32,9 +42,5 @@ struct ActivityScope: Sendable {
     }
 
     /// The request as an interval reports it.
-    var request: ActivityRequest {
-        ActivityRequest(method: method) { [rules = activity.rules, own = rules, url] in
-            rules.adding(own).printable(url)
-        }
-    }
+    var request: ActivityRequest { ActivityRequest(method, url: url, rules: rules, in: activity) }
 }

@@ -70,6 +70,9 @@ struct ConnectionCallbacks {
         return callbacks
     }
 
+    /// Whether a callback gets the result.
+    var hasCallbacks: Bool { !callbacks.isEmpty }
+
     /// Whether there is neither a callback nor an outcome handler.
     var isEmpty: Bool { callbacks.isEmpty && handlers.isEmpty }
 

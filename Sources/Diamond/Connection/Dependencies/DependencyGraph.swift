@@ -133,6 +133,7 @@ enum DependencyGraph {
     /// the connection has unfinished dependencies.
     static func needsGate(_ connection: Connection) -> Bool {
         state.withLock { _ in
+            connection.isQueued = true
             guard !connection.isWatched else { return false }
             connection.isWatched = true
             return connection.isHeld
@@ -150,6 +151,9 @@ enum DependencyGraph {
     }
 
     static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
+
+    /// Whether a queue of the app may have the connection.
+    static func isQueued(_ connection: Connection) -> Bool { state.withLock { _ in connection.isQueued } }
 
     // MARK: Cycles through operations that are no connections
 

@@ -5,7 +5,7 @@ public import Foundation
 extension Connection {
     /// The progress of the transfer over the wire: first the current value, then its changes. The stream ends with
     /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. A
-    /// connection that the cache answers stays at its initial progress.
+    /// connection that the cache answers stays at its initial progress. Observing starts nothing, as for ``states``.
     ///
     /// Progress is coalesced: a slow reader gets only the newest value, and always the last. Without a reader nothing
     /// is reported.

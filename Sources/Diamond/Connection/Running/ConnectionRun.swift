@@ -104,5 +104,6 @@ extension ConnectionRun: CallerRun {
     func beginIfAllowed() -> Bool { connection.beginIfAllowed(self) }
     func concludeIfAllowed() -> Bool { connection.concludeIfAllowed(self) }
     func recordIfAllowed() -> Bool { connection.recordIfAllowed(self) }
+    var isAwaited: Bool { connection.isAwaited }
     var resumeSlot: ResumeSlot { connection.resumeSlot }
 }

@@ -20,6 +20,8 @@ protocol CallerRun: AnyObject, PriorityWaiter {
     ///
     /// - Returns: `false` if the run was given up: nothing must be written.
     func recordIfAllowed() -> Bool
+    /// Whether a task or a callback waits for the outcome of the run, which is still wanted.
+    var isAwaited: Bool { get }
 
     /// The slot for a partial response of a paused run that may not be stored.
     var resumeSlot: ResumeSlot { get }

@@ -174,6 +174,15 @@ extension ResolvedRequest {
 
 // MARK: Activity
 
+extension ResolvedRequest {
+    /// Returns the request as the events of the cache report it.
+    func lookup(in activity: Activity) -> ActivityLookup {
+        ActivityLookup(
+            ActivityRequest(wire.method, url: url, rules: wire.rules, in: activity), lane: permitScope.lane,
+            key: identity.value?.key)
+    }
+}
+
 extension RequestContext {
     /// The properties that the intervals of an exchange have in common.
     func scope(in activity: Activity, of parent: ActivityInterval.ID?) -> ActivityScope {

@@ -19,11 +19,14 @@ final class SharedExchangeKey: Hashable, Sendable {
         let bodyLimit: Int?
         let lane: Lane
         let tags: Tags
+        /// An exchange that is answered offline makes fewer attempts.
+        let isAnsweredOffline: Bool
 
         static func == (one: Parts, other: Parts) -> Bool {
             one.method == other.method && one.url.isExactly(other.url) && one.headers.isExactly(other.headers)
                 && one.body == other.body && one.timeout == other.timeout && one.retry == other.retry
                 && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags == other.tags
+                && one.isAnsweredOffline == other.isAnsweredOffline
         }
     }
 
@@ -37,7 +40,8 @@ final class SharedExchangeKey: Hashable, Sendable {
         retry: RetryPolicy,
         bodyLimit: Int? = nil,
         lane: Lane,
-        tags: Tags
+        tags: Tags,
+        isAnsweredOffline: Bool = false
     ) {
         let body: Data?
         switch request.body {
@@ -48,7 +52,8 @@ final class SharedExchangeKey: Hashable, Sendable {
         self.key = key
         parts = Parts(
             method: request.method, url: request.url, headers: request.headers, body: body, timeout: request.timeout,
-            retry: retry, bodyLimit: bodyLimit, lane: lane, tags: tags)
+            retry: retry, bodyLimit: bodyLimit, lane: lane, tags: tags,
+            isAnsweredOffline: isAnsweredOffline)
     }
 
     static func == (one: SharedExchangeKey, other: SharedExchangeKey) -> Bool {

@@ -31,6 +31,12 @@ struct DurableRun: Sendable {
     /// same job.
     private func mayWriteResult() -> Bool { caller.run?.recordIfAllowed() != false }
 
+    /// Whether the caller still waits for the response, and gets it whole. The outcome of a model's save is read from
+    /// its job.
+    private func isDelivered(_ sent: SentRequest) -> Bool {
+        sent.isComplete && !sent.isCanceled && !draft.draft.policy.storesAnswer && caller.run?.isAwaited != false
+    }
+
     // MARK: Durable
 
     private func response(to job: ReplayTable.Claimed) async throws(ConnectionError) -> Response {
@@ -55,7 +61,8 @@ struct DurableRun: Sendable {
             await attempt.markUnsent(interruptedAnswer: sent.interruptedAnswer)
             throw ConnectionError(canceledWithJob: job.id, sent.response)
         }
-        let result = attempt.known(sent.result(draft.draft.policy, in: queue), isWanted: !isReturned)
+        var result = attempt.known(sent.result(draft.draft.policy, in: queue), isWanted: !isReturned)
+        result.isDelivered = isDelivered(sent)
         let state = await durable.finish(job, result: result, in: queue)
         // A caller that has canceled receives the cancellation, even if there was an answer.
         guard !sent.isCanceled || isReturned else {

@@ -14,6 +14,13 @@ struct SentRequest: Sendable {
     /// Whether the request was canceled before its response was complete.
     var isInterrupted: Bool { isCanceled && error?.response == nil }
 
+    /// Whether the caller gets the whole response, or an error that says as much as the job.
+    var isComplete: Bool {
+        guard let error else { return true }
+        if case .failed(.unsendable, _, _) = outcome { return true }
+        return error.response != nil
+    }
+
     /// The outcome of the response, if the request was canceled while the body arrived.
     var interruptedAnswer: ReplayOutcome? { error?.head.value == nil ? nil : outcome }
 

@@ -76,6 +76,14 @@ struct CacheLookup: Sendable {
         return Fallback(stored: stored, source: isFresh ? .cache : .stale, kind: fallback)
     }
 
+    /// Whether the stored response of a plan is served if the server cannot be reached.
+    func isAnsweredOffline(_ plan: ExchangePlan) -> Bool {
+        guard plan.isAwaited, let stored = plan.stored,
+            case .ask(_, let fallback) = decision(on: stored.response, for: plan.context.resolved)
+        else { return false }
+        return fallback != .none
+    }
+
     /// Whether a response that can be served was stored since a plan was made. Reads memory only.
     @inline(never)
     func isSuperseded(_ plan: ExchangePlan) -> Bool {
@@ -153,7 +161,7 @@ struct CacheLookup: Sendable {
         after attempts: [Attempt] = [],
         forwarding: CacheForwarding? = nil
     ) -> Response {
-        activity.report(.hit(source))
+        activity.report(.hit(source, request.lookup(in: activity)))
         let now = now()
         let form = request.form(of: stored, at: now)
         if let key = request.identity.value?.key {

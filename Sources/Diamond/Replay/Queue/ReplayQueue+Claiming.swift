@@ -144,17 +144,20 @@ extension ReplayQueue {
     ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
     ///     none.
     ///   - report: receives each error that keeps the outcome from the disk, and `nil` once it is written.
+    ///   - isDelivered: returns whether a caller gets the outcome, even if it ends the job without success.
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(
         _ job: ReplayTable.Claimed,
         outcome: ReplayOutcome,
         answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
-        reportingFailure report: @Sendable (ReplayError?) -> Void = { _ in }
+        reportingFailure report: @Sendable (ReplayError?) -> Void = { _ in },
+        isDelivered: @escaping @Sendable () -> Bool = { false }
     ) async -> ReplayState? {
         await owner.outcomes.writing {
             await writeOutcome(
-                of: job, outcome: outcome, answer: answer, unknownAt: unknownAt, reportingFailure: report)
+                of: job, outcome: outcome, answer: answer, unknownAt: unknownAt, reportingFailure: report,
+                isDelivered: isDelivered)
         }
     }
 
@@ -163,7 +166,8 @@ extension ReplayQueue {
         outcome: ReplayOutcome,
         answer: ReplayAnswer?,
         unknownAt: Int64?,
-        reportingFailure reportFailure: @Sendable (ReplayError?) -> Void
+        reportingFailure reportFailure: @Sendable (ReplayError?) -> Void,
+        isDelivered: @escaping @Sendable () -> Bool
     ) async -> ReplayState? {
         let draw = clock.draw()
         var tries = 0
@@ -172,8 +176,8 @@ extension ReplayQueue {
             do throws(ReplayError) {
                 let state = try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
-                        job.id, token: job.token, outcome: outcome, answer: answer, unknownAt: unknownAt, draw: draw,
-                        on: connection, ledger: &ledger)
+                        job.id, token: job.token, outcome: outcome, isDelivered: isDelivered(), answer: answer,
+                        unknownAt: unknownAt, draw: draw, on: connection, ledger: &ledger)
                 }
                 reportFailure(nil)
                 return state

@@ -21,6 +21,13 @@ extension ReplayRow {
         if !state.isEnd, let reason = reviewReason(at: now) { end(.needsReview, reason: reason) }
     }
 
+    /// Ends a job without success as done, because its caller has the final answer or error, and decides. In strict
+    /// order it stays dead: the later jobs wait until a person decides.
+    mutating func endAsDelivered() {
+        guard state == .dead, !isStrict, [.refused, .unsendable, .attemptsUsed].contains(reason) else { return }
+        state = .done
+    }
+
     /// Sets the state of an open job: held if the job itself is held, waiting until its time, ready otherwise.
     mutating func updateState(at now: Int64) {
         state = isHeld ? .held : runAt > now ? .waiting : .ready

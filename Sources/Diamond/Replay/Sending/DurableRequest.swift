@@ -151,10 +151,15 @@ extension ReplayQueue {
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
     @discardableResult
     fileprivate func finishAndLeave(_ job: ReplayTable.Claimed, result: JobResult) async -> ReplayState? {
+        let isDelivered = Guarded(result.isDelivered)
         let state = await Deadline.value(within: clock.endTimeout) { [self] in
             defer { owner.leave() }
-            return await finish(job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt)
+            return await finish(
+                job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt,
+                isDelivered: { isDelivered.withLock { $0 } })
         }
+        // The caller has waited too long, and gets the error `queued`.
+        if state == nil { isDelivered.withLock { $0 = false } }
         return state ?? nil
     }
 }

@@ -9,6 +9,8 @@ package struct JobResult: Sendable {
     var unknownAt: Int64?
     /// The answer to store with the job; `nil` for none.
     let answer: ReplayAnswer?
+    /// Whether a caller waits for the outcome, and gets it even if it ends the job without success.
+    var isDelivered = false
     /// Called with the job's new state when it is on disk; `nil` if another owner has the job.
     let notify: @Sendable (ReplayState?) async -> Void
 

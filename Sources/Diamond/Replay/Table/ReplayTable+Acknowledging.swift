@@ -99,6 +99,7 @@ extension ReplayTable {
     /// Writes the outcome of an attempt.
     ///
     /// - Parameters:
+    ///   - isDelivered: whether a caller gets the outcome, even if it ends the job without success.
     ///   - answer: the answer to store with the job; `nil` for none.
     ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
     ///     none.
@@ -108,6 +109,7 @@ extension ReplayTable {
         _ id: Int64,
         token: Int64,
         outcome: ReplayOutcome,
+        isDelivered: Bool = false,
         answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
         draw: Double,
@@ -124,6 +126,7 @@ extension ReplayTable {
             row.wasUndecodable = try hasFailed(id, code: code, on: connection)
         }
         row.apply(outcome, at: ledger.now, draw: draw)
+        if isDelivered { row.endAsDelivered() }
         if let failure = outcome.failure, row.reason != .returned {
             try addFailure(
                 of: id, code: failure.code, message: failure.message, startedAt: startedAt, on: connection,

@@ -47,6 +47,8 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let committed = Code(description: "committed")
         /// The request's body could be read only once, and was read.
         public static let bodyConsumed = Code(description: "bodyConsumed")
+        /// The server cannot be reached, and a stored response is served at once (``CachePolicy/networkElseCache``).
+        public static let answeredOffline = Code(description: "answeredOffline")
         /// ``RetryPolicy/attempts`` are used up.
         public static let attemptsUsed = Code(description: "attemptsUsed")
         /// Too many requests to this origin were retried recently.

@@ -55,7 +55,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The job was discarded.
     public static let discarded = ReplayReason(description: "discarded")
 
-    // Dead:
+    // Dead, or done if a caller has the answer or error itself, except in strict order:
 
     /// The server refused the job, with a status that another attempt does not change.
     public static let refused = ReplayReason(description: "refused")

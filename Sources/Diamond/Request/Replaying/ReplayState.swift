@@ -20,7 +20,7 @@ public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
     case running
     /// The job is held until it, its key, its identity or its lane is released.
     case held
-    /// The job is finished or discarded.
+    /// The job is finished or discarded, or was refused and its caller has the answer.
     case done
     /// The job will not be sent any more, unless it is redriven.
     case dead

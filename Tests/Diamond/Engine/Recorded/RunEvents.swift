@@ -36,7 +36,8 @@ final class RunEvents: ActivityObserver {
                 state.places[interval.id] = nil
                 state.open.remove(interval.id)
                 state.facts.append("-\(Self.text(interval))" + (outcome.description == "none" ? "" : ": \(outcome)"))
-            case .hit(let source): state.facts.append("hit \(source.rawValue)")
+            case .hit(let source, _): state.facts.append("hit \(source.rawValue)")
+            case .miss: state.facts.append("miss")
             case .job(let change):
                 let states = [change.from, change.to].map { $0.map { "\($0)" } ?? "none" }
                 state.facts.append(

@@ -110,7 +110,7 @@ import Testing
         connection.resume()
         #expect(try await connection.response.status == .notFound)
         let job = try #require(try engine.queue().jobs().first)
-        #expect(job.state == .dead && job.unknownSince == nil)
+        #expect(job.reason == .refused && job.unknownSince == nil)
     }
 
     @Test func `a job without a network waits as offline after a pause between two attempts`() async throws {

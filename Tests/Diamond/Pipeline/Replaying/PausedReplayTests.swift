@@ -127,9 +127,9 @@ import Testing
             connection.pause()
         }
         fixture.serve { _ in .stub(status: 404) }
-        if isCutOff { connection.resume() } else { engine.enqueue(connection) }
+        if isCutOff { connection.resume() }
         #expect(try await connection.response.status == .notFound)
-        #expect(try engine.queue().jobs().map(\.state) == [isCutOff ? .done : .dead])
+        #expect(try engine.queue().jobs().map(\.reason) == [isCutOff ? .gone : .refused])
     }
 
     /// When the pause begins, and whether the first response is lost.
