@@ -15,7 +15,7 @@ extension ReplayQueue {
     /// Returns jobs in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - filter: the filter of the jobs; by default all match.
+    ///   - filter: the filter of the jobs; by default all match, except those of identities that have signed out.
     ///   - id: the id of the last job of the previous page; 0 for the first page.
     ///   - limit: the maximum number of jobs; 100 by default.
     public func jobs(
@@ -41,7 +41,7 @@ extension ReplayQueue {
         return try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
     }
 
-    /// Returns the number of jobs in each state. The cost does not depend on the number of jobs.
+    /// Returns the number of jobs in each state, of all identities. The cost does not depend on the number of jobs.
     public func counts() throws(ReplayError) -> [ReplayState: Int] {
         try read { (connection) throws(SQLiteError) in try ReplayTable.stateCounts(on: connection) }
     }
@@ -129,21 +129,28 @@ extension ReplayQueue {
         public let count: Int
     }
 
-    /// Returns the ordering keys that have jobs.
+    /// Returns the ordering keys that have jobs, except those whose first job belongs to an identity that has signed
+    /// out.
     ///
     /// - Parameter limit: the maximum number of keys; 1,000 by default.
     public func keys(limit: Int = 1000) throws(ReplayError) -> [OrderingKey] {
-        try keys(limit: limit, onlyBlocked: false)
+        try keys(limit: limit, onlyBlocked: false, includesSignedOut: false)
     }
 
     /// Returns the ordering keys that have jobs.
     ///
-    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
-    package func keys(limit: Int, onlyBlocked: Bool) throws(ReplayError) -> [OrderingKey] {
+    /// - Parameters:
+    ///   - onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    ///   - includesSignedOut: whether to return keys whose head belongs to an identity that has signed out.
+    package func keys(
+        limit: Int, onlyBlocked: Bool, includesSignedOut: Bool = true
+    ) throws(ReplayError) -> [OrderingKey] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
             var keys: [OrderingKey] = []
-            for keyHead in try ReplayTable.keyHeads(limit: limit, onlyBlocked: onlyBlocked, on: connection) {
+            let heads = try ReplayTable.keyHeads(
+                limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut, on: connection)
+            for keyHead in heads {
                 guard let job = try ReplayTable.job(keyHead.head, on: connection) else { continue }
                 keys.append(OrderingKey(head: job.shifted(by: lead), count: keyHead.count))
             }

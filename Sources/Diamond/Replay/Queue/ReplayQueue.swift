@@ -142,6 +142,7 @@ public final class ReplayQueue: Sendable {
         guard isTime else { return }
         try owner.removeOrphanedLocks()
         try await releaseOrphans()
+        try await eraseJobsOfSignedOut()
         let retention = retention
         var isMore = true
         while isMore, !Task.isCancelled {
@@ -237,6 +238,7 @@ public final class ReplayQueue: Sendable {
     /// queue.
     public func close() async {
         await owner.retire()
+        _ = await Deadline.value(within: clock.endTimeout) { try? await self.eraseJobsOfSignedOut() }
         // If another process holds the file for long, that process empties the log when it closes.
         _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
     }

@@ -84,6 +84,22 @@ final class ReplayWriter: Sendable {
         }
     }
 
+    /// Overwrites what was deleted, and empties the log, after the writes that wait. Rewrites the whole file.
+    func overwriteErased() async throws(ReplayError) {
+        let failure: SQLiteError? = await withCheckedContinuation { continuation in
+            queue.async {
+                do throws(SQLiteError) {
+                    try self.database.vacuum()
+                    self.database.emptyLog()
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error)
+                }
+            }
+        }
+        if let failure { throw ReplayError(failure) }
+    }
+
     /// Reads on a connection of its own, concurrently with writes.
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value

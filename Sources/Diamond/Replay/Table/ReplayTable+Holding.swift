@@ -5,22 +5,27 @@ import Foundation
 extension ReplayTable {
     /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, return to the queue, or are
     /// claimed.
+    ///
+    /// - Parameter isSignOut: whether the hold is that of an identity that signs out.
     static func add(
         _ hold: ReplayHold,
         reason: String,
+        isSignOut: Bool = false,
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            INSERT INTO hold (kind, name, reason, since) VALUES (?, ?, ?, ?)
-            ON CONFLICT (kind, name) DO UPDATE SET reason = excluded.reason
+            INSERT INTO hold (kind, name, reason, since, is_sign_out) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (kind, name)
+            DO UPDATE SET reason = excluded.reason, is_sign_out = max(is_sign_out, excluded.is_sign_out)
             """
         )
         try statement.bind(hold.kind, at: 1)
         try statement.bind(hold.name, at: 2)
         try statement.bind(reason, at: 3)
         try statement.bind(ledger.now, at: 4)
+        try statement.bind(isSignOut, at: 5)
         try statement.run()
     }
 

@@ -66,6 +66,11 @@ extension ReplayTable {
         try connection.integer("SELECT ifnull(max(id), 0) FROM job")
     }
 
+    /// The SQL condition for the jobs without an identity, and of those that have not signed out.
+    static let isSignedIn = """
+        NOT EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = job.identity AND is_sign_out = 1)
+        """
+
     /// The head of an ordering key, and the number of its jobs.
     struct KeyHead {
         /// The id of the head.
@@ -75,10 +80,13 @@ extension ReplayTable {
 
     /// Returns the heads of ordering keys, and the number of jobs of each.
     ///
-    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    /// - Parameters:
+    ///   - onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    ///   - includesSignedOut: whether to return keys whose head belongs to an identity that has signed out.
     static func keyHeads(
         limit: Int,
         onlyBlocked: Bool,
+        includesSignedOut: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [KeyHead] {
         let statement = try connection.statement(
@@ -86,12 +94,14 @@ extension ReplayTable {
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
                 AND (state < 4 OR (is_strict = 1 AND state > 4)))
             FROM job AS head INDEXED BY job_head WHERE head.ordering_key IS NOT NULL AND head.is_head = 1
-                AND (?2 = 0 OR head.state IN (3, 5, 6))
+                AND (?2 = 0 OR head.state IN (3, 5, 6)) AND (?3 = 1 OR NOT EXISTS (
+                    SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = head.identity AND is_sign_out = 1))
             ORDER BY head.ordering_key LIMIT ?1
             """
         )
         try statement.bind(Int64(limit), at: 1)
         try statement.bind(onlyBlocked, at: 2)
+        try statement.bind(includesSignedOut, at: 3)
         var heads: [KeyHead] = []
         while try statement.step() {
             heads.append(KeyHead(head: statement.int64(0), count: Int(statement.int64(1))))
@@ -146,6 +156,7 @@ extension ReplayFilter {
         if let enqueuedBefore {
             conditions.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
         }
+        if identity == nil, !includesSignedOut { conditions.append((ReplayTable.isSignedIn, nil)) }
         return conditions
     }
 }
