@@ -8,8 +8,8 @@
 --   call, location, headers and message: empty, or NULL.
 --   details: the sealed values that have no digest, or are shown by their names.
 --   request, and the body of an answer: sealed. The body contains the headers.
--- Each sealed value begins with the length of the name of its key in one byte, and that name. Digests and checksums are
--- those of the sealed values, so that they can be verified without the key.
+-- Each sealed value begins with the length of the name of its key in two bytes, and that name. Digests and checksums
+-- are those of the sealed values, so that they can be verified without the key.
 
 ALTER TABLE job ADD COLUMN details BLOB;      -- NULL in a queue that is not sealed
 

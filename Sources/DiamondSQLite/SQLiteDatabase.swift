@@ -279,6 +279,7 @@ extension SQLiteDatabase {
     ) throws(SQLiteError) -> SQLiteHandle {
         // Set first, because the switch to WAL fails without it while another process opens the file.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
+        handle.context = configuration.context
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
         diamond_sqlite3_defensive(handle.pointer, 1)
         // Without this, SQLite prepares a statement again for each bound value if a partial index might apply to it.

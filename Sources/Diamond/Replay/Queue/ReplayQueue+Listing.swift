@@ -50,12 +50,17 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError``: `badRequest` if the stored request cannot be decoded, or the job is damaged on disk.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let stored = try read { (connection) throws(SQLiteError) in
-            try ReplayTable.storedRow(id, withRequest: true, on: connection)
+        let (stored, request) = try read { (connection) throws(SQLiteError) -> (ReplayTable.StoredRow?, Data?) in
+            let stored = try ReplayTable.storedRow(id, withRequest: true, on: connection)
+            guard let stored, !stored.request.isEmpty, stored.damage == nil else { return (stored, nil) }
+            return (stored, try connection.opened(request: stored.request, of: id))
         }
         guard let stored, !stored.request.isEmpty else { return nil }
-        if let damage = stored.damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
-        do throws(RequestError) { return try Request(json: stored.request) } catch { throw ReplayError(error) }
+        guard let request else {
+            let damage = stored.damage ?? "its request's seal is broken"
+            throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)")
+        }
+        do throws(RequestError) { return try Request(json: request) } catch { throw ReplayError(error) }
     }
 
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.

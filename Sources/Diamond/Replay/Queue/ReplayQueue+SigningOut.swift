@@ -14,7 +14,8 @@ extension ReplayQueue {
     func signOut(_ identity: String, discardingJobs discardsJobs: Bool) async throws(ReplayError) {
         let hold = ReplayHold.identity(identity)
         try await apply(hold, reason: "signed out", isSignOut: true)
-        try await eraseJobs(of: identity, includingOpen: discardsJobs)
+        let stored = try read { (connection) throws(SQLiteError) in connection.stored(identity, .identity) }
+        try await eraseJobs(of: stored, includingOpen: discardsJobs)
         if discardsJobs { _ = try await end(hold) }
         try await writer.overwriteErased()
     }
@@ -27,6 +28,7 @@ extension ReplayQueue {
         if isErased { try await writer.overwriteErased() }
     }
 
+    /// - Parameter identity: the identity as it is in its column.
     /// - Returns: whether there were any.
     @discardableResult
     private func eraseJobs(

@@ -187,6 +187,7 @@ final class ReplayWriter: Sendable {
     ) throws(ReplayError) -> [ReplayTransition] {
         do throws(SQLiteError) {
             return try database.write(busyTimeout: waitsIfBusy ? nil : .zero) { (connection) throws(SQLiteError) in
+                try ReplayTable.refuseIfSealed(on: connection)
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 try body(connection, &ledger)

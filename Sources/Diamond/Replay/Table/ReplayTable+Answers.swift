@@ -29,6 +29,7 @@ extension ReplayTable {
     static func store(
         _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
+        let answer = try connection.sealing?.sealed(answer, of: id) ?? answer
         let statement = try connection.statement(
             """
             UPDATE answer SET status = ?2, location = ?3, body = ?4, received_at = ?5, checksum = ?6, headers = ?7
@@ -47,6 +48,15 @@ extension ReplayTable {
 
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
     static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> StoredAnswer? {
+        let stored = try storedAnswer(of: id, on: connection)
+        guard case .answer(let answer) = stored, let sealing = connection.sealing else { return stored }
+        return try sealing.opened(answer, of: id).map { .answer($0) } ?? .damaged
+    }
+
+    /// Returns the answer to a job as it is on disk, in clear or sealed.
+    static func storedAnswer(
+        of id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> StoredAnswer? {
         let statement = try connection.statement(
             "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = ?")
         try statement.bind(id, at: 1)
@@ -71,7 +81,7 @@ extension ReplayTable {
                 WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
                 """)
         var jobs: [(ReplayJob, Bool)] = []
-        while try statement.step() { jobs.append((ReplayJob(statement), statement.int64(columnCount) != 0)) }
+        while try statement.step() { jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0)) }
         return jobs
     }
 

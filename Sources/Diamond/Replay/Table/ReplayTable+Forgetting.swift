@@ -93,7 +93,7 @@ extension ReplayTable {
 
     // MARK: Signing out
 
-    /// Returns the identities that have signed out.
+    /// Returns the identities that have signed out, as they are in their columns.
     static func signedOut(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let statement = try connection.statement("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out = 1")
         var names: [String] = []
@@ -103,8 +103,10 @@ extension ReplayTable {
 
     /// Returns a batch of the jobs of an identity to delete after it has signed out, in the order of their ids.
     ///
-    /// - Parameter includesOpen: whether to return all its jobs. Otherwise returns those that have ended, without those
-    ///   that open jobs need: they stop later jobs in strict order, or have an answer with the id that a job waits for.
+    /// - Parameters:
+    ///   - identity: the identity as it is in its column.
+    ///   - includesOpen: whether to return all its jobs. Otherwise returns those that have ended, without those that
+    ///     open jobs need: they stop later jobs in strict order, or have an answer with the id that a job waits for.
     static func jobs(
         of identity: String,
         includingOpen includesOpen: Bool,

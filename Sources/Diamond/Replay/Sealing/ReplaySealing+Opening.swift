@@ -1,0 +1,77 @@
+import Crypto
+import DiamondSQLite
+import Foundation
+
+/// The queue's secret. It is created when a queue is sealed, and stored sealed. The row that has it says that the queue
+/// is sealed.
+extension ReplaySealing {
+    private static let secretContext = Data("diamond 1 queue secret".utf8)
+
+    /// Reads the secret. Seals a queue in clear, and seals all values again if another key has sealed the secret.
+    ///
+    /// - Throws: the error `cannotSeal` if the seal does not have the key of the queue. Then nothing is changed.
+    func open(_ database: SQLiteDatabase) throws(SQLiteError) {
+        let isChanged =
+            try database.read { (connection) throws(SQLiteError) in try find(on: connection).keyID } != seal.keyID
+        guard isChanged else { return }
+        let hasSealed = try database.write { (connection) throws(SQLiteError) in
+            // Read again: another process may have sealed the queue meanwhile.
+            let found = try find(on: connection)
+            guard found.keyID != seal.keyID else { return false }
+            try ReplayTable.saveSecret(sealed(secret: found.secret), keyID: seal.keyID, on: connection)
+            try ReplayTable.reseal(wasSealed: found.keyID != nil, by: self, on: connection)
+            return true
+        }
+        // The values in clear are overwritten, also in the log.
+        if hasSealed {
+            try database.vacuum()
+            database.emptyLog()
+        }
+    }
+
+    /// The secret, and the name of the key that has sealed it; `nil` for a new one.
+    private struct Secret {
+        var secret: Data
+        var keyID: String?
+    }
+
+    /// Finds the secret, and uses it.
+    private func find(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Secret {
+        let stored = try ReplayTable.secret(on: connection)
+        guard let stored else {
+            let new = Data(SymmetricKey(size: .bits256).withUnsafeBytes(Array.init))
+            use(secret: new)
+            return Secret(secret: new, keyID: nil)
+        }
+        do {
+            let secret = try seal.open(stored.value, keyID: stored.keyID, context: Self.secretContext)
+            use(secret: secret)
+            return Secret(secret: secret, keyID: stored.keyID)
+        } catch let error as CacheSealError where error.code == .unknownKey {
+            throw ReplayTable.sealedError("with the key '\(stored.keyID)', not '\(seal.keyID)': give that key, or its name")
+        } catch let error as CacheSealError where error.code == .notAuthentic {
+            throw ReplayTable.sealedError("with another key of the name '\(stored.keyID)': give that key")
+        } catch {
+            throw SQLiteError(cannotSeal: error, path: "replay.sqlite")
+        }
+    }
+
+    private func sealed(secret: Data) throws(SQLiteError) -> Data {
+        do { return try seal.seal(secret, context: Self.secretContext) } catch {
+            throw SQLiteError(cannotSeal: error, path: "replay.sqlite")
+        }
+    }
+}
+
+extension ReplayTable {
+    /// Throws if the queue is sealed, and this process has opened it without a seal.
+    static func refuseIfSealed(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        guard connection.context == nil, let keyID = try secret(on: connection)?.keyID else { return }
+        throw sealedError("with the key '\(keyID)': give its seal (Engine.Configuration.seal)")
+    }
+
+    /// Returns the error for a sealed queue.
+    fileprivate static func sealedError(_ text: String) -> SQLiteError {
+        SQLiteError(.cannotSeal, "is sealed \(text)", path: "replay.sqlite")
+    }
+}
