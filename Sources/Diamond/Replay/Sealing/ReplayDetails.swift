@@ -51,7 +51,8 @@ struct StoredDetails {
     ///   - request: the request in its written form.
     ///   - id: the id of the job.
     init(
-        _ details: ReplayDetails, uniqueKey: Data?, request: Data, of id: Int64, on connection: borrowing SQLiteConnection
+        _ details: ReplayDetails, uniqueKey: Data?, request: Data, of id: Int64,
+        on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         columns = details
         self.uniqueKey = uniqueKey

@@ -16,6 +16,9 @@ final class ReplaySealing: Sendable {
 
     init(_ seal: any CacheSeal) { self.seal = seal }
 
+    /// Whether the secret is known. Otherwise the queue is in clear.
+    var isOpen: Bool { names.withLock { $0 != nil } }
+
     func use(secret: Data) {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret), info: Data("diamond queue names".utf8), outputByteCount: 32)
@@ -74,7 +77,10 @@ final class ReplaySealing: Sendable {
 
 extension SQLiteConnection {
     /// The sealing of the queue; `nil` for a queue in clear.
-    var sealing: ReplaySealing? { context as? ReplaySealing }
+    var sealing: ReplaySealing? {
+        guard let sealing = context as? ReplaySealing, sealing.isOpen else { return nil }
+        return sealing
+    }
 
     /// Returns a name as it is in a column: its digest in a sealed queue.
     func stored(_ name: String, _ column: ReplaySealing.Column) -> String {

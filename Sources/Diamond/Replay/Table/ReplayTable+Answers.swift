@@ -81,7 +81,9 @@ extension ReplayTable {
                 WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
                 """)
         var jobs: [(ReplayJob, Bool)] = []
-        while try statement.step() { jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0)) }
+        while try statement.step() {
+            jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0))
+        }
         return jobs
     }
 

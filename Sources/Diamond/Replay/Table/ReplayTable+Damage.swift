@@ -116,7 +116,8 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Data? {
         let stored = try storedRequest(of: row.id, on: connection)
-        if ReplayRow.digest(of: stored) == row.digest, let request = try connection.opened(request: stored, of: row.id) {
+        if ReplayRow.digest(of: stored) == row.digest, let request = try connection.opened(request: stored, of: row.id)
+        {
             return request
         }
         var damaged = row

@@ -130,15 +130,18 @@ extension ReplayTable {
     }
 
     static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [HoldRow] {
-        let statement = try connection.statement("SELECT kind, name, reason, since, details FROM hold ORDER BY kind, name")
+        let statement = try connection.statement(
+            "SELECT kind, name, reason, since, details FROM hold ORDER BY kind, name")
         var holds: [HoldRow] = []
         while try statement.step() {
             var stored = StoredHold(
-                name: statement.text(1), reason: statement.text(2), details: statement.isNull(4) ? nil : statement.data(4))
+                name: statement.text(1), reason: statement.text(2),
+                details: statement.isNull(4) ? nil : statement.data(4))
             try stored.open(kind: statement.text(0), on: connection)
             holds.append(
                 HoldRow(
-                    hold: ReplayHold(kind: statement.text(0), name: stored.name), reason: stored.reason, since: statement.int64(3).clamped(to: ReplayRow.sensible)))
+                    hold: ReplayHold(kind: statement.text(0), name: stored.name), reason: stored.reason,
+                    since: statement.int64(3).clamped(to: ReplayRow.sensible)))
         }
         return holds
     }

@@ -75,7 +75,8 @@ extension ReplayTable {
             job.details, uniqueKey: job.uniqueKey, request: job.request, of: id, on: connection)
         // The secret is the same, so the digest is.
         if wasSealed { stored.uniqueKey = job.uniqueKey }
-        try update(id, to: stored, digest: isRequestIntact ? ReplayRow.digest(of: stored.request) : job.digest, on: connection)
+        try update(
+            id, to: stored, digest: isRequestIntact ? ReplayRow.digest(of: stored.request) : job.digest, on: connection)
         guard isIntact, let row = try storedRow(id, on: connection)?.row else { return }
         let statement = try connection.statement("UPDATE job SET checksum = ? WHERE id = ?")
         try statement.bind(row.checksum, at: 1)
@@ -88,8 +89,8 @@ extension ReplayTable {
     ) throws(SQLiteError) -> SealableJob? {
         let statement = try connection.statement(
             """
-            SELECT url, host, identity, ordering_key, tags, metadata, kind, idempotency_key, unique_key, details, digest,
-                (SELECT request FROM payload WHERE job = job.id), (SELECT call FROM payload WHERE job = job.id)
+            SELECT url, host, identity, ordering_key, tags, metadata, kind, idempotency_key, unique_key, details,
+                digest, (SELECT request FROM payload WHERE job = job.id), (SELECT call FROM payload WHERE job = job.id)
             FROM job WHERE id = ?
             """
         )
