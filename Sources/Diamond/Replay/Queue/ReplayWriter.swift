@@ -88,12 +88,13 @@ final class ReplayWriter: Sendable {
     func overwriteErased() async throws(ReplayError) {
         let failure: SQLiteError? = await withCheckedContinuation { continuation in
             queue.async {
-                do throws(SQLiteError) {
-                    try self.database.vacuum()
-                    self.database.emptyLog()
-                    continuation.resume(returning: nil)
-                } catch {
+                // A full disk may have no space for the rewritten file.
+                let result = Result { () throws(SQLiteError) in try self.database.vacuum() }
+                self.database.emptyLog()
+                if case .failure(let error) = result {
                     continuation.resume(returning: error)
+                } else {
+                    continuation.resume(returning: nil)
                 }
             }
         }

@@ -19,6 +19,11 @@ extension ReplaySealing {
             // Read again: another process may have sealed the queue meanwhile.
             let found = try find(on: connection)
             guard found?.keyID != seal.keyID else { return false }
+            guard try found != nil || !ReplayTable.hasSealedJobs(on: connection) else {
+                throw SQLiteError(
+                    .cannotSeal, "has sealed jobs without the secret: put back a copy of the file",
+                    path: "replay.sqlite")
+            }
             let secret = found?.secret ?? SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
             use(secret: secret)
             try ReplayTable.saveSecret(sealed(secret: secret), keyID: seal.keyID, on: connection)

@@ -16,6 +16,10 @@ extension ReplayTable {
         return SealedSecret(keyID: statement.text(0), value: statement.data(1))
     }
 
+    static func hasSealedJobs(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE details IS NOT NULL)") != 0
+    }
+
     /// Saves the secret in place of the one that an older key has sealed.
     static func saveSecret(
         _ value: Data, keyID: String, on connection: borrowing SQLiteConnection

@@ -145,6 +145,18 @@ import Testing
         #expect(throws: ReplayError.self) { try ReplayQueue(files.store, seal: AESGCMSeal.first) }
     }
 
+    @Test func `a sealed queue that has lost its secret is refused, and keeps its jobs`() async throws {
+        try await ReplayQueue(files.store, seal: AESGCMSeal.first).enqueue(request())
+        let database = try SQLiteDatabase(path: files.store.replayPath, configuration: files.store.replaySchema)
+        try database.write { (connection) throws(SQLiteError) in try connection.execute("DELETE FROM secret") }
+        let error = #expect(throws: ReplayError.self) { try ReplayQueue(files.store, seal: AESGCMSeal.first) }
+        #expect(error?.code == .cannotSeal)
+        let count = try database.read { (connection) throws(SQLiteError) in
+            try connection.integer("SELECT count(*) FROM job")
+        }
+        #expect(count == 1)
+    }
+
     @Test func `an operator's program seals no queue and changes no key`() async throws {
         try await ReplayQueue(files.store).enqueue(request())
         #expect(try ReplayQueue(existing: files.store, seal: AESGCMSeal.first).jobs().count == 1)
